@@ -1,5 +1,6 @@
 import { configDefaults, defineConfig } from "vitest/config";
-import { LongWaitsEarly } from "./test/support/long-waits-early.js";
+import { LongFilesEarly } from "./test/support/long-files-early.js";
+import { PATIENCE_MS } from "./test/support/patience.js";
 import { missingPrograms } from "./test/support/requirements.js";
 
 export default defineConfig({
@@ -8,17 +9,23 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, "test/engine/**", ...missingPrograms(".").flatMap(({ files }) => files)],
     globalSetup: [
       "test/support/report-skipped-files.ts",
+      "test/support/report-late-files.ts",
+      "test/payments/standins/install-oracles.ts",
       "test/support/global-setup.ts",
       "test/sandbox/support/image.ts",
     ],
     // The files of a worker share its process and what they import: 0.2 s of processor time less for each file.
     isolate: false,
-    sequence: { sequencer: LongWaitsEarly },
-    // Files wait for servers, databases and deadlines as much as they compute: two for each of two processors keep both busy.
-    maxWorkers: 4,
+    sequence: { sequencer: LongFilesEarly },
+    // Files wait for servers, databases and deadlines as much as they compute: with four at once, two idle processors had
+    // nothing to do for a fifth of the time.
+    maxWorkers: 5,
     // The same holds for the cases of one file that run at once: they wait for answers that do not come.
     maxConcurrency: 32,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Bounds for what hangs, not for what is slow: a machine with ten times the work needs ten times as long.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: PATIENCE_MS } },
+    setupFiles: ["test/support/wait-patiently.ts"],
   },
 });

@@ -13,6 +13,8 @@ const SOURCES = [
   "src",
   "gen",
   "docs",
+  "proto",
+  "third_party",
   "scripts",
   "clients/typescript/README.md",
   "clients/typescript/src",
@@ -21,6 +23,7 @@ const SOURCES = [
   "clients/elements/tsconfig.json",
   "README.md",
   "package-lock.json",
+  "packages/guest/package-lock.json",
   "tsconfig.json",
   "tsconfig.build.json",
 ];
@@ -36,6 +39,8 @@ const STEPS = [
   [process.execPath, "--import=./scripts/typescript-sources.js", "scripts/bundle-sandbox.ts"],
   [process.execPath, "--import=./scripts/typescript-sources.js", "scripts/build-web.ts"],
   [process.execPath, "scripts/render-guides.js"],
+  [process.execPath, "scripts/copy-swagger-ui.js"],
+  [process.execPath, "--import=./scripts/typescript-sources.js", "scripts/pack-protos.ts"],
 ];
 
 /** By content, not by time: a checkout or a copy changes times and not files, or files and not times. */

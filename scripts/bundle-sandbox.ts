@@ -7,14 +7,15 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type * as Builder from "../src/sandbox/engine/quickjs/build-guest-image.js";
-import { bundleForNode, bundleGuest, bundlePackage, type GuestPackage } from "./sandbox-bundles.js";
+import { guestBundles } from "./guest-packages.js";
+import { bundleForNode, bundleGuest, type GuestPackage } from "./sandbox-bundles.js";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const image = join(root, "dist/sandbox");
 const sandbox = join(root, "src/sandbox");
 
 /**
- * The packages that tenant code may require. `from` is the name in package.json if another version of the package has
+ * The packages that tenant code may require. `from` is the name in packages/guest/package.json if another version of the package has
  * its own name there; `entry` replaces the package's own entry file if that reads files at run time.
  * Preloaded packages are part of the snapshot: they cost memory in every instance (lodash 0.45 MB) and no time. The
  * others, and the modules of Node.js that come from npm, are evaluated when they are required (node-forge: 4.5 ms).
@@ -31,11 +32,6 @@ const engineFiles = {
   "structured-clone.wasm": "structured-clone.so",
 };
 
-async function bundleAll(packages: readonly GuestPackage[]): Promise<Map<string, string>> {
-  const codes = await Promise.all(packages.map(bundlePackage));
-  return new Map(packages.map(({ name }, index) => [name, codes[index] ?? ""]));
-}
-
 /** Changes with every input of the image. */
 function fingerprint(): string {
   const hash = createHash("sha256");
@@ -43,8 +39,9 @@ function fingerprint(): string {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
-  const scripts = ["bundle-sandbox.ts", "sandbox-bundles.ts"].map((name) => join(root, "scripts", name));
-  for (const file of [...ours, ...scripts, join(root, "package-lock.json")]) {
+  const scripts = ["bundle-sandbox.ts", "guest-packages.ts", "sandbox-bundles.ts"];
+  const others = [...scripts.map((name) => `scripts/${name}`), "package-lock.json", "packages/guest/package-lock.json"];
+  for (const file of [...ours, ...others.map((path) => join(root, path))]) {
     hash.update(file.slice(root.length)).update("\0").update(readFileSync(file));
   }
   return hash.digest("hex");
@@ -67,10 +64,10 @@ async function bundleSandbox(): Promise<void> {
   }
   const catalogue: Catalogue = JSON.parse(readFileSync(join(sandbox, "packages.json"), "utf8"));
   const nodeModules = catalogue.nodeModules.map((name) => ({ name, entry: `${name}/` }));
-  const [preloaded, onDemand] = await Promise.all([
-    bundleAll(catalogue.packages.filter((entry) => entry.preloaded)),
-    bundleAll([...catalogue.packages.filter((entry) => !entry.preloaded), ...nodeModules]),
-  ]);
+  const bundles = await guestBundles([...catalogue.packages, ...nodeModules]);
+  const preloadedNames = catalogue.packages.filter((entry) => entry.preloaded).map(({ name }) => name);
+  const preloaded = new Map([...bundles].filter(([name]) => preloadedNames.includes(name)));
+  const onDemand = new Map([...bundles].filter(([name]) => !preloadedNames.includes(name)));
   const [guest, runner, worker, builder] = await Promise.all([
     bundleGuest({
       preloaded,

@@ -1,6 +1,7 @@
-import { type ApiCommand, COMMON_FLAGS, type Flags } from "../src/cli/api/api-command.js";
+import { type ApiCommand, COMMON_FLAGS } from "../src/cli/api/api-command.js";
 import { API_COMMANDS } from "../src/cli/api/commands.js";
 import { EXIT_CODE_MEANINGS } from "../src/cli/api/exit-codes.js";
+import type { Flags } from "../src/cli/command.js";
 import { OPERATOR_COMMANDS } from "../src/cli/operator-commands.js";
 
 const INTRODUCTION = `# Command line

@@ -11,8 +11,10 @@ bounds stops the start with one line that names the variable. [operations.md](op
 Each variable marked *secret* can come as a file instead: set the same name with \`_FILE\` to the path of a file that contains the value,
 as \`CLOAKROOM_SMTP_URL_FILE=/run/secrets/smtp\` does. Setting both is an error. Messages and logs never show secrets.
 
-Standard variables of OpenTelemetry (\`OTEL_EXPORTER_OTLP_ENDPOINT\`, \`OTEL_TRACES_EXPORTER\`) turn traces on. The AWS SDK reads its own
-variables for KMS.
+Standard variables of OpenTelemetry turn traces on: \`OTEL_EXPORTER_OTLP_ENDPOINT\`, or \`OTEL_TRACES_EXPORTER\` with \`otlp\` or
+\`console\`. \`OTEL_EXPORTER_OTLP_PROTOCOL\` is \`http/protobuf\` or \`http/json\`, not \`grpc\`. \`OTEL_EXPORTER_OTLP_HEADERS\` and the
+exporter's others, \`OTEL_SERVICE_NAME\`, \`OTEL_RESOURCE_ATTRIBUTES\`, \`OTEL_TRACES_SAMPLER\` and \`OTEL_BSP_*\` are read too. The AWS SDK
+reads its own variables for KMS.
 `;
 
 /** The text of docs/configuration.md: every setting with its type, default and meaning, by topic. */

@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { Marked } from "marked";
 
 /** Pages for people who work on the project. */
-const INTERNAL = new Set(["performance"]);
+const INTERNAL = new Set(["performance", "testing", "walks", "where-to-find-it"]);
 const TARGET = "dist/guides";
 
 const guides = [

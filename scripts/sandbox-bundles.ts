@@ -1,5 +1,5 @@
 // How the guest world, the packages in it and the runner's own files are bundled, each into one script.
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { STATUS_CODES } from "node:http";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
@@ -9,6 +9,8 @@ import { type BuildOptions, build, type Plugin } from "esbuild";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const sandbox = join(root, "src/sandbox");
+/** The project of the packages that tenants' code may require. */
+const packages = join(root, "packages/guest");
 
 export interface GuestPackage {
   /** The names that `require` accepts. */
@@ -37,7 +39,6 @@ const builtins: Readonly<Record<string, string>> = {
 };
 
 const forGuest: BuildOptions = {
-  absWorkingDir: root,
   bundle: true,
   write: false,
   format: "cjs",
@@ -45,14 +46,18 @@ const forGuest: BuildOptions = {
   minifyWhitespace: true,
   minifySyntax: true,
   define: { global: "globalThis", "process.env.NODE_ENV": '"production"' },
-  alias: {
-    // Its other build puts some thirty functions into the global object.
-    tslib: join(root, "node_modules/tslib/tslib.es6.mjs"),
-    // Its other build requires `util`, which requires this module.
-    inherits: join(root, "node_modules/inherits/inherits_browser.js"),
-  },
   logLevel: "error",
 };
+
+/** Packages that have another build for other bundlers. */
+function aliases(project: string): Record<string, string> {
+  return {
+    // Its other build puts some thirty functions into the global object.
+    tslib: join(project, "node_modules/tslib/tslib.es6.mjs"),
+    // Its other build requires `util`, which requires this module.
+    inherits: join(project, "node_modules/inherits/inherits_browser.js"),
+  };
+}
 
 /** Packages of the guest world that others use as well: they come from the guest's own `require`. */
 const shared = ["axios", "form-data", "node-fetch"];
@@ -61,11 +66,13 @@ const shared = ["axios", "form-data", "node-fetch"];
 export async function bundlePackage({ name, from = name, entry = from }: GuestPackage): Promise<string> {
   const code = await bundled({
     ...forGuest,
+    absWorkingDir: packages,
     platform: "node",
     mainFields: ["main"],
+    alias: aliases(packages),
     external: shared.filter((known) => known !== name),
     plugins: [withFiles, ...(name === "axios" ? [axiosForGuest] : [])],
-    stdin: { contents: `module.exports = require("${entry}")`, resolveDir: root },
+    stdin: { contents: `module.exports = require("${entry}")`, resolveDir: packages },
   });
   return `(function (module, require) { var exports = module.exports; ${code}\n})`;
 }
@@ -97,7 +104,7 @@ const axiosForGuest: Plugin = {
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /adapters\/(http|xhr)$/ }, () => ({ path: "adapter", namespace: "guest" }));
     onLoad({ filter: /.*/, namespace: "guest" }, () => ({
-      resolveDir: join(root, "node_modules/axios/lib"),
+      resolveDir: join(packages, "node_modules/axios/lib"),
       contents: `module.exports = require("guest:axios-adapter")({
         buildFullPath: require("./core/buildFullPath"), buildURL: require("./helpers/buildURL"), settle: require("./core/settle"),
         AxiosError: require("./core/AxiosError"), CanceledError: require("./cancel/CanceledError") });`,
@@ -111,9 +118,9 @@ const axiosForGuest: Plugin = {
 
 /** A script whose value is the function that builds the world. */
 export async function bundleGuest({ preloaded, onDemand, refused }: GuestParts): Promise<string> {
-  const packages = [...preloaded].map(([name, code]) => `${JSON.stringify(name)}: ${code}`);
+  const entries = [...preloaded].map(([name, code]) => `${JSON.stringify(name)}: ${code}`);
   const virtual: Readonly<Record<string, string>> = {
-    "guest:packages": `export const preloaded = { ${packages.join(",\n")} };
+    "guest:packages": `export const preloaded = { ${entries.join(",\n")} };
       export const onDemand = ${JSON.stringify(onDemand)};
       export const refused = new Map(${JSON.stringify(refused)});`,
     // The constants of Linux, which are the same on all servers.
@@ -126,7 +133,8 @@ export async function bundleGuest({ preloaded, onDemand, refused }: GuestParts):
     setup({ onResolve, onLoad }) {
       const names = Object.keys(builtins).join("|");
       onResolve({ filter: new RegExp(`^(node:)?(${names})/?$`) }, ({ path }) => ({
-        path: join(root, "node_modules", builtins[path.replace(/^node:|\/$/g, "")] ?? path),
+        // By its real path: in pnpm's layout a package finds those it needs only there.
+        path: realpathSync(join(root, "node_modules", builtins[path.replace(/^node:|\/$/g, "")] ?? path)),
       }));
       onResolve({ filter: /^guest:/ }, ({ path }) => ({ path, namespace: "guest" }));
       onLoad({ filter: /.*/, namespace: "guest" }, ({ path }) => ({ contents: virtual[path] ?? "" }));
@@ -134,6 +142,8 @@ export async function bundleGuest({ preloaded, onDemand, refused }: GuestParts):
   };
   const code = await bundled({
     ...forGuest,
+    absWorkingDir: root,
+    alias: aliases(root),
     platform: "neutral",
     mainFields: ["main"],
     plugins: [plugin],

@@ -44,7 +44,10 @@ find("pay").addEventListener("click", async () => {
       cvc: code,
     };
     // A repeat after a lost response makes the same token, and the back end charges it once.
-    const token = await group.tokenize({ type: "card", data }, { idempotencyKey: `${id}-${attempt}` });
+    const token = await group.tokenize(
+      { type: "card", data, template: "order" },
+      { idempotencyKey: `${id}-${attempt}` },
+    );
     const { isPaid } = await post("/pay", { order: id, attempt, token: token.id, service: find("service").value });
     find("status").textContent = isPaid ? "Paid. Thank you." : "Your card was declined. Try another one.";
     if (isPaid) return await showCard(id, token.id);

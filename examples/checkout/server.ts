@@ -15,15 +15,20 @@ interface Order {
 }
 const orders = new Map<string, Order>();
 
-type Handler = (customer: string, body: Readonly<Record<string, unknown>>) => Promise<object>;
+interface Visitor {
+  readonly customer: string;
+  readonly address: string | undefined;
+}
+
+type Handler = (from: Visitor, body: Readonly<Record<string, unknown>>) => Promise<object>;
 
 const handlers: Readonly<Record<string, Handler>> = {
-  "/orders": async (customer) => {
+  "/orders": async ({ customer }) => {
     const order = { id: randomUUID(), customer };
     orders.set(order.id, order);
     return { id: order.id };
   },
-  "/pay": async (customer, { order: id, attempt, token, service }) => {
+  "/pay": async ({ customer }, { order: id, attempt, token, service }) => {
     const order = ownOrder(customer, id);
     if (order.token !== undefined) return { isPaid: true };
     const pay = service === "acquirer" ? chargeThroughProxy : charge;
@@ -32,10 +37,10 @@ const handlers: Readonly<Record<string, Handler>> = {
     return { isPaid };
   },
   // Asks the vault only for cards that this customer paid with: the page names an order, not a token.
-  "/show-card": async (customer, { order: id, nonce }) => {
+  "/show-card": async ({ customer, address }, { order: id, nonce }) => {
     const { token } = ownOrder(customer, id);
     if (token === undefined) throw new Error("This order is not paid.");
-    await authorizeReveal(String(nonce), token);
+    await authorizeReveal(String(nonce), token, address);
     return {};
   },
 };
@@ -73,7 +78,11 @@ const server = createServer(async (request, response) => {
   const handler = request.method === "POST" && Object.hasOwn(handlers, path) ? handlers[path] : undefined;
   if (!handler) return send(404, "text/plain", "Not found");
   try {
-    send(200, "application/json", JSON.stringify(await handler(customer, await readBody(request))));
+    send(
+      200,
+      "application/json",
+      JSON.stringify(await handler({ customer, address: addressOf(request) }, await readBody(request))),
+    );
   } catch (error) {
     send(400, "application/json", JSON.stringify({ message: error instanceof Error ? error.message : "Failed" }));
   }
@@ -81,6 +90,15 @@ const server = createServer(async (request, response) => {
 
 function customerOf({ headers }: IncomingMessage): string | undefined {
   return /(?:^|; )customer=([0-9a-f-]{36})/.exec(headers.cookie ?? "")?.[1];
+}
+
+/**
+ * The address by which the vault sees the customer too. Behind a load balancer it is in a header. On one machine the shop
+ * and the vault may see different ones of its addresses, 127.0.0.1 and ::1.
+ */
+function addressOf({ socket }: IncomingMessage): string | undefined {
+  const { remoteAddress = "" } = socket;
+  return /^(::ffff:)?127\.|^::1$/.test(remoteAddress) ? undefined : remoteAddress;
 }
 
 async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {

@@ -52,9 +52,16 @@ export async function chargeThroughProxy(reference: string, token: string, amoun
   return status === "approved";
 }
 
-/** Lets the session with this nonce read one token, for a frame that shows it. */
-export async function authorizeReveal(nonce: string, token: string): Promise<void> {
+/**
+ * Lets the session with this nonce read one token, for a frame that shows it. The vault refuses the nonce of a session
+ * whose key the page could hold, or that was made elsewhere than where the customer is.
+ * @param address the customer's, if this server sees it.
+ */
+export async function authorizeReveal(nonce: string, token: string, address: string | undefined): Promise<void> {
   const conditions = [{ attribute: "id", operator: "equals", value: token }];
   const rule = { priority: 1, transform: "reveal", permissions: ["token:read"], conditions };
-  await post("/sessions/authorize", { key: settings.cardsKey, body: { nonce, rules: [rule] } });
+  await post("/sessions/authorize", {
+    key: settings.cardsKey,
+    body: { nonce, rules: [rule], frame_required: true, ...(address === undefined ? {} : { frame_address: address }) },
+  });
 }

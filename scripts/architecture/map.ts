@@ -4,7 +4,7 @@ export interface Folder {
   readonly mayImport: ReadonlySet<string>;
 }
 
-/** What docs/architecture.md allows. The document is the only place that says it. */
+/** What docs/architecture.md and docs/running-parts.md allow. They are the only places that say it. */
 export interface ArchitectureMap {
   /** Folders of src/ by name, from the highest to the lowest. */
   readonly folders: ReadonlyMap<string, Folder>;
@@ -18,13 +18,15 @@ export interface ArchitectureMap {
 
 /** From the root of the repository. */
 export const DOCUMENT = "docs/architecture.md";
+/** Has the table of files that open secrets. */
+export const SECRETS_DOCUMENT = "docs/running-parts.md";
 /** Folders beside src/ that a row may allow. */
 const OUTSIDE: ReadonlySet<string> = new Set(["gen", "clients"]);
 const EVERY_FOLDER_BELOW = "every folder below";
 const OPEN_FOLDERS = /^Open to other folders: (.*?)\.$/ms;
 
-/** Reads the tables of the document's text. */
-export function parseMap(text: string): ArchitectureMap {
+/** Reads the tables of both documents. */
+export function parseMap(text: string, secrets: string): ArchitectureMap {
   const rows = rowsOf(sectionOf(text, "Folders and layers")).flatMap(([, folder = "", , mayImport = ""]) => {
     const [name] = pathsIn(folder);
     return name === undefined ? [] : [{ name: name.replace(/^src\/|\/$/g, ""), mayImport }];
@@ -42,9 +44,10 @@ export function parseMap(text: string): ArchitectureMap {
     folders.set(name, { name, mayImport: new Set(listed) });
   }
   const open = OPEN_FOLDERS.exec(text)?.[1] ?? "";
-  const revealing = rowsOf(sectionOf(text, "Where secrets are opened")).flatMap(([, files = ""]) => pathsIn(files));
+  const revealing = rowsOf(sectionOf(secrets, "Where secrets are opened")).flatMap(([, files = ""]) => pathsIn(files));
   return {
-    ...{ folders, problems },
+    folders,
+    problems,
     openFolders: new Set(pathsIn(open).map((path) => path.replace(/\/$/, ""))),
     revealingFiles: new Set(revealing),
   };

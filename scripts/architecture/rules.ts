@@ -81,12 +81,12 @@ function forbiddenReveals(files: Files, { revealingFiles }: ArchitectureMap): re
       .flatMap(({ path, revealLines }) =>
         revealLines.map(
           (line) =>
-            `${path}:${line} opens a Sensitive value: add the file, with a reason, to "Where secrets are opened" in docs/architecture.md, or do without`,
+            `${path}:${line} opens a Sensitive value: add the file, with a reason, to "Where secrets are opened" in docs/running-parts.md, or do without`,
         ),
       ),
     ...[...revealingFiles]
       .filter((path) => !revealing.has(path))
-      .map((path) => `docs/architecture.md lets ${path} open secrets, which it does not`),
+      .map((path) => `docs/running-parts.md lets ${path} open secrets, which it does not`),
   ];
 }
 

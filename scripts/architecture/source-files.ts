@@ -103,7 +103,8 @@ function functionsOf(program: Program): readonly (Range & { readonly classes: re
   return functions.map((node) => {
     const inside = classes.filter((one) => isIn(one, node));
     return {
-      ...{ start: node.start, end: node.end },
+      start: node.start,
+      end: node.end,
       classes: inside.filter((one) => !inside.some((other) => isIn(one, other))),
     };
   });

@@ -1,7 +1,9 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { isAlwaysSet } from "../../src/api/rest/field-name.js";
 import { commentOf } from "../openapi/comments.js";
 import { isRequired, keywordsOf } from "../openapi/rules.js";
+import { choicesFor, choiceTypes } from "./choices.js";
 import { ID_TYPES, idKindOf } from "./names.js";
 
 /** Callers leave out what has a default, and `null` in a patch clears. Responses show all fields that cannot be unset. */
@@ -61,8 +63,8 @@ export class Messages {
 
   typesFile(): string {
     const ids = ID_TYPES.map((kind) => `export type ${kind}Id = Id<"${kind}">;`);
-    const imports = `import type { Id, JsonInput, JsonObject, JsonObjectInput, JsonValue } from "../values.js";`;
-    return [imports, ids.join("\n"), ...sorted(this.#interfaces)].join("\n\n").concat("\n");
+    const imports = `import type { Id, JsonInput, JsonObject, JsonObjectInput, JsonValue, Open } from "../values.js";`;
+    return [imports, ids.join("\n"), choiceTypes().join("\n"), ...sorted(this.#interfaces)].join("\n\n").concat("\n");
   }
 
   /** In the order in which they were made: a shape comes after those that it refers to. */
@@ -95,7 +97,8 @@ export class Messages {
 
   #field(field: DescField, direction: Direction, type = this.#fieldType(field, direction)): string {
     const comment = docstring(commentOf(field), "  ");
-    const isAlways = direction === "response" ? isImplicit(field) : direction === "input" && isRequired(field);
+    const isAlways =
+      direction === "response" ? isImplicit(field) || isAlwaysSet(field) : direction === "input" && isRequired(field);
     const others = direction === "patch" ? " | null | undefined" : isAlways ? "" : " | undefined";
     return `${comment}  readonly ${field.localName}${isAlways ? "" : "?"}: ${type}${others};`;
   }
@@ -171,7 +174,7 @@ function scalarType(field: DescField, direction: Direction): string {
   const kind = field.fieldKind === "scalar" ? idKindOf(field.parent.name, field.name) : undefined;
   switch (field.scalar) {
     case ScalarType.STRING:
-      return kind === undefined ? choicesOf(field) : `${kind}Id`;
+      return kind === undefined ? (choicesFor(field) ?? choicesOf(field)) : `${kind}Id`;
     case ScalarType.BOOL:
       return "boolean";
     case ScalarType.INT32:

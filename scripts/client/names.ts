@@ -9,6 +9,8 @@ export interface ResourceName {
   readonly noun: string;
   /** The thin browser entry has it: pages collect and show values with it. */
   readonly inBrowser?: boolean;
+  /** The class of the client's own that adds to what the protos describe. */
+  readonly base?: string;
 }
 
 export const RESOURCES: readonly ResourceName[] = [
@@ -17,12 +19,13 @@ export const RESOURCES: readonly ResourceName[] = [
   resource("ApplicationKeyService", "applicationKeys", "ApplicationKey"),
   resource("PermissionService", "permissions", "Permission"),
   resource("SessionService", "sessions", "Session", { inBrowser: true }),
-  resource("ProxyService", "proxies", "Proxy"),
+  resource("ProxyService", "proxies", "Proxy", { base: "ProxyCalls" }),
   resource("ReactorService", "reactors", "Reactor"),
   resource("ReactorFormulaService", "reactorFormulas", "ReactorFormula"),
   resource("ConnectionService", "connections", "Connection"),
   resource("TransactionService", "transactions", "Transaction"),
   resource("ThreeDSService", "threeDS", "ThreeDS", { inBrowser: true }),
+  resource("WebhookService", "webhooks", "Webhook"),
   resource("LogService", "logs", "Log"),
   // `Tenant` is the message that it reads.
   resource("TenantService", "tenant", "Tenant", { className: "OwnTenant" }),
@@ -45,10 +48,12 @@ const METHOD_NAMES: ReadonlyMap<string, string> = new Map([
   ["SearchTokens", "searchByOffset"],
 ]);
 
-/** Methods that change nothing and are no GET on REST, which no option of the protos says. */
+/** Methods that change nothing, or nothing more when they are repeated, and are no GET on REST. No option of the protos says it. */
 export const READING_CALLS: ReadonlySet<string> = new Set([
   "SearchTokens",
   "SearchTokensByCursor",
+  "ImportTokens",
+  "ExportTokens",
   "Detokenize",
   "ExplainAccess",
   "GetServerVersion",
@@ -66,7 +71,7 @@ const ID_KINDS: ReadonlyMap<string, string> = new Map([
   ...["Token", "Application", "ApplicationKey", "Proxy", "Reactor", "ReactorFormula", "Connection", "Transaction"].map(
     same,
   ),
-  ...["Refund", "Log", "Member", "User", "Invitation", "Tenant", "ThreeDSSession"].map(same),
+  ...["Refund", "Log", "Member", "User", "Invitation", "Tenant", "ThreeDSSession", "Webhook"].map(same),
   ["CreateThreeDSSessionResponse", "ThreeDSSession"],
   ["ApplicationReference", "Application"],
   ["ReactorFormulaReference", "ReactorFormula"],
@@ -105,7 +110,7 @@ function resource(
   service: string,
   property: string,
   noun: string,
-  { inBrowser = false, className = `${property.charAt(0).toUpperCase()}${property.slice(1)}` } = {},
+  { inBrowser = false, className = `${property.charAt(0).toUpperCase()}${property.slice(1)}`, base = "Resource" } = {},
 ): ResourceName {
   return {
     service,
@@ -114,5 +119,6 @@ function resource(
     file: property.replace(/[A-Z]+/g, (letters) => `-${letters.toLowerCase()}`),
     noun,
     inBrowser,
+    base,
   };
 }

@@ -18,7 +18,8 @@ export function resourceFile(service: DescService, resource: ResourceName, messa
       : methodText(method, methodName(method.name, resource.noun), messages),
   );
   const doc = docstring(commentOf(service), "");
-  return fileOf(`${doc}export class ${resource.className} extends Resource {\n${methods.join("\n\n")}\n}`, "Resource");
+  const base = resource.base ?? "Resource";
+  return fileOf(`${doc}export class ${resource.className} extends ${base} {\n${methods.join("\n\n")}\n}`, base);
 }
 
 /** The source of the base class of clients, which has the methods that belong to no resource. */
@@ -70,7 +71,7 @@ function fileOf(text: string, base: string): string {
     `import type { Call, CallOptions } from "../../call.js";`,
     ...(mentions("Followed") ? [`import { type Followed, followed, type FollowOptions } from "../../follow.js";`] : []),
     ...(mentions("List") ? [`import type { List } from "../../list.js";`] : []),
-    `import { ${base} } from "../../resource.js";`,
+    `import { ${base} } from "../../${base.replace(/(?<=[a-z])(?=[A-Z])/g, "-").toLowerCase()}.js";`,
     ...(values.length > 0 ? [`import type { ${values.join(", ")} } from "../../values.js";`] : []),
     ...(types.length > 0 ? [`import type { ${types.join(", ")} } from "../messages.js";`] : []),
     ...(shapes.length > 0 ? [`import { ${shapes.join(", ")} } from "../shapes.js";`] : []),

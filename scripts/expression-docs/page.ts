@@ -53,6 +53,13 @@ const WHERE = `## Where they are used
 
 In an index, a fingerprint and an id, a card's verification code is not part of \`data\`. Masks have it for the hour that it is stored.
 
+The expression of an id sees data in which **random digits stand for hidden ones**, because ids are in URLs and logs for years. Each
+number of 13 to 19 digits, with or without separators, keeps its BIN and its last four digits; a verification code keeps none. A code is
+what a field such as \`cvc\` or \`security_code\` names, and beside a card number any three or four digits, but those of a \`year\` or
+\`last4\`. So no filter can show more of a card, and an id made of such a number differs each time. A result that is a card number all
+the same, such as one composed of several fields, is evaluated again; if it stays one, the token gets a UUID. A number that is divided
+among neighbouring fields or items keeps none of its hidden digits either, if no other field of digits is beside them.
+
 A text that is one expression and nothing else takes the result with its type: a number stays a number, an object an object. In a
 longer text results become text, objects as JSON and null as nothing. Inserted values are not searched for expressions.
 

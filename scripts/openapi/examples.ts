@@ -1,4 +1,6 @@
 import type { JsonObject } from "../../src/base/json.js";
+import { CODE_EXAMPLES } from "./code-examples.js";
+import { PEOPLE_AND_PAYMENT_EXAMPLES } from "./people-and-payment-examples.js";
 
 /** Named examples of a method's request and of its success. All numbers are published test numbers. */
 export interface MethodExamples {
@@ -29,6 +31,8 @@ const CARD_TOKEN = {
 
 /** By the name of the method. */
 export const EXAMPLES: Readonly<Record<string, MethodExamples>> = {
+  ...CODE_EXAMPLES,
+  ...PEOPLE_AND_PAYMENT_EXAMPLES,
   CreateToken: {
     request: {
       card: {
@@ -77,6 +81,11 @@ export const EXAMPLES: Readonly<Record<string, MethodExamples>> = {
   SearchTokens: {
     request: {
       metadata: { summary: "By metadata", value: { query: 'metadata.customer:"c-1042"', page: 1, size: 20 } },
+    },
+  },
+  SearchTokensByCursor: {
+    request: {
+      last4: { summary: "By a search index", value: { query: 'type:card AND data:"4242"', size: 20 } },
     },
   },
   Tokenize: {
@@ -136,6 +145,19 @@ export const EXAMPLES: Readonly<Record<string, MethodExamples>> = {
       public: {
         summary: "A page that may only store",
         value: { name: "Web page", type: "public", permissions: ["token:create"] },
+      },
+    },
+  },
+  UpdateApplication: {
+    request: {
+      reading: { summary: "A back end that only reads", value: { name: "Support", permissions: ["token:read"] } },
+    },
+  },
+  ExplainAccess: {
+    request: {
+      containers: {
+        summary: "The applications that may read what the containers hold",
+        value: { containers: ["/pci/high/"], permission: "token:read" },
       },
     },
   },

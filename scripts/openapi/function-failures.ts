@@ -49,7 +49,7 @@ export const FUNCTION_PROBLEM_SCHEMA: JsonObject = {
 };
 
 /** The error of code, wherever it ran. */
-export function failureShape(code: string): JsonObject {
+export function failureShape(code: string, others: JsonObject = {}): JsonObject {
   return {
     required: ["type", "title", "status", "detail", "instance", "code", "errors"],
     properties: {
@@ -66,6 +66,7 @@ export function failureShape(code: string): JsonObject {
         required: ["line", "column"],
         properties: { line: { type: "integer", format: "int32" }, column: { type: "integer", format: "int32" } },
       },
+      ...others,
     },
   };
 }

@@ -34,6 +34,10 @@ export const RESPONSE_HEADERS: JsonObject = {
     description: "Present where the response is that of an earlier request with the same idempotency key.",
     schema: { type: "string", const: "true" },
   },
+  "WWW-Authenticate": {
+    description: "Names the header of the key (RFC 9110, 11.6.1).",
+    schema: { type: "string", const: 'ApiKey header="BT-API-KEY"' },
+  },
   "Retry-After": { description: "Seconds after which to try again.", schema: { type: "integer" } },
   "RateLimit-Limit": { description: "Requests that a window takes.", schema: { type: "integer" } },
   "RateLimit-Remaining": { description: "Requests left in the window.", schema: { type: "integer" } },

@@ -86,6 +86,7 @@ function codesOf(status: number): string {
 }
 
 function headersOf(status: number): string[] {
+  if (status === 401) return ["WWW-Authenticate"];
   const wait = WITH_RETRY_AFTER.includes(status) ? ["Retry-After"] : [];
   return status === 429 ? [...wait, "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] : wait;
 }

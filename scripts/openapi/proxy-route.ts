@@ -112,6 +112,11 @@ export const PROXY_SCHEMAS: JsonObject = {
   TransformProblem: {
     type: "object",
     description: "What the code of a transform threw.",
-    ...failureShape("proxy_error"),
+    ...failureShape("proxy_error", {
+      destination_status: {
+        type: "integer",
+        description: "Of a response transform: what the destination had responded with. It has done its work.",
+      },
+    }),
   },
 };

@@ -1,7 +1,7 @@
 import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { rest_message } from "../../gen/cloakroom/v1/options_pb.js";
-import { omitsEmpty, restFields, restName } from "../../src/api/rest/field-name.js";
+import { isAlwaysSet, omitsEmpty, restFields, restName } from "../../src/api/rest/field-name.js";
 import { isJsonObject, type JsonObject } from "../../src/base/json.js";
 import { commentOf } from "./comments.js";
 import { furtherKeywordsOf, MESSAGE_RULES, mayBeCleared } from "./further-rules.js";
@@ -31,8 +31,14 @@ export class Schemas {
   ofField(field: DescField, writer: Writer): JsonObject {
     const further = writer === "server" ? {} : furtherKeywordsOf(field);
     const schema = merge(merge(this.#shapeOf(field, writer), keywordsOf(field)), further);
-    const described = { ...schema, ...describe(commentOf(field)) };
-    return writer === "patch" && mayBeCleared(field) ? orNull(described) : described;
+    return { ...schema, ...describe(commentOf(field)) };
+  }
+
+  /** A field of an object: null clears it in a patch, and counts as absent in other requests. */
+  #ofProperty(field: DescField, writer: Writer): JsonObject {
+    const schema = this.ofField(field, writer);
+    const takesNull = writer === "patch" ? mayBeCleared(field) : writer === "caller" && !isRequired(field);
+    return takesNull ? orNull(schema) : schema;
   }
 
   /** A message within a field. */
@@ -69,7 +75,7 @@ export class Schemas {
       type: "object",
       ...describe(prose.filter((text) => text !== undefined).join(" ") || undefined),
       ...(required.length > 0 ? { required } : {}),
-      properties: Object.fromEntries(fields.map((field) => [restName(field), this.ofField(field, writer)])),
+      properties: Object.fromEntries(fields.map((field) => [restName(field), this.#ofProperty(field, writer)])),
       ...(writer === "server" ? {} : MESSAGE_RULES.get(message.name)),
     };
   }
@@ -102,7 +108,9 @@ function unservedIn(message: DescMessage): string | undefined {
 function isAlwaysThere(field: DescField, writer: Writer): boolean {
   if (writer === "patch") return false;
   if (writer === "caller") return isRequired(field);
-  return field.presence === FeatureSet_FieldPresence.IMPLICIT ? !omitsEmpty(field) : isRequired(field);
+  return field.presence === FeatureSet_FieldPresence.IMPLICIT
+    ? !omitsEmpty(field)
+    : isAlwaysSet(field) || isRequired(field);
 }
 
 function scalarOf(field: DescField): JsonObject {

@@ -1,6 +1,6 @@
 import { invalid } from "../base/fault.js";
 import { FieldFaultList } from "../base/field-fault-list.js";
-import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject, textIn } from "../base/json.js";
 import { type ContainerPath, parseContainer } from "./container.js";
 import {
   type ApplicationType,
@@ -187,12 +187,12 @@ export function readRule(stored: Json): AccessRuleDraft {
   const { conditions = [] } = stored;
   if (!Array.isArray(conditions)) throw new Error("an access rule with unknown conditions is stored");
   return {
-    description: textOf(stored.description),
+    description: textIn(stored.description),
     priority: typeof stored.priority === "number" ? stored.priority : 0,
-    container: textOf(stored.container),
+    container: textIn(stored.container),
     conditions: conditions.map(readCondition),
-    transform: textOf(stored.transform),
-    permissions: listOf(stored.permissions).flatMap((item) => textOf(item) ?? []),
+    transform: textIn(stored.transform),
+    permissions: listOf(stored.permissions).flatMap((item) => textIn(item) ?? []),
     requiresReason: stored.requires_reason === true,
   };
 }
@@ -203,10 +203,6 @@ function readCondition(stored: Json): AccessCondition {
     (attribute === "id" || attribute === "container") && (operator === "equals" || operator === "starts_with");
   if (!isKnown || typeof value !== "string") throw new Error("an access rule with an unknown condition is stored");
   return { attribute, operator, value };
-}
-
-function textOf(value: Json | undefined): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }
 
 function listOf(value: Json | undefined): readonly Json[] {

@@ -1,27 +1,25 @@
-import type { TenantId, Uuid } from "../base/ids.js";
+import type { Uuid } from "../base/ids.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { ApplicationKeyRow } from "../store/access/application-keys.js";
 import type { ApplicationRow } from "../store/access/applications.js";
 import type { AccessRule, AccessRuleDraft } from "./access-rule.js";
+import { type Authorship, readAuthorship } from "./authorship.js";
 import type { KeyKind } from "./key-text.js";
+import type { Pages } from "./pages.js";
 import { type ApplicationType, isApplicationType, type Permission } from "./permissions.js";
 import { openRights } from "./sealed-rights.js";
 
 /** A holder of rights, under which its keys act. */
-export interface Application {
+export interface Application extends Pages, Authorship {
   readonly id: Uuid;
   readonly name: string;
   readonly type: ApplicationType;
+  /** The number of changes of its rights. */
+  readonly revision: number;
   readonly permissions: readonly Permission[];
   readonly rules: readonly AccessRule[];
-  /** The origins whose pages may show fields with its keys. */
-  readonly allowedOrigins: readonly string[];
   readonly keys: readonly ApplicationKey[];
-  readonly createdBy: Uuid | null;
-  readonly createdAt: Date;
-  readonly modifiedBy: Uuid | null;
-  readonly modifiedAt: Date | null;
 }
 
 /** A key of an application, without its value. */
@@ -38,11 +36,10 @@ export interface WithKey<T> {
 }
 
 /** An application as its caller wrote it. */
-export interface ApplicationDraft {
+export interface ApplicationDraft extends Partial<Pages> {
   readonly name: string;
   readonly permissions: readonly string[];
   readonly rules: readonly AccessRuleDraft[];
-  readonly allowedOrigins?: readonly string[];
 }
 
 export const KEY_KIND_OF: Readonly<Record<ApplicationType, KeyKind>> = {
@@ -54,7 +51,6 @@ export const KEY_KIND_OF: Readonly<Record<ApplicationType, KeyKind>> = {
 /** @throws {Error} for a stored type that this release does not know. */
 export function openApplication(
   keys: TenantKeys,
-  tenantId: TenantId,
   row: ApplicationRow,
   keyRows: readonly ApplicationKeyRow[],
 ): Application {
@@ -62,12 +58,9 @@ export function openApplication(
   return {
     id: row.id,
     type: row.type,
-    ...openRights(keys, tenantId, row.id, row.type, row),
+    ...openRights(keys, { ...row, type: row.type }, row.definition),
     keys: keyRows.map(applicationKeyOf),
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    modifiedBy: row.modified_by,
-    modifiedAt: row.modified_at,
+    ...readAuthorship(row),
   };
 }
 

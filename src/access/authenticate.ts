@@ -1,7 +1,7 @@
 import { hash as digest } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { AuditContext } from "../audit/audit-context.js";
-import type { RefusedKey } from "../audit/refused-keys.js";
+import type { RefusedCredential } from "../audit/refused-credentials.js";
 import type { Clock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
@@ -11,12 +11,15 @@ import { type CredentialRow, findApplicationKey, findApplicationRights } from ".
 import { findSession, type SessionRow } from "../store/access/sessions.js";
 import type { Database } from "../store/database.js";
 import { unavailable } from "../store/postgres/database-error.js";
-import { type AccessRights, charactersOf, parseRights, readRule } from "./access-rule.js";
-import type { CachedCaller, Caller } from "./caller.js";
+import { type AccessRights, charactersOf } from "./access-rule.js";
+import { applicationOf, type CachedCaller, type Caller } from "./caller.js";
 import { Grant } from "./grant.js";
-import { type PresentedKey, parseKey } from "./key-text.js";
+import { isMarked, type PresentedKey, parseKey } from "./key-text.js";
+import { requireNoFrame } from "./page-access.js";
+import { type Pages, templateCharacters } from "./pages.js";
 import { isApplicationType } from "./permissions.js";
-import { openRights, openSessionRights, requireKeyIssuanceSeal } from "./sealed-rights.js";
+import { Denied } from "./refusal.js";
+import { keyIssuanceProof, openRights, openSessionRights } from "./sealed-rights.js";
 import { readSettings } from "./tenant-settings.js";
 
 /**
@@ -36,9 +39,10 @@ const UNVERIFIED_WAITING = 2_000;
 /** Estimated memory of all callers that are kept. A tenant can have thousands of sessions with many rules. */
 const MAX_LOADED_BYTES = 64 * 1024 * 1024;
 
-function bytesOf({ grant }: CachedCaller): number {
-  const rules = grant.layers.flatMap((layer) => layer.rules);
-  return rules.reduce((sum, rule) => sum + 1_000 + 2 * charactersOf(rule), 1_000);
+function bytesOf({ caller }: Loaded): number {
+  const rules = caller.grant.layers.flatMap((layer) => layer.rules);
+  const templates = 2 * templateCharacters(applicationOf(caller).pages?.templates ?? []);
+  return rules.reduce((sum, rule) => sum + 1_000 + 2 * charactersOf(rule), 1_000 + templates);
 }
 
 interface Loaded {
@@ -57,11 +61,12 @@ export class Authenticator {
   readonly #database: Database;
   readonly #keyring: TenantKeySource;
   readonly #clock: Clock;
-  readonly #onRefused: (refused: RefusedKey) => void;
+  readonly #onRefused: (refused: RefusedCredential) => void;
   /** By a digest of the key, to keep the key's text out of memory. */
   readonly #loaded = new LRUCache<string, Loaded>({
-    ...{ max: 20_000, maxSize: MAX_LOADED_BYTES },
-    sizeCalculation: ({ caller }) => bytesOf(caller),
+    max: 20_000,
+    maxSize: MAX_LOADED_BYTES,
+    sizeCalculation: bytesOf,
   });
   readonly #loading = new Map<string, Promise<CachedCaller>>();
   readonly #unverified = new Semaphore(UNVERIFIED_AT_ONCE, UNVERIFIED_WAITING);
@@ -74,7 +79,7 @@ export class Authenticator {
     database: Database,
     keyring: TenantKeySource,
     clock: Clock,
-    onRefused: (refused: RefusedKey) => void = () => {},
+    onRefused: (refused: RefusedCredential) => void = () => {},
   ) {
     this.#database = database;
     this.#keyring = keyring;
@@ -83,10 +88,41 @@ export class Authenticator {
   }
 
   /**
+   * The caller of a key, for operations that no page may use.
+   * @throws as {@link identify}; {Denied} permission_denied for a key that works in frames only.
+   */
+  async authenticate(keyText: string | undefined, context: AuditContext): Promise<Caller> {
+    return this.judge(keyText, context, async (holder) => {
+      requireNoFrame(holder);
+      return holder;
+    });
+  }
+
+  /**
+   * Identifies the holder of a key and judges it. If that is denied, the holder is looked up and judged again: no
+   * transaction guards the rights that a denial is based on, and they may be up to four seconds old.
+   * @throws as {@link identify} and `verdict`.
+   */
+  async judge<T>(
+    keyText: string | undefined,
+    context: AuditContext,
+    verdict: (holder: Caller) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await verdict(await this.identify(keyText, context));
+    } catch (error) {
+      if (!(error instanceof Denied)) throw error;
+      this.forget(keyText ?? "");
+      return verdict(await this.identify(keyText, context));
+    }
+  }
+
+  /**
+   * The holder of a key. `src/access/page-access.ts` has to decide whether it may call.
    * @throws {Fault} unauthenticated for every invalid key, without a reason; unavailable if too many unverified keys
    * arrive.
    */
-  async authenticate(keyText: string | undefined, context: AuditContext): Promise<Caller> {
+  async identify(keyText: string | undefined, context: AuditContext): Promise<Caller> {
     if (!keyText) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
     const id = digest("sha256", keyText, "base64");
     const known = this.#loaded.get(id);
@@ -114,10 +150,10 @@ export class Authenticator {
     const known = this.#loaded.get(name);
     if (known && this.#isFresh(known)) return { ...known.caller, context };
     const since = performance.now();
-    const row = await this.#database.shared.run(tenantId, "unguarded", (tx) => tx.query(findApplicationRights, id));
+    const row = await this.#database.of(tenantId).shared((tx) => tx.query(findApplicationRights, id));
     if (!row) return undefined;
     const keys = await this.#keyring.of(tenantId, row.revision);
-    const caller = callerOf(keys, tenantId, row, undefined);
+    const caller = callerOf(keys, row, undefined);
     this.#keyring.expect(tenantId, caller.revision);
     this.#loaded.set(name, { caller, since });
     return { ...caller, context };
@@ -132,6 +168,13 @@ export class Authenticator {
     return this.#loaded.peek(digest("sha256", keyText, "base64"))?.caller.tenantId;
   }
 
+  /** The same for a secret key. Those of public applications, and of their sessions, are in pages. */
+  tenantOfSecret(keyText: string): TenantId | undefined {
+    const caller = this.#loaded.peek(digest("sha256", keyText, "base64"))?.caller;
+    const isSecret = caller?.principal.kind === "application" && caller.principal.type !== "public";
+    return isSecret ? caller.tenantId : undefined;
+  }
+
   /** Drops the cached rights of a key, after they turned out to be old. */
   forget(keyText: string): void {
     const id = digest("sha256", keyText, "base64");
@@ -141,13 +184,14 @@ export class Authenticator {
 
   async #load(id: string, keyText: string, isKnown: boolean): Promise<CachedCaller> {
     const key = parseKey(keyText);
-    if (!key) throw unknownKey();
+    if (!key) throw UNKNOWN_KEY;
+    if (!isKnown && !isMarked(await this.#keyring.keyMark(), keyText)) throw UNKNOWN_KEY;
     if (!isKnown && this.#unverified.isFull) throw unavailable("too many keys that are not known come at once");
     const since = performance.now();
     const caller = await (isKnown ? this.#find(key) : this.#unverified.run(() => this.#find(key)));
     if (!caller) {
       this.#loaded.delete(id);
-      throw unknownKey();
+      throw UNKNOWN_KEY;
     }
     this.#keyring.expect(caller.tenantId, caller.revision);
     if (caller.grant.isEmpty) return caller;
@@ -167,16 +211,14 @@ export class Authenticator {
       case "pvt":
       case "pub":
       case "mgt": {
-        const row = await this.#database.shared.run(key.tenantId, "unguarded", (tx) =>
-          tx.query(findApplicationKey, key.hash),
-        );
+        const row = await this.#database.of(key.tenantId).shared((tx) => tx.query(findApplicationKey, key.hash));
         if (!row) return undefined;
         const keys = await this.#keyring.of(key.tenantId, row.revision);
-        requireKeyIssuanceSeal(keys, key.tenantId, { ...row, id: row.key_id });
-        return callerOf(keys, key.tenantId, row, row.key_id);
+        keyIssuanceProof.require(keys, { ...row, id: row.key_id, created_by: row.key_created_by });
+        return callerOf(keys, row, row.key_id);
       }
       case "ses": {
-        const row = await this.#database.shared.run(key.tenantId, "unguarded", (tx) => tx.query(findSession, key.hash));
+        const row = await this.#database.of(key.tenantId).shared((tx) => tx.query(findSession, key.hash));
         return row ? sessionCallerOf(await this.#keyring.of(key.tenantId, row.revision), key, row) : undefined;
       }
       case "prx":
@@ -189,57 +231,56 @@ export class Authenticator {
 function sessionCallerOf(keys: TenantKeys, { tenantId }: PresentedKey, row: SessionRow): CachedCaller {
   const type = row.application_type;
   if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
-  const own = sessionRightsOf(keys, tenantId, row);
-  const within = authorizerRightsOf(keys, tenantId, row);
+  const own = openSessionRights(keys, row);
+  const { frame } = own;
+  const columns = { id: row.application_id, type, created_by: row.application_created_by };
+  const pages = openRights(keys, columns, row.application_definition);
+  const within = authorizerRightsOf(keys, row);
   // Without its authorizer a session has no rights either.
-  const rights = own && within ? own : NOTHING;
+  const rights = within ? own : NOTHING;
   return {
     tenantId,
-    principal: { kind: "application", id: row.application_id, type },
+    principal: { kind: "application", id: row.application_id, type, ...shownPages(pages) },
     keyId: undefined,
-    session: { id: row.id, expiresAt: row.expires_at },
+    session: { id: row.id, expiresAt: row.expires_at, ...(frame ? { frame } : {}) },
     grant: new Grant(rights, within && new Grant(within)),
     settings: readSettings(row.settings),
+    eventTypes: row.event_types,
     revision: row.revision,
   };
 }
 
 const NOTHING: AccessRights = { permissions: [], rules: [] };
 
-function sessionRightsOf(keys: TenantKeys, tenantId: TenantId, row: SessionRow): AccessRights | undefined {
-  const sealed = openSessionRights(keys, tenantId, row);
-  if (sealed) return sealed;
-  const { permissions, rules } = row;
-  return permissions && rules ? parseRights("session", permissions, rules.map(readRule)) : undefined;
-}
-
 /** The current rights of a session's authorizer. Undefined if it has none. */
-function authorizerRightsOf(keys: TenantKeys, tenantId: TenantId, row: SessionRow): AccessRights | undefined {
-  const { authorized_by: id, authorizer_type: type } = row;
-  if (id === null || type === null || !isApplicationType(type)) return undefined;
-  return openRights(keys, tenantId, id, type, {
-    name: "",
-    definition: row.authorizer_definition,
-    permissions: row.authorizer_permissions ?? [],
-    rules: row.authorizer_rules ?? [],
-  });
+function authorizerRightsOf(keys: TenantKeys, row: SessionRow): AccessRights | undefined {
+  const { authorized_by: id, authorizer_type: type, authorizer_definition: definition } = row;
+  if (id === null || type === null || definition === null || !isApplicationType(type)) return undefined;
+  return openRights(keys, { id, type, created_by: row.authorizer_created_by }, definition);
 }
 
-function callerOf(keys: TenantKeys, tenantId: TenantId, row: CredentialRow, keyId: Uuid | undefined): CachedCaller {
+function callerOf(keys: TenantKeys, row: CredentialRow, keyId: Uuid | undefined): CachedCaller {
   const { type } = row;
   if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
-  const rights = openRights(keys, tenantId, row.application_id, type, row);
+  const columns = { id: row.application_id, type, created_by: row.created_by };
+  const rights = openRights(keys, columns, row.definition);
   return {
-    tenantId,
-    principal: { kind: "application", id: row.application_id, type },
+    tenantId: keys.tenantId,
+    principal: { kind: "application", id: row.application_id, type, ...shownPages(rights) },
     keyId,
     session: undefined,
     grant: new Grant(rights),
     settings: readSettings(row.settings),
+    eventTypes: row.event_types,
     revision: row.revision,
   };
 }
 
-function unknownKey(): Fault {
-  return new Fault("unauthenticated", "The key in the header BT-API-KEY is not valid.");
+/** An application without pages, as most are, keeps none. */
+function shownPages(pages: Pages): { readonly pages?: Pages } {
+  const { allowedOrigins, templates, allowPageRequests } = pages;
+  return allowedOrigins.length > 0 ? { pages: { allowedOrigins, templates, allowPageRequests } } : {};
 }
+
+/** Created once, because the stack of a new error costs as much as the check of a made-up key. */
+const UNKNOWN_KEY = new Fault("unauthenticated", "The key in the header BT-API-KEY is not valid.");

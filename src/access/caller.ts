@@ -1,9 +1,12 @@
 import type { Actor } from "../audit/actor.js";
 import type { AuditContext, Via } from "../audit/audit-context.js";
+import type { Party } from "../base/caller-turns.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Proof } from "../memory/request-memory.js";
+import type { ContainerPath } from "./container.js";
 import type { Grant } from "./grant.js";
+import type { Pages } from "./pages.js";
 import type { ApplicationType } from "./permissions.js";
 import type { Role } from "./role.js";
 import type { TenantSettings } from "./tenant-settings.js";
@@ -13,6 +16,23 @@ export interface ApplicationPrincipal {
   readonly kind: "application";
   readonly id: Uuid;
   readonly type: ApplicationType;
+  /** What its pages may do. Absent: it has none. */
+  readonly pages?: Pages;
+}
+
+/** The frame of a hosted field, as a request proves it by its pass. A page cannot read a pass. */
+export interface Frame {
+  /** The id of the pass, for as long as the document of the frame is open. */
+  readonly pass: string;
+  /** The origin of the page around it. */
+  readonly origin: string;
+}
+
+/** The frame that created a session. */
+export interface SessionFrame {
+  readonly pass: string;
+  /** The network of its client. Undefined where the server records no addresses. */
+  readonly network: string | undefined;
 }
 
 /** A member that calls from a browser. */
@@ -21,9 +41,18 @@ export interface PersonPrincipal {
   readonly memberId: Uuid;
   readonly userId: Uuid;
   readonly role: Role;
+  /** Where a DEVELOPER may give applications more than token:create. */
+  readonly containers: readonly ContainerPath[];
   readonly signInId: Uuid;
   /** Until when the last proof of a second factor counts. Absent: no proof counts. */
   readonly secondFactorUntil: Date | undefined;
+}
+
+export interface CallerSession {
+  readonly id: Uuid;
+  readonly expiresAt: Date;
+  /** It works in this frame only. */
+  readonly frame?: SessionFrame;
 }
 
 /** The author of a request. */
@@ -33,9 +62,13 @@ export interface Caller {
   /** The application key of the request. Absent for people, sessions, and code that acts as an application. */
   readonly keyId: Uuid | undefined;
   /** A session acts as its public application, with rights of its own. */
-  readonly session: { readonly id: Uuid; readonly expiresAt: Date } | undefined;
+  readonly session: CallerSession | undefined;
+  /** The frame that sends the request: its page must not learn what is typed into its fields. */
+  readonly frame?: Frame;
   readonly grant: Grant;
   readonly settings: TenantSettings;
+  /** The types of events that a webhook of the tenant asks for, at the same revision. */
+  readonly eventTypes: readonly string[];
   /** The tenant's revision at which the caller was read. It guards every transaction of the caller. */
   readonly revision: number;
   /** What log rows say of the request. */
@@ -43,12 +76,17 @@ export interface Caller {
 }
 
 /** A caller as it is known before its request, and remembered for others. */
-export type CachedCaller = Omit<Caller, "context">;
+export type CachedCaller = Omit<Caller, "context" | "frame">;
 
 /** What a credential proves about its holder. Decides how much memory its request bodies may take. */
 export function keyProofOf(caller: Caller): Proof {
   const { tenantId, session } = caller;
-  return { kind: "key", tenantId, applicationId: actorOf(caller).id, sessionId: session?.id };
+  return { kind: "key", tenantId, applicationId: actorOf(caller).id, sessionId: session?.id, party: partyOf(caller) };
+}
+
+/** The keys of public applications, and of their sessions, are in pages. */
+export function partyOf({ principal }: Pick<Caller, "principal">): Party {
+  return principal.kind === "application" && principal.type === "public" ? "pages" : "back end";
 }
 
 /** In the log a session acts as its public application, and a person as a user by a sign-in. */

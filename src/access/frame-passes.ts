@@ -1,52 +1,43 @@
 import { LRUCache } from "lru-cache";
 import { type Clock, HOUR_MS } from "../base/clock.js";
-import { compactUuid, expandUuid } from "../base/compact-uuid.js";
-import { Fault } from "../base/fault.js";
-import { isTenantId, type TenantId, type Uuid } from "../base/ids.js";
+import { Fault, invalid } from "../base/fault.js";
+import type { Uuid } from "../base/ids.js";
 import { Semaphore } from "../base/semaphore.js";
-import { macEquals, truncatedMac } from "../crypto/keyed-hash.js";
-import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
+import type { TenantKeySource } from "../crypto/tenant-keys.js";
 import { type CredentialRow, findApplicationKey, findApplicationRights } from "../store/access/credentials.js";
 import { findSession } from "../store/access/sessions.js";
 import type { Database } from "../store/database.js";
 import { unavailable } from "../store/postgres/database-error.js";
-import { actorOf, type Caller } from "./caller.js";
+import { actorOf, type Caller, type Frame } from "./caller.js";
+import {
+  isGenuine,
+  type KeyName,
+  newPassId,
+  type PassFacts,
+  parseSentPass,
+  type SentPass,
+  writeKeyName,
+  writePass,
+} from "./frame-pass.js";
 import { parseKey } from "./key-text.js";
-import { deniedWith } from "./refusal.js";
-import { openRights, requireKeyIssuanceSeal } from "./sealed-rights.js";
+import { type Denied, deniedWith } from "./refusal.js";
+import { keyIssuanceProof, openRights } from "./sealed-rights.js";
 
 /** How long a removed origin may still be let in. */
 const CACHED_MS = 5_000;
+/** How long a pass is good for. The frame renews it. */
+const LIFETIME_MS = HOUR_MS / 4;
 /** How long a page may stay open before its fields must be loaded again. */
-const LIFETIME_MS = 12 * HOUR_MS;
-const OTHER_KEY = "was loaded with another key";
+const RENEWED_MS = 12 * HOUR_MS;
 /** Look-ups for new frames at once, and how many more may wait: anyone may ask for a frame, by any name of a key. */
 const AT_ONCE = 8;
 const WAITING = 500;
 /** Look-ups of one client, running or waiting. The frames of a page have one key, and share one look-up. */
 const FOR_EACH_CLIENT = 64;
 
-/** A public or session key, named by its hash: a page may show the name to anyone. */
-export interface KeyName {
-  readonly kind: "pub" | "ses";
-  readonly tenantId: TenantId;
-  /** SHA-256 of the key. */
-  readonly hash: Buffer;
-}
-
-const FORM = /^(pub|ses)_([0-9A-Za-z]{22})_([0-9A-Za-z_-]{43})$/;
-
-/** Reads `pub_<tenant>_<SHA-256 of the key in base64url>`. Returns undefined for any other text. */
-export function parseKeyName(text: string): KeyName | undefined {
-  const [, kind, tenant = "", hash = ""] = FORM.exec(text) ?? [];
-  const tenantId = expandUuid(tenant);
-  if ((kind !== "pub" && kind !== "ses") || !tenantId || !isTenantId(tenantId)) return undefined;
-  return { kind, tenantId, hash: Buffer.from(hash, "base64url") };
-}
-
-function textOf({ kind, tenantId, hash }: KeyName): string {
-  return `${kind}_${compactUuid(tenantId)}_${hash.toString("base64url")}`;
-}
+const OTHER_KEY = "was loaded with another key";
+const OTHER_ORIGIN = "is in a page that is not in allowed_origins of its application";
+const TOO_OLD = "was loaded too long ago. Reload the page";
 
 /** The public application of a key. */
 interface FramedApplication {
@@ -61,10 +52,16 @@ export interface FramePass {
   readonly pass: string;
 }
 
+/** What a frame gets in place of a pass that ends. */
+export interface RenewedPass {
+  readonly pass: string;
+  readonly until: Date;
+}
+
 /**
- * Ties frames to the keys that they are for. A request from a frame comes from the vault's own origin, so its `Origin`
- * says nothing about the page. The pass says with which key the frame was loaded, and the frame adds the page's origin,
- * which `frame-ancestors` made the browser check.
+ * Makes frames principals of their own. A page holds the public key and writes the body of a request: both prove
+ * nothing. The document of the frame that calls the API has a pass, which no page can read. It says with which key the
+ * frame was loaded, and the frame adds the page's origin, which `frame-ancestors` made the browser check.
  */
 export class FramePasses {
   readonly #database: Database;
@@ -90,47 +87,68 @@ export class FramePasses {
   async issue(key: KeyName, client: string): Promise<FramePass | undefined> {
     const application = await this.#applicationFor(key, client);
     if (!application) return undefined;
-    const { origins } = application;
-    const until = (this.#clock.now() + LIFETIME_MS).toString(36);
-    const keys = await this.#keyring.of(key.tenantId);
-    return { origins, pass: `${until}.${proof(keys, key, until).toString("base64url")}` };
+    const start = this.#clock.now();
+    const facts = { key, applicationId: application.id, start, until: start + LIFETIME_MS, id: newPassId() };
+    return { origins: application.origins, pass: await this.#write(facts) };
   }
 
   /**
-   * Checks what a frame sends as `<pass> <name of its key> <origin of the page>`. The request has that key, or the key of
-   * a session of the same application, which the frame created.
-   * @param caller the caller of that key.
-   * @throws {Denied} permission_denied if the pass is for another key, is over, or the origin is no longer allowed.
+   * Another pass for the same document, also after its last one has ended: a computer may have slept.
+   * @param client as for {@link issue}.
+   * @throws {Fault} validation_failed for what is no pass; unauthenticated for one that this vault did not give, or whose
+   * key is gone; permission_denied for another origin, or a page that is open for too long; unavailable.
    */
-  async require(sent: string, apiKey: string | undefined, caller: Caller): Promise<void> {
-    const problem = await this.#problemOf(sent, apiKey);
-    if (!problem) return;
-    const fault = new Fault("permission_denied", `The frame that sends this ${problem}.`);
-    throw deniedWith(caller, fault, "application", actorOf(caller).id, "frame");
+  async renew(sent: string, client: string): Promise<RenewedPass> {
+    const pass = parseSentPass(sent);
+    if (!pass) throw invalid("cloakroom-frame", "must be a pass, the name of its key and the page's origin");
+    const application = await this.#applicationFor(pass.key, client);
+    if (!application) throw unknownPass();
+    if (!isGenuine(await this.#keyring.of(pass.key.tenantId), pass, application.id)) throw unknownPass();
+    const now = this.#clock.now();
+    const end = pass.start + RENEWED_MS;
+    if (now >= end) throw refused(TOO_OLD);
+    if (!application.origins.includes(pass.origin)) throw refused(OTHER_ORIGIN);
+    const until = Math.min(now + LIFETIME_MS, end);
+    const { key, start, id } = pass;
+    return {
+      pass: await this.#write({ key, applicationId: application.id, start, until, id }),
+      until: new Date(until),
+    };
   }
 
-  async #problemOf(sent: string, apiKey: string | undefined): Promise<string | undefined> {
-    const [pass = "", keyName = "", origin = ""] = sent.split(" ");
-    const framed = parseKeyName(keyName);
+  /**
+   * The frame that sends a request, by its pass. The request has the frame's key, or the key of a session that the frame
+   * created. Costs one keyed hash, and no look-up.
+   * @param sent `<pass> <name of its key> <origin of the page>`.
+   * @param caller the holder of the request's key.
+   * @throws {Denied} permission_denied if the pass is for another key, is over, or the origin is no longer allowed.
+   */
+  async frameOf(sent: string, apiKey: string | undefined, caller: Caller): Promise<Frame> {
+    const pass = parseSentPass(sent);
+    const problem = pass ? await this.#problemOf(pass, apiKey, caller) : OTHER_KEY;
+    if (pass && !problem) return { pass: pass.id, origin: pass.origin };
+    throw deniedTo(caller, problem ?? OTHER_KEY);
+  }
+
+  async #problemOf(pass: SentPass, apiKey: string | undefined, caller: Caller): Promise<string | undefined> {
+    const { principal, tenantId, session } = caller;
     const used = parseKey(apiKey ?? "");
-    if (!framed || !used || framed.tenantId !== used.tenantId) return OTHER_KEY;
-    const [until = "", given = ""] = pass.split(".");
-    const keys = await this.#keyring.of(framed.tenantId);
-    if (!macEquals(proof(keys, framed, until), Buffer.from(given, "base64url"))) return OTHER_KEY;
-    if (!(Number.parseInt(until, 36) > this.#clock.now())) return "was loaded too long ago. Reload the page";
-    const application = await this.#applicationOf(framed);
-    if (!application?.origins.includes(origin)) {
-      return "is in a page that is not in allowed_origins of its application";
-    }
-    if (used.hash.equals(framed.hash)) return undefined;
-    if (used.kind !== "ses") return OTHER_KEY;
-    const session = await this.#applicationOf({ kind: "ses", tenantId: used.tenantId, hash: used.hash });
-    return session?.id === application.id ? undefined : OTHER_KEY;
+    if (principal.kind !== "application" || !used || pass.key.tenantId !== tenantId) return OTHER_KEY;
+    if (!isGenuine(await this.#keyring.of(tenantId), pass, principal.id)) return OTHER_KEY;
+    if (pass.until <= this.#clock.now()) return "has a pass that has ended. Renew it, or reload the page";
+    if (!principal.pages?.allowedOrigins.includes(pass.origin)) return OTHER_ORIGIN;
+    // The key of a session that something else created may be known to the page.
+    if (session?.frame) return session.frame.pass === pass.id ? undefined : "did not create this session";
+    return used.hash.equals(pass.key.hash) ? undefined : OTHER_KEY;
+  }
+
+  async #write(facts: PassFacts): Promise<string> {
+    return writePass(await this.#keyring.of(facts.key.tenantId), facts);
   }
 
   /** For anyone: within the client's share of the look-ups. */
   async #applicationFor(key: KeyName, client: string): Promise<FramedApplication | undefined> {
-    const name = textOf(key);
+    const name = writeKeyName(key);
     const known = this.#applications.get(name) ?? this.#pending.get(name);
     if (known) return known;
     const pendingOf = this.#pendingOf.get(client) ?? 0;
@@ -153,7 +171,7 @@ export class FramePasses {
   }
 
   async #applicationOf(key: KeyName): Promise<FramedApplication | undefined> {
-    const name = textOf(key);
+    const name = writeKeyName(key);
     const known = this.#applications.get(name);
     if (known) return known;
     const found = await this.#find(key);
@@ -162,27 +180,40 @@ export class FramePasses {
   }
 
   async #find({ kind, tenantId, hash }: KeyName): Promise<FramedApplication | undefined> {
-    const run = this.#database.shared.run.bind(this.#database.shared);
+    const database = this.#database.of(tenantId);
     if (kind === "ses") {
-      const session = await run(tenantId, "unguarded", (tx) => tx.query(findSession, hash));
+      const session = await database.shared((tx) => tx.query(findSession, hash));
       if (!session) return undefined;
-      const row = await run(tenantId, "unguarded", (tx) => tx.query(findApplicationRights, session.application_id));
+      const row = await database.shared((tx) => tx.query(findApplicationRights, session.application_id));
       return row ? this.#allowedBy(tenantId, row) : undefined;
     }
-    const row = await run(tenantId, "unguarded", (tx) => tx.query(findApplicationKey, hash));
+    const row = await database.shared((tx) => tx.query(findApplicationKey, hash));
     if (!row) return undefined;
-    requireKeyIssuanceSeal(await this.#keyring.of(tenantId, row.revision), tenantId, { ...row, id: row.key_id });
+    keyIssuanceProof.require(await this.#keyring.of(tenantId, row.revision), {
+      ...row,
+      id: row.key_id,
+      created_by: row.key_created_by,
+    });
     return this.#allowedBy(tenantId, row);
   }
 
-  async #allowedBy(tenantId: TenantId, row: CredentialRow): Promise<FramedApplication | undefined> {
-    if (row.type !== "public") return undefined;
+  async #allowedBy(tenantId: KeyName["tenantId"], row: CredentialRow): Promise<FramedApplication | undefined> {
+    const { type, application_id: id } = row;
+    if (type !== "public") return undefined;
     const keys = await this.#keyring.of(tenantId, row.revision);
-    const { allowedOrigins: origins } = openRights(keys, tenantId, row.application_id, row.type, row);
-    return { id: row.application_id, origins };
+    const { allowedOrigins } = openRights(keys, { id, type, created_by: row.created_by }, row.definition);
+    return { id, origins: allowedOrigins };
   }
 }
 
-function proof(keys: TenantKeys, key: KeyName, until: string): Buffer {
-  return truncatedMac(keys.proof, ["cloakroom/frame/1", textOf(key), until]);
+function unknownPass(): Fault {
+  return new Fault("unauthenticated", `The frame that sends this ${OTHER_KEY}, or its key is no longer valid.`);
+}
+
+function refused(problem: string): Fault {
+  return new Fault("permission_denied", `The frame that sends this ${problem}.`);
+}
+
+function deniedTo(caller: Caller, problem: string): Denied {
+  return deniedWith(caller, refused(problem), "application", actorOf(caller).id, "frame");
 }

@@ -1,5 +1,6 @@
 import type { EntityType, LogEntry } from "../audit/log-entry.js";
-import { logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
+import { PageRefusals } from "../audit/page-refusals.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { writeLog } from "../store/audit/audit-logs.js";
@@ -17,9 +18,12 @@ export class Denied extends Error {
   readonly tenantId: TenantId;
   readonly fault: Fault;
   readonly entry: LogEntry;
+  /** The caller's key is in web pages, where anybody can read it. */
+  readonly isOfPage: boolean;
 
-  constructor(tenantId: TenantId, fault: Fault, entry: LogEntry) {
+  constructor(tenantId: TenantId, fault: Fault, entry: LogEntry, isOfPage = false) {
     super("a caller is refused");
+    this.isOfPage = isOfPage;
     this.tenantId = tenantId;
     this.fault = fault;
     this.entry = entry;
@@ -43,21 +47,52 @@ export function deniedWith(
   entityId: string,
   remark: string,
 ): Denied {
-  return new Denied(
-    caller.tenantId,
-    fault,
-    logEntry(actorOf(caller), entityType, entityId, "refuse", { remark, outcome: "denied", code: fault.code }),
-  );
+  const { tenantId, principal } = caller;
+  const details = { remark, outcome: "denied", code: fault.code } as const;
+  const isOfPage = principal.kind === "application" && principal.type === "public";
+  return new Denied(tenantId, fault, logEntry(actorOf(caller), entityType, entityId, "refuse", details), isOfPage);
 }
 
+const pageRefusals = new PageRefusals();
+
 /**
- * Writes the log row of a denial in a transaction of its own.
+ * Writes the log row of a denial in a transaction of its own. Of pages only so many a minute have one.
  * @returns the fault for the caller.
  * @throws {Fault} unavailable if the row cannot be written.
  */
-export async function recordDenial(database: Database, { tenantId, fault, entry }: Denied): Promise<Fault> {
-  await database.shared.run(tenantId, "unguarded", async (tx) => writeLog(tx, entry));
+export async function recordDenial(database: Database, denied: Denied): Promise<Fault> {
+  const { tenantId, fault, entry, isOfPage } = denied;
+  const write = (row: LogEntry) => database.of(tenantId).shared(async (tx) => writeLog(tx, row));
+  const summarize = (remark: string) => {
+    const details = { remark, outcome: "denied", code: "permission_denied" } as const;
+    return write(logEntry(undefined, "application", ANY_ENTITY_ID, "refuse", details));
+  };
+  if (!isOfPage || pageRefusals.count(tenantId, entry.context.address, summarize)) await write(entry);
+  return markRecorded(fault);
+}
+
+/** Faults whose refusal has its row. */
+const recorded = new WeakSet<Fault>();
+
+/** Marks a fault whose row was written otherwise. */
+export function markRecorded(fault: Fault): Fault {
+  recorded.add(fault);
   return fault;
+}
+
+/** The codes of a 403. */
+const REFUSALS = new Set(["permission_denied", "second_factor_required", "reason_required", "reason_invalid"]);
+
+/**
+ * A denial of a known caller that would otherwise leave no row: checks deep in an operation throw faults.
+ * @param operation the refused operation, such as `ApplicationService/CreateApplication`.
+ */
+export function unrecordedDenial(caller: Caller | undefined, fault: Fault, operation: string): Denied | undefined {
+  if (!caller || !REFUSALS.has(fault.code) || recorded.has(fault)) return undefined;
+  const { principal } = caller;
+  const [type, id] =
+    principal.kind === "person" ? (["member", principal.memberId] as const) : (["application", principal.id] as const);
+  return deniedWith(caller, fault, type, id, operation);
 }
 
 /**

@@ -1,13 +1,14 @@
 import { Fault } from "../base/fault.js";
 import type { AccessRights, AccessRule, Transform } from "./access-rule.js";
 import { type Caller, personOf } from "./caller.js";
-import { storedContainer } from "./container.js";
+import { type ContainerPath, storedContainer } from "./container.js";
 import { Grant } from "./grant.js";
-import type { ApplicationType, Permission, TokenPermission } from "./permissions.js";
+import { type ApplicationType, PERMISSIONS, type Permission, type TokenPermission } from "./permissions.js";
+import { type Power, powersInRole, powersOf, requirePower } from "./power.js";
 import { deniedWith } from "./refusal.js";
-import { isAdministrator, type Role } from "./role.js";
-import { secondFactorRequired } from "./second-factor.js";
+import type { Role } from "./role.js";
 
+const ROOT = storedContainer("/");
 const CHANGES = ["token:create", "token:update", "token:delete"] as const;
 const READS = ["token:read", "token:search"] as const;
 const MASKABLE = [...CHANGES, ...READS] as const;
@@ -27,37 +28,93 @@ export function grantOfRole(role: Role): Grant {
   return GRANTS[role];
 }
 
-/** The most that people can give an application without a second factor: otherwise the key would bypass their role. */
-const GRANTABLE: Readonly<Record<Exclude<ApplicationType, "management">, Grant>> = {
-  // Masks that a page's key writes to existing tokens have no effect.
-  public: grantable(ruleOn("mask", MASKABLE)),
-  // A back end that updates tokens with `mask` may write the mask by which it then reads them.
-  private: grantable(ruleOn("redact", ["token:update"]), ruleOn("mask", ["token:create", "token:delete", ...READS])),
-};
+/** The most that a person with a power gives a public or private application. */
+const GRANTABLE = {
+  handle: {
+    // Masks that a page's key writes to existing tokens have no effect.
+    public: grantable(ruleOn("mask", MASKABLE)),
+    // A back end that updates tokens with `mask` may write the mask by which it then reads them.
+    private: grantable(ruleOn("redact", ["token:update"]), ruleOn("mask", ["token:create", "token:delete", ...READS])),
+  },
+  build: {
+    public: (containers: readonly ContainerPath[]) => [
+      ruleOn("mask", ["token:create"]),
+      ...containers.map((container) => ruleOn("mask", MASKABLE, container)),
+    ],
+    private: (containers: readonly ContainerPath[]) => [
+      ruleOn("mask", ["token:create"]),
+      ...containers.flatMap((container) => [
+        ruleOn("redact", ["token:update"], container),
+        ruleOn("mask", ["token:delete", ...READS], container),
+      ]),
+    ],
+  },
+} as const;
 
-/**
- * Checks that the rights of an application do not exceed what its author may give.
- * @throws {Fault} second_factor_required, or permission_denied for a DEVELOPER, if a person gives an application that
- *   administers, captures payments, or reveals or uses values.
- */
-export function requireGrantable({ principal }: Caller, type: ApplicationType, rights: AccessRights): void {
-  if (principal.kind === "application" || canGrantAnyPermission({ principal })) return;
-  const exceeded = type === "management" ? undefined : GRANTABLE[type].exceededBy(rights);
-  if (type !== "management" && exceeded === undefined) return;
-  const what =
-    type === "management" ? "a management application" : `an application with ${exceeded}${limitOf(exceeded)}`;
-  if (isAdministrator(principal.role)) throw secondFactorRequired(`Creating, changing or using ${what}`);
-  throw new Fault(
-    "permission_denied",
-    `Your role ${principal.role} may not create, change or use ${what}; OWNER and ADMIN may, with a second factor.`,
-  );
+/** The most that a caller gives an application of a type; undefined: all that the type can have. */
+function mostGrantable(caller: Holder, type: ApplicationType): Grant | undefined {
+  const { principal, grant } = caller;
+  if (principal.kind === "application") {
+    // The right to make applications is the right to give them rights on tokens, which no such key has itself.
+    return type === "management" ? new Grant({ permissions: grant.permissions, rules: [] }) : undefined;
+  }
+  return mostGrantableWith(powersOf(caller), principal.containers, type);
 }
 
-/** Whether a caller may give applications any rights, and code that acts as them: keys, and people with a second factor. */
-export function canGrantAnyPermission({ principal }: Pick<Caller, "principal">): boolean {
-  return (
-    principal.kind === "application" || (isAdministrator(principal.role) && principal.secondFactorUntil !== undefined)
-  );
+function mostGrantableWith(
+  held: ReadonlySet<Power>,
+  containers: readonly ContainerPath[],
+  type: ApplicationType,
+): Grant | undefined {
+  if (type === "management") return held.has("own") ? undefined : held.has("administer") ? ADMINISTRATION : NOTHING;
+  if (held.has("administer")) return undefined;
+  if (held.has("handle")) return GRANTABLE.handle[type];
+  if (!held.has("build")) return NOTHING;
+  return new Grant({ permissions: [], rules: GRANTABLE.build[type](containers) });
+}
+
+type Holder = Pick<Caller, "principal" | "grant">;
+
+const NOTHING = new Grant({ permissions: [], rules: [] });
+const OWNING = "tenant:delete" satisfies Permission;
+/** What an ADMIN gives a management application: all that an ADMIN may do. */
+const ADMINISTRATION = new Grant({
+  permissions: PERMISSIONS.map(({ permission }) => permission).filter((permission) => permission !== OWNING),
+  rules: [],
+});
+
+/**
+ * Checks that the rights of an application do not exceed what its author may give at this moment.
+ * @throws {Fault} second_factor_required, or permission_denied for whom a second factor does not help.
+ */
+export function requireGrantable(caller: Holder, type: ApplicationType, rights: AccessRights): void {
+  const { principal } = caller;
+  const most = mostGrantable(caller, type);
+  const exceeded = most?.exceededBy(rights);
+  if (exceeded === undefined) return;
+  if (principal.kind === "application") {
+    throw new Fault("permission_denied", `The key used may not give ${exceeded}, which it does not hold itself.`);
+  }
+  const isOwning = type === "management" && rights.permissions.includes(OWNING);
+  const what =
+    type === "management"
+      ? `a management application${isOwning ? ` with ${OWNING}` : ""}`
+      : `an application with ${exceeded}${limitOf(principal.role, exceeded)}`;
+  const needs = isOwning ? (["own"] as const) : (["administer"] as const);
+  requirePower(caller, { needs, doing: `Creating, changing or using ${what}`, act: `create, change or use ${what}` });
+}
+
+/**
+ * The first permission by which an application's rights exceed what a member of a role can ever give; undefined: none does.
+ * @param containers those assigned to the member.
+ */
+export function exceedsRole(
+  role: Role,
+  containers: readonly ContainerPath[],
+  type: ApplicationType,
+  rights: AccessRights,
+): Permission | undefined {
+  return mostGrantableWith(new Set(powersInRole(role)), containers, type)?.exceededBy(rights);
 }
 
 const REVEAL = new Grant({ permissions: [], rules: [{ ...ruleOn("reveal", ["token:read"]), requiresReason: true }] });
@@ -72,10 +129,14 @@ export function withRevealGrant(caller: Caller): Caller {
   throw deniedWith(caller, new Fault("permission_denied", text), "tenant", caller.tenantId, "reveal_to_people is off");
 }
 
-/** By which rules people do not give a permission. Empty: by none. */
-function limitOf(permission: Permission | undefined): string {
+/** Where or by which rules a person of a role does not give a permission. Empty: nowhere. */
+function limitOf(role: Role, permission: Permission | undefined): string {
+  const isMaskable = MASKABLE.some((one) => one === permission);
+  if (role === "DEVELOPER" && isMaskable && permission !== "token:create") {
+    return " outside of the containers assigned to you, or by a rule that shows more than there";
+  }
   if (permission === "token:update") return " by a rule other than redact";
-  return MASKABLE.some((one) => one === permission) ? " by a rule that reveals" : "";
+  return isMaskable ? " by a rule that reveals" : "";
 }
 
 /**
@@ -102,7 +163,7 @@ function grantable(...rules: readonly AccessRule[]): Grant {
   return new Grant({ permissions, rules });
 }
 
-function ruleOn(transform: Transform, permissions: readonly TokenPermission[]): AccessRule {
-  const scope = { kind: "container", container: storedContainer("/") } as const;
+function ruleOn(transform: Transform, permissions: readonly TokenPermission[], container = ROOT): AccessRule {
+  const scope = { kind: "container", container } as const;
   return { description: undefined, priority: 1, scope, transform, permissions, requiresReason: false };
 }

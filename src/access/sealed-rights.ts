@@ -1,168 +1,107 @@
-import { Fault } from "../base/fault.js";
-import type { TenantId, Uuid } from "../base/ids.js";
-import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import { encodeAad, open, SealBroken, type SealContext, seal } from "../crypto/sealed.js";
-import { requiresSeals, type TenantKeys } from "../crypto/tenant-keys.js";
-import type { NewApplicationKey } from "../store/access/application-keys.js";
-import type { RightsColumns } from "../store/access/applications.js";
+import { isJsonObject, type JsonObject } from "../base/json.js";
+import { sealedProof, sealedRecord } from "../crypto/sealed-record.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { NewApplication, RightsColumns } from "../store/access/applications.js";
 import type { SessionColumns } from "../store/access/sessions.js";
-import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-columns.js";
 import { type AccessRights, parseRights, readRule, writeRule } from "./access-rule.js";
+import type { SessionFrame } from "./caller.js";
+import { type Pages, readPages, writePages } from "./pages.js";
 import type { ApplicationType } from "./permissions.js";
 
 /*
  * The rights of a key are sealed: the owner of the database can remove rights by changing rows, but cannot grant any.
- * Only tenants whose keys are from an earlier release have rights in the clear, until `cloakroom keys rotate`.
  */
 
 /** The sealed content about an application's rights. */
-export interface NamedRights extends AccessRights {
+export interface NamedRights extends AccessRights, Pages {
   readonly name: string;
-  readonly allowedOrigins: readonly string[];
 }
 
-/** A row that decides access has no seal, in a tenant whose rows all have one. No server of ours wrote it. */
-export class SealMissing extends SealBroken {}
-
-export function rightsColumns(
-  keys: TenantKeys,
-  tenantId: TenantId,
-  { id, type }: { readonly id: Uuid; readonly type: ApplicationType },
-  { name, permissions, rules, allowedOrigins }: NamedRights,
-): RightsColumns {
-  const written = { name, permissions: [...permissions], rules: rules.map(writeRule) };
-  if (requiresSeals(keys)) return { type, ...sealedRights(keys, tenantId, { id, type }, written, allowedOrigins) };
-  if (allowedOrigins.length > 0) throw originsNeedSeals();
-  return { type, ...written, definition: null };
+/** The same with the number of its changes, by which `audit verify` finds a row that was put back. */
+export interface SealedRights extends NamedRights {
+  readonly revision: number;
 }
 
-/** The columns of an application whose rights are sealed. */
-export function sealedRights(
-  keys: Pick<TenantKeys, "data">,
-  tenantId: TenantId,
-  application: { readonly id: Uuid; readonly type: string },
-  { name, permissions, rules }: Pick<RightsColumns, "name" | "permissions" | "rules">,
-  allowedOrigins: readonly string[] = [],
-): Omit<RightsColumns, "type"> {
-  const origins = allowedOrigins.length > 0 ? { allowed_origins: [...allowedOrigins] } : {};
-  const written: JsonObject = { name, permissions: [...permissions], rules: [...rules], ...origins };
-  const definition = seal(keys.data, applicationPlace(tenantId, application), Buffer.from(JSON.stringify(written)));
-  return { name: "", permissions: [], rules: [], definition };
+/** The sealed content about a session's rights. */
+export interface SessionRights extends AccessRights {
+  /** The frame that created the session. */
+  readonly frame?: SessionFrame;
 }
 
-/** Rows of earlier releases have no place for them. */
-function originsNeedSeals(): Fault {
-  const text =
-    "This tenant's rights are not sealed yet. Ask the operator to run `cloakroom keys rotate`, then try again.";
-  return new Fault("unprocessable", text);
+/** The columns of an application that its rights are bound to. */
+export type ApplicationColumns = Pick<NewApplication, "id" | "created_by"> & { readonly type: ApplicationType };
+
+/** The columns of an application that say what it may do. */
+export function rightsColumns(keys: TenantKeys, row: ApplicationColumns, rights: SealedRights): RightsColumns {
+  return { type: row.type, definition: applicationRecord.seal(keys, row, rights) };
 }
 
 /** @throws {SealBroken} if no server wrote the rights. */
-export function openRights(
-  keys: TenantKeys,
-  tenantId: TenantId,
-  id: Uuid,
-  type: ApplicationType,
-  row: Omit<RightsColumns, "type">,
-): NamedRights {
-  if (row.definition === null) {
-    requireUnsealed(keys, "the rights of an application have no seal");
-    return { name: row.name, ...parseRights(type, row.permissions, row.rules.map(readRule)), allowedOrigins: [] };
-  }
-  const stored = objectIn(open(keys.data, applicationPlace(tenantId, { id, type }), row.definition));
-  const { allowed_origins: origins } = stored;
-  const allowedOrigins = Array.isArray(origins) ? origins.map(String) : [];
-  return { name: String(stored.name), ...storedRights(type, stored), allowedOrigins };
+export function openRights(keys: TenantKeys, row: ApplicationColumns, definition: Buffer): SealedRights {
+  const { permissions, rules, ...stored } = applicationRecord.open(keys, row, definition);
+  return { ...stored, ...parseRights(row.type, permissions, rules) };
 }
 
-type KeyColumns = Omit<NewApplicationKey, "proof" | "created_by">;
+export const applicationRecord = sealedRecord({
+  field: "application",
+  bound: AAD_COLUMNS.applications,
+  write: ({ name, revision, permissions, rules, ...pages }: SealedRights) => ({
+    name,
+    revision,
+    permissions,
+    rules: rules.map(writeRule),
+    ...writePages(pages),
+  }),
+  read: (stored) => ({
+    name: String(stored.name),
+    revision: Number(stored.revision),
+    ...storedRights(stored),
+    ...readPages(stored),
+  }),
+});
 
-/** Proves that a server gave a key to its application. Null if the tenant's keys do not seal rights. */
-export function keyIssuanceSeal(keys: Pick<TenantKeys, "data">, tenantId: TenantId, key: KeyColumns): Buffer | null {
-  return requiresSeals(keys) ? seal(keys.data, keyPlace(tenantId, key), NOTHING) : null;
-}
+/** Proves that a server gave a key to its application. */
+export const keyIssuanceProof = sealedProof({ field: "application_key", bound: AAD_COLUMNS.application_keys });
 
-/** @throws {SealBroken} if no server gave the key to its application. */
-export function requireKeyIssuanceSeal(
-  keys: TenantKeys,
-  tenantId: TenantId,
-  { proof, ...key }: KeyColumns & { readonly proof: Buffer | null },
-): void {
-  if (proof === null) requireUnsealed(keys, "the key of an application has no seal");
-  else open(keys.data, keyPlace(tenantId, key), proof);
-}
-
-/**
- * Seals the rights of a session.
- * @returns null if the tenant's keys do not seal rights.
- */
+/** Seals the rights of a session. */
 export function sealSessionRights(
   keys: TenantKeys,
-  tenantId: TenantId,
   session: Omit<SessionColumns, "rights">,
-  { permissions, rules }: AccessRights,
-): Buffer | null {
-  return sealSessionColumns(keys, tenantId, session, { permissions, rules: rules.map(writeRule) });
-}
-
-/** The same, for stored rights. */
-export function sealSessionColumns(
-  keys: Pick<TenantKeys, "data">,
-  tenantId: TenantId,
-  session: Omit<SessionColumns, "rights">,
-  {
-    permissions,
-    rules,
-  }: { readonly permissions: readonly string[] | null; readonly rules: readonly JsonObject[] | null },
-): Buffer | null {
-  if (!requiresSeals(keys)) return null;
-  const written: JsonObject = { permissions: [...(permissions ?? [])], rules: [...(rules ?? [])] };
-  return seal(keys.data, sessionPlace(tenantId, session), Buffer.from(JSON.stringify(written)));
+  rights: SessionRights,
+): Buffer {
+  return sessionRecord.seal(keys, session, rights);
 }
 
 /**
  * The sealed rights of a session.
- * @returns undefined if they are in the clear.
  * @throws {SealBroken} if no server wrote the session.
  */
-export function openSessionRights(
-  keys: TenantKeys,
-  tenantId: TenantId,
-  { rights, ...session }: SessionColumns,
-): AccessRights | undefined {
-  if (rights === null) {
-    requireUnsealed(keys, "the rights of a session have no seal");
-    return undefined;
-  }
-  const stored = objectIn(open(keys.data, sessionPlace(tenantId, session), rights));
-  return session.authorized_by === null ? { permissions: [], rules: [] } : storedRights("session", stored);
+export function openSessionRights(keys: TenantKeys, session: SessionColumns): SessionRights {
+  const { permissions, rules, frame } = sessionRecord.open(keys, session, session.rights);
+  const held =
+    session.authorized_by === null ? { permissions: [], rules: [] } : parseRights("session", permissions, rules);
+  return { ...held, ...(frame ? { frame } : {}) };
 }
 
-const NOTHING = Buffer.alloc(0);
+export const sessionRecord = sealedRecord({
+  field: "session",
+  bound: AAD_COLUMNS.sessions,
+  write: ({ permissions, rules, frame }: SessionRights) => ({
+    permissions,
+    rules: rules.map(writeRule),
+    ...(frame ? { frame: { pass: frame.pass, network: frame.network ?? null } } : {}),
+  }),
+  read: (stored) => ({ ...storedRights(stored), frame: frameIn(stored) }),
+});
 
-function requireUnsealed(keys: TenantKeys, missing: string): void {
-  if (requiresSeals(keys)) throw new SealMissing(missing);
+function frameIn({ frame }: JsonObject): SessionFrame | undefined {
+  if (!isJsonObject(frame)) return undefined;
+  return { pass: String(frame.pass), network: typeof frame.network === "string" ? frame.network : undefined };
 }
 
-function storedRights(holder: ApplicationType | "session", { permissions, rules }: JsonObject): AccessRights {
+/** Rights as they are stored, to be checked again. */
+function storedRights({ permissions, rules }: JsonObject) {
   if (!Array.isArray(permissions) || !Array.isArray(rules)) throw new Error("rights of an unknown form are stored");
-  return parseRights(holder, permissions.map(String), rules.map(readRule));
-}
-
-function objectIn(plaintext: Buffer): JsonObject {
-  const stored: Json = JSON.parse(plaintext.toString());
-  if (!isJsonObject(stored)) throw new Error("sealed rights are not an object");
-  return stored;
-}
-
-function applicationPlace(tenantId: TenantId, row: { readonly id: Uuid; readonly type: string }): SealContext {
-  return { tenantId, entity: row.id, field: "application", bound: encodeAad(row, AAD_COLUMNS.applications) };
-}
-
-function keyPlace(tenantId: TenantId, row: KeyColumns): SealContext {
-  return { tenantId, entity: row.id, field: "application_key", bound: encodeAad(row, AAD_COLUMNS.application_keys) };
-}
-
-function sessionPlace(tenantId: TenantId, row: Omit<SessionColumns, "rights">): SealContext {
-  return { tenantId, entity: row.id, field: "session", bound: encodeAad(row, AAD_COLUMNS.sessions) };
+  return { permissions: permissions.map(String), rules: rules.map(readRule) };
 }

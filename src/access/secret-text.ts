@@ -6,10 +6,10 @@ import { Sensitive } from "../crypto/sensitive.js";
 import { checksum } from "./key-text.js";
 
 /**
- * What a secret is for: the cookie of a sign-in, a sign-in link, the cookie of a browser at an issuer's page, or
- * of one from which a passkey is awaited.
+ * What a secret is for: the cookie of a sign-in, a sign-in link, the cookie of a browser that asked for one, of one at an
+ * issuer's page, or of one from which a passkey is awaited.
  */
-export type SecretKind = "sgn" | "lnk" | "oid" | "pky";
+export type SecretKind = "sgn" | "lnk" | "ask" | "oid" | "pky";
 
 /** A received secret. Only its form has been checked. */
 export interface PresentedSecret {
@@ -20,7 +20,7 @@ export interface PresentedSecret {
   readonly hash: Buffer;
 }
 
-const FORM = /^(sgn|lnk|oid|pky)_([0-9A-Za-z]{22})_([0-9A-Za-z]{22})_[0-9A-Za-z]{43}_([0-9A-Za-z]{6})$/;
+const FORM = /^(sgn|lnk|ask|oid|pky)_([0-9A-Za-z]{22})_([0-9A-Za-z]{22})_[0-9A-Za-z]{43}_([0-9A-Za-z]{6})$/;
 
 /** A new secret: `<kind>_<tenant>_<row>_<secret>_<checksum>`. */
 export function newSecret(kind: SecretKind, tenantId: TenantId, id: Uuid): { text: Sensitive<string>; hash: Buffer } {

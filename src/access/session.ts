@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
-import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { toBase62 } from "../base/base-n.js";
 import { DAY_MS } from "../base/clock.js";
 import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
+import { networkOf } from "../base/network.js";
 import { Sensitive } from "../crypto/sensitive.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import {
   authorizeSession,
   findSessionByNonce,
@@ -14,15 +14,15 @@ import {
   type SessionAuthorization,
   type SessionColumns,
 } from "../store/access/sessions.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { scheduleDue } from "../store/jobs/due.js";
-import type { Transaction } from "../store/transactions/transaction.js";
-import { type AccessRights, type AccessRuleDraft, parseRights, requireRulesSize, writeRule } from "./access-rule.js";
-import { actorOf, applicationOf, type Caller } from "./caller.js";
+import { type AccessRights, type AccessRuleDraft, parseRights, requireRulesSize } from "./access-rule.js";
+import { applicationOf, type Caller, type SessionFrame } from "./caller.js";
+import type { CallerTransaction } from "./caller-transaction.js";
 import { newKey } from "./key-text.js";
 import type { ApplicationType } from "./permissions.js";
 import { type Denied, denied, deniedWith } from "./refusal.js";
-import { openSessionRights, sealSessionRights } from "./sealed-rights.js";
+import { openSessionRights, type SessionRights, sealSessionRights } from "./sealed-rights.js";
+import { type FrameDemand, parseFrameDemand, requireFrame } from "./session-frame.js";
 
 /** A session's lifetime, unless its authorizer sets another. */
 const LIFETIME_MS = 3 * 60_000;
@@ -49,28 +49,34 @@ export function wrongApplicationType(caller: Caller, type: ApplicationType): Den
   return deniedWith(caller, fault, "session", ANY_ENTITY_ID, `needs a ${type} application`);
 }
 
-/** Makes a session without rights, for a public application. */
-export async function createSession(tx: Transaction, caller: Caller, keys: TenantKeys): Promise<NewSession> {
+/** Makes a session without rights, for a public application. A frame's session works in this frame only. */
+export async function createSession(tx: CallerTransaction): Promise<NewSession> {
   const id = newUuid();
-  const { text: key, hash } = newKey("ses", tx.tenantId);
+  const { text: key, hash } = newKey("ses", tx.tenantId, tx.keys);
   const nonce = toBase62(randomBytes(16), 22);
   const expiresAt = new Date(tx.now.getTime() + LIFETIME_MS);
   const columns = {
     id,
     key_hash: hash,
     nonce_hash: hashOf(nonce),
-    application_id: applicationOf(caller).id,
+    application_id: applicationOf(tx.caller).id,
     expires_at: expiresAt,
   };
-  const rights = sealSessionRights(keys, tx.tenantId, { ...columns, authorized_by: null }, NO_RIGHTS);
+  const frame = frameOf(tx.caller);
+  const held = { ...NO_RIGHTS, ...(frame ? { frame } : {}) };
+  const rights = sealSessionRights(tx.keys, { ...columns, authorized_by: null }, held);
   tx.enqueue(insertSession, { ...columns, rights });
   scheduleDue(tx, { kind: "session", at: expiresAt });
-  writeLog(tx, logEntry(actorOf(caller), "session", id, "create"));
+  tx.log("session", id, "create");
   return { key, nonce: new Sensitive(nonce), expiresAt };
 }
 
+function frameOf({ frame, context }: Caller): SessionFrame | undefined {
+  return frame && { pass: frame.pass, network: context.address === undefined ? undefined : networkOf(context.address) };
+}
+
 /** The rights that a session should get. */
-export interface SessionRequest {
+export interface SessionRequest extends FrameDemand {
   readonly nonce: string;
   readonly permissions: readonly string[];
   readonly rules: readonly AccessRuleDraft[];
@@ -82,43 +88,42 @@ export interface SessionRequest {
  * limited again by the rights that the authorizer has then (`Grant`).
  * @throws {Fault} validation_failed if the rights are malformed or empty.
  */
-export function prepareAuthorization(caller: Caller, keys: TenantKeys, request: SessionRequest) {
+export function prepareAuthorization(caller: Caller, request: SessionRequest) {
   const rights = parseRights("session", request.permissions, request.rules);
   requireRulesSize(rights.rules);
   const exceeded = caller.grant.exceededBy(rights);
-  return async (tx: Transaction): Promise<void> => {
+  const demand = parseFrameDemand(request);
+  return async (tx: CallerTransaction): Promise<void> => {
     const expiresAt = request.expiresAt === undefined ? undefined : parseSessionExpiry(request.expiresAt, tx.now);
     const session = await tx.query(findSessionByNonce, hashOf(request.nonce));
     if (!session) throw notFound("session");
     if (exceeded) throw denied(caller, exceeded, "session", session.id);
     // The nonce must be the one issued with the session. Opening the seal proves it: the nonce's hash is bound to it
     // (`AAD_COLUMNS.sessions`).
-    openSessionRights(keys, tx.tenantId, session);
+    const frame = openSessionRights(tx.keys, session).frame;
+    requireFrame(caller, session.id, frame, demand);
+    const held = { ...rights, ...(frame ? { frame } : {}) };
     const isFirst =
       session.authorized_by === null &&
-      (await tx.query(authorizeSession, authorizationOf(keys, caller, session, rights, expiresAt)));
+      (await tx.query(authorizeSession, authorizationOf(tx, session, held, expiresAt)));
     if (!isFirst) throw new Fault("conflict", "The nonce has been used already.");
     if (expiresAt) scheduleDue(tx, { kind: "session", at: expiresAt });
-    writeLog(tx, logEntry(actorOf(caller), "session", session.id, "authorize"));
+    tx.log("session", session.id, "authorize");
   };
 }
 
 function authorizationOf(
-  keys: TenantKeys,
-  caller: Caller,
+  { keys, caller }: CallerTransaction,
   session: SessionColumns,
-  held: AccessRights,
+  held: SessionRights,
   expiresAt: Date | undefined,
 ): SessionAuthorization {
-  const { tenantId } = caller;
   const plain = {
     id: session.id,
     authorized_by: applicationOf(caller).id,
     expires_at: expiresAt ?? session.expires_at,
   };
-  const rights = sealSessionRights(keys, tenantId, { ...session, ...plain }, held);
-  const { permissions, rules } = rights ? NO_RIGHTS : held;
-  return { ...plain, permissions, rules: rules.map(writeRule), rights };
+  return { ...plain, rights: sealSessionRights(keys, { ...session, ...plain }, held) };
 }
 
 function parseSessionExpiry(text: string, now: Date): Date {

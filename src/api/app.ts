@@ -1,13 +1,13 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import { Fault } from "../base/fault.js";
 import { rateRefusalOf } from "./admission/rate-gate.js";
+import type { RequestEdge } from "./arrival/request-edge.js";
+import type { ServerOptions } from "./arrival/server-options.js";
 import { dropUnreadBody } from "./connection/unread-body.js";
 import { toFault } from "./observation/observation.js";
 import { traceOf } from "./observation/trace.js";
-import type { RequestEdge } from "./request-edge.js";
 import { sendFault } from "./rest/rest-routes.js";
 import { ensureParsableUrl } from "./rpc/rpc-address.js";
-import type { ServerOptions } from "./server-options.js";
 
 /** The framework with its hooks, and without a route. */
 export function createApp(options: ServerOptions, edge: RequestEdge): FastifyInstance {

@@ -3,20 +3,20 @@ import type { AddressInfo } from "node:net";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import type { FastifyInstance } from "fastify";
 import { createApp } from "./app.js";
+import { createListener } from "./arrival/listener.js";
+import { createRequestEdge } from "./arrival/request-edge.js";
+import type { ServerOptions } from "./arrival/server-options.js";
 import { CONNECTION_LIMITS } from "./connection/connection-limits.js";
 import type { InFlight } from "./connection/in-flight.js";
 import { createMultiProtocolServer, type MultiProtocolServer } from "./connection/multi-protocol-server.js";
 import { KEYLESS_RPC_LIMITS, registerHealth, registerRpcHealth } from "./health/health.js";
-import { createListener } from "./listener.js";
 import { type Observe, observeInto } from "./observation/observation.js";
 import type { OperatorLog } from "./observation/operator-log.js";
 import { compileRulesLater } from "./pipeline/validation.js";
-import { createRequestEdge } from "./request-edge.js";
 import { registerRest } from "./rest/rest-routes.js";
 import { registerReflection } from "./rpc/reflection.js";
 import type { RpcLimits } from "./rpc/rpc-call.js";
 import { rpcOptions } from "./rpc/rpc-routes.js";
-import type { ServerOptions } from "./server-options.js";
 
 export interface ApiServer {
   listen(host: string, port: number): Promise<AddressInfo>;
@@ -38,13 +38,16 @@ const WAITING_CONNECTIONS = 4_096;
 /** Interval in milliseconds at which the operator's log says what a stop waits for. */
 const TELL_EVERY_MS = 5_000;
 
+/** The longest deadline that an RPC call can set. A call that sets none gets none: methods bound their own waits. */
+const MAX_DEADLINE_MS = 30_000;
+
 /** One port for REST, gRPC, gRPC-Web and Connect. */
 export async function createApiServer(options: ServerOptions): Promise<ApiServer> {
   const { log, meters } = options;
   const edge = createRequestEdge(options);
   const app = createApp(options, edge);
   const observe = observeInto(log, meters.operation);
-  const rpcLimits = { messageBytes: options.bodyLimit, maxDeadlineMs: options.maxRpcDeadlineMs };
+  const rpcLimits = { messageBytes: options.bodyLimit, maxDeadlineMs: MAX_DEADLINE_MS };
   const shutdown = new AbortController();
   const closing = new AbortController();
   registerHealth(app, options.readiness);
@@ -53,7 +56,12 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   await registerRpc(app, options, rpcLimits, observe, shutdown.signal);
   await app.ready();
   const listener = createListener(options, app, edge, observe, rpcLimits);
-  const port = createMultiProtocolServer(listener.request, CONNECTION_LIMITS, options.tls, listener.stream);
+  const port = createMultiProtocolServer(
+    listener.request,
+    { ...CONNECTION_LIMITS, isProxy: options.isProxy },
+    options.tls,
+    listener.stream,
+  );
   return {
     async listen(host, portNumber) {
       port.server.listen({ host, port: portNumber, backlog: WAITING_CONNECTIONS });

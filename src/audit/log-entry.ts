@@ -1,6 +1,8 @@
 import { newUuid, type Uuid } from "../base/ids.js";
 import type { Actor } from "./actor.js";
 import { type AuditContext, EMPTY_CONTEXT } from "./audit-context.js";
+import { type EventType, eventOf } from "./event-types.js";
+import { type LogChange, writeChanges } from "./log-changes.js";
 
 /** Entity types of log rows with their display names. GET /logs/entity-types lists them. */
 export const ENTITY_TYPES = {
@@ -30,6 +32,7 @@ export const ENTITY_TYPES = {
   transaction: "Transaction",
   us_bank_account_number: "US Bank Account Number",
   us_bank_routing_number: "US Bank Routing Number",
+  webhook: "Webhook",
 } as const;
 
 export type EntityType = keyof typeof ENTITY_TYPES;
@@ -63,12 +66,15 @@ const OPERATIONS = {
   create: "created",
   read: "retrieved",
   list: "listed",
+  import: "imported",
+  export: "exported",
   search: "searched",
   update: "updated",
   delete: "deleted",
   use: "used",
   expire: "expired",
   authorize: "authorized",
+  confirm: "confirmed",
   resend: "resent",
   accept: "accepted",
   invoke: "invoked",
@@ -103,6 +109,10 @@ export interface LogEntry {
   /** The error code of an outcome other than `allowed`. */
   readonly code: string | undefined;
   readonly transform: ShownAs | undefined;
+  /** What the operation changed, as `writeChanges` writes it. */
+  readonly changes: string | undefined;
+  /** The event that webhooks get of it. */
+  readonly event: EventType | undefined;
 }
 
 /** What a row says beside actor, entity and operation. */
@@ -112,6 +122,8 @@ export interface EntryDetails {
   readonly outcome?: Outcome;
   readonly code?: string | undefined;
   readonly transform?: ShownAs | undefined;
+  /** Neither secrets nor values of tokens. */
+  readonly changes?: readonly LogChange[];
   /** The request, for entries without an actor. */
   readonly context?: AuditContext;
 }
@@ -129,6 +141,10 @@ export function logEntry(
 ): LogEntry {
   const given: EntryDetails = typeof details === "string" ? { remark: details } : details;
   const { remark, outcome = "allowed", code, transform, context = actor?.context ?? EMPTY_CONTEXT } = given;
+  const changes = writeChanges(given.changes ?? []);
   const message = `${ENTITY_TYPES[entityType]} ${OPERATIONS[operation]}${remark ? `: ${remark}` : ""}`;
-  return { ...{ id: newUuid(), actor, context, entityType, entityId, operation }, message, outcome, code, transform };
+  const subject = TOKEN_TYPES.some((type) => type === entityType) ? "token" : entityType;
+  const event = entityId === ANY_ENTITY_ID ? undefined : eventOf({ subject, operation, outcome, remark });
+  const facts = { id: newUuid(), actor, context, entityType, entityId, operation };
+  return { ...facts, message, outcome, code, transform, changes, event };
 }

@@ -1,8 +1,8 @@
 import { Fault } from "../base/fault.js";
 
 /** Bounds of a reason, in code points after trimming, and its bytes as UTF-8. */
-const FEWEST = 3;
-const MOST = 500;
+const MIN_LENGTH = 3;
+const MAX_LENGTH = 500;
 const MAX_BYTES = 2_000;
 
 /**
@@ -26,12 +26,12 @@ export function readReason(text: string | undefined): string {
   if (text === undefined || !text.isWellFormed()) throw refused("be UTF-8 text");
   const reason = text.normalize("NFC").trim();
   const length = [...reason].length;
-  if (length < FEWEST || length > MOST) throw refused(`have ${FEWEST} to ${MOST} characters`);
+  if (length < MIN_LENGTH || length > MAX_LENGTH) throw refused(`have ${MIN_LENGTH} to ${MAX_LENGTH} characters`);
   if (Buffer.byteLength(reason) > MAX_BYTES) throw refused(`have at most ${MAX_BYTES} bytes`);
   if (UNPRINTABLE.test(reason)) throw refused("not contain control characters, line breaks or marks that reorder text");
   // Compatibility forms such as full-width digits read as digits too.
   const folded = reason.normalize("NFKC");
-  if (hasCardNumber(folded)) throw refused("not contain a card number");
+  if (reasonHasCardNumber(folded)) throw refused("not contain a card number");
   if (SOCIAL_SECURITY_NUMBER.test(asciiDigits(folded))) throw refused("not contain a social security number");
   if (OWN_KEY.test(folded)) throw refused("not contain a key");
   return reason;
@@ -51,7 +51,7 @@ const BRANDED_LENGTHS = [14, 15, 16];
  * whole groups of digits: parts of longer numbers pass the check too often. Only at the start and the end of a longer
  * number, a card number of a known brand is found as well, as in a number with its expiry and code pasted behind it.
  */
-export function hasCardNumber(text: string): boolean {
+export function reasonHasCardNumber(text: string): boolean {
   return hasSeparateCardNumber(text) || longNumbersIn(text).some(isJoinedToCardNumber);
 }
 

@@ -1,5 +1,5 @@
-import ipaddr from "ipaddr.js";
 import { MINUTE_MS } from "../base/clock.js";
+import { clientOf } from "../base/network.js";
 
 /** Rows of refused keys in one minute: of a tenant, and from one source. Anybody who knows a tenant's id can cause them. */
 export const ROWS_PER_TENANT = 60;
@@ -62,7 +62,7 @@ export class RefusalMinute {
 
   #sourceOf(address: string | undefined) {
     const isFull = this.#sources.size >= MAX_SOURCES;
-    const name = networkOf(address);
+    const name = clientOf(address ?? "");
     let source = this.#sources.get(name) ?? (isFull ? this.#sources.get(OTHERS) : undefined);
     if (!source) {
       source = { rows: 0, further: 0 };
@@ -76,11 +76,4 @@ const OTHERS = "others";
 
 function startOf(time: number): number {
   return Math.floor(time / MINUTE_MS) * MINUTE_MS;
-}
-
-/** An IPv4 address, or the /64 of an IPv6 address, which one client has to itself (RFC 6177). */
-function networkOf(address: string | undefined): string {
-  if (address === undefined || !address.includes(":")) return address ?? "";
-  const [first = 0, second = 0, third = 0, fourth = 0] = ipaddr.IPv6.parse(address).parts;
-  return `${[first, second, third, fourth].map((part) => part.toString(16)).join(":")}::/64`;
 }

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { parseUuid, type Uuid } from "../base/ids.js";
-import { hasCardNumber } from "./reason.js";
+import { reasonHasCardNumber } from "./reason.js";
 
 const HEX = /^[0-9a-f]{32}$/i;
 const SHORT = /^[A-Za-z0-9._-]{1,128}$/;
@@ -13,7 +13,7 @@ export function loggedTrace(id: string): Uuid | undefined {
   const uuid = parseUuid(id);
   if (uuid) return uuid;
   if (HEX.test(id)) return fromHex(id.toLowerCase());
-  if (!SHORT.test(id) || hasCardNumber(id)) return undefined;
+  if (!SHORT.test(id) || reasonHasCardNumber(id)) return undefined;
   return fromHex(hash("sha256", id).slice(0, 32));
 }
 

@@ -10,6 +10,17 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The fields of an object as texts; none of anything else. */
+export function textsIn(value: Json | undefined): Record<string, string> {
+  const entries = isJsonObject(value) ? Object.entries(value) : [];
+  return Object.fromEntries(entries.map(([name, field]) => [name, String(field)]));
+}
+
+/** A stored text. Undefined: the value is of another type. */
+export function textIn(value: Json | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
 /** Whether a value is empty: null, false, undefined, or an empty text, list or object. */
 export function isEmptyJson(value: Json | undefined): boolean {
   if (value === undefined || value === null || value === false || value === "") return true;

@@ -1,10 +1,10 @@
-import { searchLog } from "../audit/search-log.js";
+import { searchLog } from "../audit/follow/search-log.js";
 import { systemClock } from "../base/clock.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import { openVault } from "../vault/vault.js";
-import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showCoverage, showRow } from "./audit-search.js";
+import { readWindow, showCoverage, showRow } from "./audit-search.js";
 import { chosenTenants } from "./chosen-tenants.js";
-import type { Command } from "./operator-command.js";
+import type { CommandInput } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
 
 const GROUPS: Readonly<Record<string, (row: LogRow) => string | null>> = {
@@ -14,38 +14,34 @@ const GROUPS: Readonly<Record<string, (row: LogRow) => string | null>> = {
   code: ({ code }) => code,
 };
 
-export const auditDenied: Command = {
-  summary: "List requests that were denied, and keys that were not valid, in the last 24 hours or another time",
-  options: { ...SEARCH_OPTIONS, by: { type: "string" } },
-  help: [...SEARCH_HELP, `--by GROUP         counts by ${Object.keys(GROUPS).join(", ")} in place of rows`],
-  async run({ config, options, say, printResult }) {
-    const { limit, from, until } = readWindow(options, new Date(systemClock.now()), "24h");
-    const by = options.by === undefined ? undefined : GROUPS[String(options.by)];
-    if (options.by !== undefined && !by)
-      throw new UsageError(`--by must be one of: ${Object.keys(GROUPS).join(", ")}.`);
-    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-    const rows: Readonly<Record<string, unknown>>[] = [];
-    const counts = new Map<string, number>();
-    const coverages: Readonly<Record<string, unknown>>[] = [];
-    let hasMore = false;
-    for (const tenantId of await chosenTenants(vault, options)) {
-      const filter = { outcome: "denied", from, until };
-      const found = await searchLog(vault, tenantId, {
-        filter,
-        isWanted: () => true,
-        limit,
-        remark: "denied requests",
-      });
-      hasMore ||= found.hasMore;
-      if (found.rows.length > 0) coverages.push(showCoverage(tenantId, found.coverage, found.rows));
-      for (const row of found.rows) {
-        const group = by?.(row) ?? "(none)";
-        counts.set(group, (counts.get(group) ?? 0) + 1);
-        if (!by) rows.push(showRow(tenantId, row));
-      }
+const SIGN_IN_TYPES: ReadonlySet<string> = new Set(["sign_in", "passkey"]);
+
+export async function auditDenied({ config, options, say, printResult }: CommandInput): Promise<void> {
+  const { limit, from, until } = readWindow(options, new Date(systemClock.now()), "24h");
+  const by = options.by === undefined ? undefined : GROUPS[String(options.by)];
+  if (options.by !== undefined && !by) throw new UsageError(`--by must be one of: ${Object.keys(GROUPS).join(", ")}.`);
+  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  const rows: Readonly<Record<string, unknown>>[] = [];
+  const counts = new Map<string, number>();
+  const coverages: Readonly<Record<string, unknown>>[] = [];
+  let hasMore = false;
+  for (const tenantId of await chosenTenants(vault, options)) {
+    const filter = { outcome: "denied", from, until };
+    const found = await searchLog(vault, tenantId, {
+      filter,
+      isWanted: ({ entity_type }) => options["sign-ins"] !== true || SIGN_IN_TYPES.has(entity_type),
+      limit,
+      remark: "denied requests",
+    });
+    hasMore ||= found.hasMore;
+    if (found.rows.length > 0) coverages.push(showCoverage(tenantId, found.coverage, found.rows));
+    for (const row of found.rows) {
+      const group = by?.(row) ?? "(none)";
+      counts.set(group, (counts.get(group) ?? 0) + 1);
+      if (!by) rows.push(showRow(tenantId, row));
     }
-    const grouped = [...counts].toSorted(([, one], [, other]) => other - one);
-    const found = by ? { counts: grouped.map(([group, count]) => ({ [String(options.by)]: group, count })) } : { rows };
-    printResult({ ...found, complete: !hasMore, worth: coverages });
-  },
-};
+  }
+  const grouped = [...counts].toSorted(([, one], [, other]) => other - one);
+  const found = by ? { counts: grouped.map(([group, count]) => ({ [String(options.by)]: group, count })) } : { rows };
+  printResult({ ...found, complete: !hasMore, worth: coverages });
+}

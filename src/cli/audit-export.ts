@@ -1,61 +1,74 @@
 import { pipeline } from "node:stream/promises";
-import { exportLog } from "../audit/export-log.js";
+import { OPERATOR_CONTEXT } from "../audit/audit-context.js";
+import { sealUntilNow } from "../audit/chain/proven-until.js";
+import { exportRange, wholeMinutes } from "../audit/export/export-range.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { systemClock } from "../base/clock.js";
+import { type TenantId, type Uuid, VAULT_TENANT_ID } from "../base/ids.js";
+import { parseIsoTime } from "../base/iso-time.js";
+import { terminal } from "../base/terminal.js";
+import { configuredSinks } from "../settings/log-sinks.js";
+import { readStamp } from "../store/audit/audit-anchors.js";
+import { writeLog } from "../store/audit/audit-logs.js";
 import { openLogSnapshot } from "../store/audit/log-snapshot.js";
-import { openVault } from "../vault/vault.js";
-import { exportSigned, recordExport } from "./audit-export-range.js";
+import { openVault, type Vault } from "../vault/vault.js";
 import { chosenTenants } from "./chosen-tenants.js";
 import { requireNew, writeNewFile } from "./new-file.js";
-import { type Command, requiredText } from "./operator-command.js";
+import { type CommandInput, requiredText } from "./operator-command.js";
 import { progressOf } from "./progress.js";
 import { UsageError } from "./usage-error.js";
 
-export const auditExport: Command = {
-  summary: "Write the log with its seals as lines of JSON, for an archive outside this vault's control",
-  options: {
-    tenant: { type: "string" },
-    file: { type: "string" },
-    since: { type: "string" },
-    until: { type: "string" },
-    out: { type: "string" },
-  },
-  help: [
-    "--tenant ID        this tenant alone",
-    "--file F           a new file to write to; otherwise standard output",
-    "",
-    "With one of the following it writes the signed form, which audit verify FILE verifies without the vault. It needs",
-    "--tenant, holds sealed minutes only, and leaves a row in the tenant's log.",
-    "--since TIME       from the minute of this time on; otherwise from the beginning",
-    "--until TIME       to the end of the minute before this time; otherwise to the last seal",
-    "--out F            a new file to write to; otherwise standard output",
-  ],
-  async run(input) {
-    const { config, options, say, printResult } = input;
-    if (options.since !== undefined || options.until !== undefined || options.out !== undefined) {
-      if (options.file !== undefined) throw new UsageError("Choose one of --file F, and --out F with its options.");
-      return exportSigned(input);
-    }
-    const file = options.file === undefined ? undefined : requiredText(options, "file");
-    if (file !== undefined) await requireNew(file);
-    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-    const tenants = await chosenTenants(vault, options);
-    let lines = 0;
-    async function* logs(): AsyncGenerator<string> {
-      for (const tenantId of tenants) {
-        await recordExport(vault, tenantId);
-        await using snapshot = await openLogSnapshot(vault.address, tenantId);
-        const tell = progressOf(say, `Tenant ${tenantId}`, snapshot.sealedRows);
-        for await (const text of exportLog(snapshot, tenantId, tell)) {
-          lines += text.split("\n").length - 1;
-          yield text;
-        }
-      }
-    }
-    if (file === undefined) {
-      await pipeline(logs(), process.stdout, { end: false });
-      return;
-    }
-    await writeNewFile(file, (target) => pipeline(logs(), target));
-    printResult({ file, tenants: tenants.length, lines });
-  },
-};
+export async function auditExport({ config, options, say, printResult }: CommandInput): Promise<void> {
+  requiredText(options, "tenant");
+  const now = new Date(systemClock.now());
+  const range = wholeMinutes({
+    since: readTime(options, "since") ?? new Date(0),
+    until: readTime(options, "until") ?? now,
+  });
+  if (range.since >= range.until) throw new UsageError("--since must be before --until.");
+  const file = options.file === undefined ? undefined : requiredText(options, "file");
+  if (file !== undefined) await requireNew(file);
+  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  const [tenantId] = await chosenTenants(vault, options);
+  if (!tenantId) return;
+  const keys = await vault.keyring.of(tenantId);
+  const sealing = { ...vault, sinks: configuredSinks(config.logSinks), isStamped: config.timeStamps !== undefined };
+  const isWhole = await sealUntilNow(sealing, tenantId, now);
+  await recordExport(vault, tenantId);
+  await using snapshot = await openLogSnapshot(vault.address, tenantId);
+  let rows = 0;
+  const tell = progressOf(say, `Tenant ${tenantId}`, snapshot.sealedRows);
+  const log = { tenantId, keys, isWhole, tokenOf: (id: Uuid) => tokenOf(vault, id) };
+  const lines = exportRange(snapshot, log, range, (count) => {
+    rows = count;
+    tell(count);
+  });
+  if (file === undefined) {
+    await pipeline(lines, terminal().stdout, { end: false });
+    return;
+  }
+  await writeNewFile(file, (target) => pipeline(lines, target));
+  const shown = { since: range.since.toISOString(), until: range.until.toISOString(), rows };
+  printResult({ file, tenant_id: tenantId, ...shown });
+}
+
+/** An export is an access to the log (PCI DSS 10.2.1.3). */
+async function recordExport({ database }: Vault, tenantId: TenantId): Promise<void> {
+  const details = { remark: "exported by an operator", context: OPERATOR_CONTEXT };
+  await database.of(tenantId).ordinary(async (tx) => {
+    writeLog(tx, logEntry(undefined, "log", ANY_ENTITY_ID, "list", details));
+  });
+}
+
+/** The vault itself has the time stamps: one covers many tenants. */
+async function tokenOf({ database }: Vault, id: Uuid): Promise<Buffer | undefined> {
+  const stamp = await database.of(VAULT_TENANT_ID).bulk((tx) => tx.query(readStamp, id));
+  return stamp?.token;
+}
+
+function readTime(options: CommandInput["options"], name: "since" | "until"): Date | undefined {
+  if (options[name] === undefined) return undefined;
+  const time = parseIsoTime(requiredText(options, name));
+  if (!time) throw new UsageError(`--${name} must be an ISO 8601 time such as 2026-11-01 or 2026-11-01T08:00:00Z.`);
+  return time;
+}

@@ -1,41 +1,34 @@
-import { setBackLog } from "../audit/set-back-log.js";
+import { setBackLog } from "../audit/chain/set-back-log.js";
 import { systemClock } from "../base/clock.js";
+import { terminal } from "../base/terminal.js";
 import { listClosedAhead } from "../store/tenancy/operator-tenants.js";
 import { openVault } from "../vault/vault.js";
 import { chosenOf } from "./chosen-tenants.js";
-import type { Command } from "./operator-command.js";
+import type { CommandInput } from "./operator-command.js";
 
-export const auditReopen: Command = {
-  summary: "Set logs back to the present that a fast clock closed ahead of time",
-  options: { tenant: { type: "string" } },
-  help: [
-    "--tenant ID        this tenant alone",
-    "",
-    "Servers do this by themselves, at the first request that meets such a log. Correct the clocks first.",
-  ],
-  async run({ config, options, say, printResult }) {
-    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-    const ahead = await listClosedAhead(vault.ownerAddress);
-    const chosen = options.tenant === undefined ? ahead : chosenOf(ahead, options);
-    const reopened: Readonly<Record<string, unknown>>[] = [];
-    for (const tenantId of chosen) {
-      const outcome = await setBackLog(vault, tenantId);
-      const isOpen = outcome.kind === "set back";
-      if (outcome.kind === "refused") {
-        say(`${tenantId}: its chain of seals has no end. Run: cloakroom audit verify --tenant ${tenantId}`);
-        process.exitCode = 1;
-      }
-      reopened.push({
-        ...{ tenant_id: tenantId, reopened: isOpen },
-        ...(isOpen
-          ? {
-              closed_until: outcome.from.toISOString(),
-              goes_on_at: outcome.to.toISOString(),
-              rows_set_aside: outcome.rows,
-            }
-          : { reason: outcome.kind }),
-      });
+export async function auditReopen({ config, options, say, printResult }: CommandInput): Promise<void> {
+  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  const ahead = await listClosedAhead(vault.ownerAddress);
+  const chosen = options.tenant === undefined ? ahead : chosenOf(ahead, options);
+  const reopened: Readonly<Record<string, unknown>>[] = [];
+  for (const tenantId of chosen) {
+    const outcome = await setBackLog(vault, tenantId);
+    const isOpen = outcome.kind === "set back";
+    if (outcome.kind === "refused") {
+      say(`${tenantId}: its chain of seals has no end. Run: cloakroom audit verify --tenant ${tenantId}`);
+      terminal().exitCode = 1;
     }
-    printResult(reopened);
-  },
-};
+    reopened.push({
+      tenant_id: tenantId,
+      reopened: isOpen,
+      ...(isOpen
+        ? {
+            closed_until: outcome.from.toISOString(),
+            goes_on_at: outcome.to.toISOString(),
+            rows_set_aside: outcome.rows,
+          }
+        : { reason: outcome.kind }),
+    });
+  }
+  printResult(reopened);
+}

@@ -1,24 +1,9 @@
-import type { LogCoverage } from "../audit/search-log.js";
+import type { LogCoverage } from "../audit/follow/search-log.js";
 import type { TenantId } from "../base/ids.js";
-import { parseIsoTime } from "../base/iso-time.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import type { CommandInput } from "./operator-command.js";
+import { readTime } from "./time-argument.js";
 import { UsageError } from "./usage-error.js";
-
-/** Options of every search of the log. */
-export const SEARCH_OPTIONS = {
-  tenant: { type: "string" },
-  since: { type: "string" },
-  until: { type: "string" },
-  limit: { type: "string" },
-} as const;
-
-export const SEARCH_HELP = [
-  "--tenant ID        this tenant alone",
-  "--since TIME       from this time on: ISO 8601, or a time ago such as 90m, 24h or 7d",
-  "--until TIME       before this time",
-  "--limit N          rows of each tenant at most, up to 10000; 1000 unless given",
-];
 
 const DEFAULT_LIMIT = 1_000;
 const MAX_LIMIT = 10_000;
@@ -42,25 +27,18 @@ export function readWindow(options: CommandInput["options"], now: Date, defaultS
   };
 }
 
-const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 60 * 60_000, d: 24 * 60 * 60_000 };
-
-function readTime(name: string, given: string | boolean | undefined, now: Date): Date | undefined {
-  if (given === undefined) return undefined;
-  const text = String(given);
-  const [, count, unit = ""] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
-  const length = UNITS[unit];
-  if (count !== undefined && length !== undefined) return new Date(now.getTime() - Number(count) * length);
-  const time = parseIsoTime(text);
-  if (time) return time;
-  throw new UsageError(`--${name} must be an ISO 8601 time, or a time ago such as 90m, 24h or 7d.`);
-}
-
 /** A row as commands print it, without what it does not have. */
 export function showRow(tenantId: TenantId, row: LogRow): Readonly<Record<string, unknown>> {
   const { created_at, entity_type, entity_id, id, actor_id, actor_type, operation, message, ...request } = row;
   const all = { actor_id, actor_type, ...request };
   return {
-    ...{ tenant_id: tenantId, id, created_at: created_at.toISOString(), operation, entity_type, entity_id, message },
+    tenant_id: tenantId,
+    id,
+    created_at: created_at.toISOString(),
+    operation,
+    entity_type,
+    entity_id,
+    message,
     ...Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null)),
   };
 }
@@ -73,7 +51,9 @@ export function showCoverage(
 ): Readonly<Record<string, unknown>> {
   const sealed = sealedUntil ? rows.filter((row) => row.created_at < sealedUntil).length : 0;
   return {
-    ...{ tenant_id: tenantId, rows: rows.length, sealed_rows: sealed },
+    tenant_id: tenantId,
+    rows: rows.length,
+    sealed_rows: sealed,
     ...(sealedUntil ? { sealed_until: sealedUntil.toISOString(), last_seal: lastSeal } : {}),
     chain: isWhole ? "whole" : "tampered with",
     ...(keptFrom ? { kept_from: keptFrom.toISOString() } : {}),

@@ -1,5 +1,6 @@
-import { type ReceivedVerdict, type TenantPublicKeys, verifyReceived } from "../audit/verify-received.js";
-import { fingerprintOf, readLogPublicKey } from "../crypto/log-signing.js";
+import { type ReceivedVerdict, type TenantPublicKeys, verifyReceived } from "../audit/verify/verify-received.js";
+import { terminal } from "../base/terminal.js";
+import { readLogPublicKey, signingKeyFingerprint } from "../crypto/log-signing.js";
 import { EXIT_CODES, readingFile } from "./audit-verify-export.js";
 import { describeFinding } from "./describe-finding.js";
 import type { CommandInput } from "./operator-command.js";
@@ -10,7 +11,7 @@ export async function verifyReceivedFile(file: string, { options, printResult }:
   const keys = readKeys(options);
   const verdict = await readingFile(file, (input) => verifyReceived(input, keys));
   printResult(show(verdict, options.json === true));
-  process.exitCode = EXIT_CODES[verdict.state];
+  terminal().exitCode = EXIT_CODES[verdict.state];
 }
 
 function readKeys({ key }: CommandInput["options"]): TenantPublicKeys {
@@ -19,7 +20,7 @@ function readKeys({ key }: CommandInput["options"]): TenantPublicKeys {
     texts.map((text) => {
       const spki = Buffer.from(text.trim(), "base64");
       const publicKey = readLogPublicKey(spki);
-      if (publicKey) return [fingerprintOf(spki), publicKey];
+      if (publicKey) return [signingKeyFingerprint(spki), publicKey];
       throw new UsageError(
         "--key must be public keys with --received, separated by commas, as cloakroom audit key shows them.",
       );
@@ -29,8 +30,12 @@ function readKeys({ key }: CommandInput["options"]): TenantPublicKeys {
 
 function show(verdict: ReceivedVerdict, asJson: boolean): Readonly<Record<string, unknown>> {
   const { state, tenants, reasons, findings } = verdict;
-  const shown = [...tenants].map(([tenant_id, { rows, repeated, entries, first, sealedUntil }]) => ({
-    ...{ tenant_id, rows, repeated, entries, first_entry: first },
+  const shown = [...tenants].map(([tenant_id, { walk, repeated, first, sealedUntil }]) => ({
+    tenant_id,
+    rows: walk.rows,
+    repeated,
+    entries: walk.entries,
+    first_entry: first,
     ...(sealedUntil ? { sealed_until: sealedUntil.toISOString() } : {}),
   }));
   return {

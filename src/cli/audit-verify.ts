@@ -1,79 +1,79 @@
-import { verifiedHead } from "../audit/chain.js";
-import type { Finding } from "../audit/findings.js";
-import { type AttestedSeal, type LogVerdict, type SeenSeal, verifyLog } from "../audit/verify-log.js";
-import { findHeadMismatch, isOwnDeletion, type VaultVerdict, verifyVault } from "../audit/verify-vault.js";
+import { verifiedHead } from "../audit/chain/chain.js";
+import type { Finding } from "../audit/chain/findings.js";
+import { type AttestedSeal, type LogVerdict, type SeenSeal, verifyLog } from "../audit/verify/verify-log.js";
+import { findHeadMismatch, isOwnDeletion, type VaultVerdict } from "../audit/verify/verify-vault.js";
 import { MINUTE_MS, systemClock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
+import { terminal } from "../base/terminal.js";
 import type { AttestationRef } from "../crypto/log-seal.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { readSeal } from "../store/audit/audit-seals.js";
 import { readLogSnapshot } from "../store/audit/log-snapshot.js";
 import { deletionOf, listActiveTenants, sealingSince } from "../store/tenancy/operator-tenants.js";
+import { StoredRights } from "../tenancy/stored-rights.js";
 import { openVault, type Vault } from "../vault/vault.js";
 import { verifyExportFile } from "./audit-verify-export.js";
 import { verifyReceivedFile } from "./audit-verify-received.js";
 import { chosenOf } from "./chosen-tenants.js";
 import { describeFinding } from "./describe-finding.js";
-import type { Command, CommandInput } from "./operator-command.js";
+import type { CommandInput } from "./operator-command.js";
 import { progressOf } from "./progress.js";
 import { type EarlierResult, readSeenSeals } from "./seen-seals.js";
+import { vaultVerdict } from "./vault-verdict.js";
 
 /** A running server seals each minute within 130 s of its start. The rest is for a restart or another replica. */
 const SEALED_WITHIN_MS = 5 * MINUTE_MS;
 
-export const auditVerify: Command = {
-  summary: "Compare the log with its seals, and report which minutes were tampered with (exit code 1)",
-  operands: ["[FILE]"],
-  options: {
-    tenant: { type: "string" },
-    since: { type: "string" },
-    key: { type: "string" },
-    "tsa-ca": { type: "string" },
-    received: { type: "boolean" },
-  },
-  help: [
-    "--tenant ID        this tenant alone",
-    "--since FILE       earlier output of --json, kept elsewhere: its tenants and seals must still exist",
-    "",
-    "With FILE, an export of audit export --since, it verifies that file alone, without the vault or a network. The exit",
-    "code is 0 if it is good, 1 if it was tampered with, and 2 if it cannot be verified.",
-    "--key FINGERPRINT  the tenant's, which cloakroom audit key shows. Get it from the operator, not with the file",
-    "--received         FILE is what the sink of CLOAKROOM_AUDIT_FILE wrote. --key takes public keys then, with commas",
-    "--tsa-ca FILE      certificates of the time-stamp authority, PEM: verifies the file's time stamps",
-  ],
-  async run(input) {
-    const [file] = input.operands;
-    const verifyFile = input.options.received === true ? verifyReceivedFile : verifyExportFile;
-    if (file !== undefined) return verifyFile(file, input);
-    const { config, options, say, printResult } = input;
-    const earlier = typeof options.since === "string" ? await readSeenSeals(options.since) : undefined;
-    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-    const active = new Set(await listActiveTenants(vault.ownerAddress));
-    const vaultKeys = await vault.keyring.of(VAULT_TENANT_ID);
-    const own = await readLogSnapshot(vault.address, VAULT_TENANT_ID, (snapshot) => verifyVault(snapshot, vaultKeys));
-    const parts: Parts = { vault, vaultKeys, own, say, sealing: await sealingSince(vault.ownerAddress) };
-    const shown: Readonly<Record<string, unknown>>[] = [];
-    const contradictions: Finding[] = [];
-    for (const tenantId of chosenOf(awaitedTenants(active, own, earlier), options)) {
-      const verdict = active.has(tenantId)
-        ? await verify(parts, tenantId, earlier?.tenants.get(tenantId))
-        : await verifyGone(parts, tenantId, earlier?.tenants.has(tenantId) ?? false);
-      if (!verdict) continue;
-      shown.push(show(tenantId, verdict, options.json === true));
-      if (verdict.findingCount > 0) process.exitCode = 1;
-      const contradiction = verdict.claimed && (await contradicted(parts, tenantId, verdict.claimed));
-      if (contradiction) contradictions.push(contradiction);
-    }
-    const findings = [...own.findings, ...contradictions];
-    if (findings.length > 0) {
-      process.exitCode = 1;
-      const verdict = { lastSeal: undefined, findings, findingCount: own.findingCount + contradictions.length };
-      shown.push({ ...show(VAULT_TENANT_ID, verdict, options.json === true), of: "the vault itself" });
-    }
-    printResult(shown);
-  },
-};
+export async function auditVerify(input: CommandInput): Promise<void> {
+  const [file] = input.operands;
+  const verifyFile = input.options.received === true ? verifyReceivedFile : verifyExportFile;
+  if (file !== undefined) return verifyFile(file, input);
+  const { config, options, say, printResult } = input;
+  const earlier = typeof options.since === "string" ? await readSeenSeals(options.since) : undefined;
+  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  const { isIntact, shown } = await verifyLogs(vault, input, earlier);
+  if (!isIntact) terminal().exitCode = 1;
+  printResult(shown);
+}
+
+/** The verdict on the logs of all chosen tenants, as it is printed. */
+export interface LogsVerdict {
+  readonly isIntact: boolean;
+  readonly shown: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Verifies the logs of tenants and of the vault itself. */
+export async function verifyLogs(
+  vault: Vault,
+  { options, say }: Pick<CommandInput, "options" | "say">,
+  earlier?: EarlierResult,
+): Promise<LogsVerdict> {
+  const active = new Set(await listActiveTenants(vault.ownerAddress));
+  const vaultKeys = await vault.keyring.of(VAULT_TENANT_ID);
+  const own = await vaultVerdict(vault);
+  const parts: Parts = { vault, vaultKeys, own, say, sealing: await sealingSince(vault.ownerAddress) };
+  const shown: Readonly<Record<string, unknown>>[] = [];
+  const contradictions: Finding[] = [];
+  let isIntact = true;
+  for (const tenantId of chosenOf(awaitedTenants(active, own, earlier), options)) {
+    const verdict = active.has(tenantId)
+      ? await verify(parts, tenantId, earlier?.tenants.get(tenantId))
+      : await verifyGone(parts, tenantId, earlier?.tenants.has(tenantId) ?? false);
+    if (!verdict) continue;
+    shown.push(show(tenantId, verdict, options.json === true));
+    if (verdict.findingCount > 0) isIntact = false;
+    const contradiction = verdict.claimed && (await contradicted(parts, tenantId, verdict.claimed));
+    if (contradiction) contradictions.push(contradiction);
+  }
+  const findings = [...own.findings, ...contradictions];
+  if (findings.length > 0) {
+    isIntact = false;
+    const verdict = { lastSeal: undefined, findings, findingCount: own.findingCount + contradictions.length };
+    shown.push({ ...show(VAULT_TENANT_ID, verdict, options.json === true), of: "the vault itself" });
+  }
+  return { isIntact, shown };
+}
 
 /** All tenants that exist, or should: by the vault's own chain, and by an earlier result. */
 function awaitedTenants(
@@ -143,8 +143,17 @@ export async function verifyTenant(
     const onProgress = progressOf(say, `Tenant ${tenantId}`, snapshot.sealedRows);
     const late = new Date(snapshot.takenAt.getTime() - SEALED_WITHIN_MS);
     const sealedBy = sealing && sealing < late ? late : undefined;
-    const verdict = await verifyLog(snapshot, tenantId, keys, { seen, attested, sealedBy, onProgress });
-    return { ...verdict, claimed: snapshot.head && verifiedHead(keys, tenantId, snapshot.head)?.attested };
+    const stored = await StoredRights.read(snapshot, keys);
+    const verdict = await verifyLog(stored.watching(snapshot), keys, { seen, attested, sealedBy, onProgress });
+    const rights = stored.finish();
+    const findings = [...verdict.findings, ...rights.list];
+    const findingCount = verdict.findingCount + rights.count;
+    return {
+      ...verdict,
+      findings,
+      findingCount,
+      claimed: snapshot.head && verifiedHead(keys, snapshot.head)?.attested,
+    };
   });
 }
 
@@ -173,7 +182,7 @@ function contradicted(
   claimed: AttestationRef,
 ): Promise<Finding | undefined> {
   return findHeadMismatch(tenantId, claimed, own, async (number) => {
-    const entry = await vault.database.bulk.run(VAULT_TENANT_ID, "unguarded", (tx) => tx.query(readSeal, number));
+    const entry = await vault.database.of(VAULT_TENANT_ID).bulk((tx) => tx.query(readSeal, number));
     return entry?.mac;
   });
 }
@@ -200,7 +209,9 @@ function show(tenantId: TenantId, verdict: Verdict, asJson: boolean): Readonly<R
 
 function showCounts({ rows, seals, unsealedRows, keptFrom }: LogVerdict): Readonly<Record<string, unknown>> {
   return {
-    ...{ rows, seals, unsealed_rows: unsealedRows },
+    rows,
+    seals,
+    unsealed_rows: unsealedRows,
     ...(keptFrom ? { kept_from: keptFrom.toISOString() } : {}),
   };
 }

@@ -1,31 +1,26 @@
-import { searchLog } from "../audit/search-log.js";
+import { searchLog } from "../audit/follow/search-log.js";
 import { systemClock } from "../base/clock.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import { openVault, type Vault } from "../vault/vault.js";
-import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showCoverage, showRow, type Window } from "./audit-search.js";
+import { readWindow, showCoverage, showRow, type Window } from "./audit-search.js";
 import { chosenTenants } from "./chosen-tenants.js";
-import type { Command, CommandInput } from "./operator-command.js";
+import type { CommandInput } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
 
-export const auditWhatDid: Command = {
-  summary: "Show what an application, person, key or session did, by day",
-  operands: ["ID"],
-  options: { ...SEARCH_OPTIONS, rows: { type: "boolean" } },
-  help: [...SEARCH_HELP, "--rows             the rows too; --since is 30d unless given"],
-  async run({ config, options, operands, say, printResult }) {
-    const id = parseUuid(operands[0] ?? "");
-    if (!id) throw new UsageError("ID must be the id of an application, a person, a key or a session.");
-    const window = readWindow(options, new Date(systemClock.now()), "30d");
-    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-    const { rows, hasMore, coverages } = await collect(vault, options, id, window);
-    printResult({
-      days: byDay(rows.map(({ row }) => row)),
-      ...(options.rows === true ? { rows: rows.map(({ tenantId, row }) => showRow(tenantId, row)) } : {}),
-      ...{ complete: !hasMore, worth: coverages },
-    });
-  },
-};
+export async function auditWhatDid({ config, options, operands, say, printResult }: CommandInput): Promise<void> {
+  const id = parseUuid(operands[0] ?? "");
+  if (!id) throw new UsageError("ID must be the id of an application, a person, a key or a session.");
+  const window = readWindow(options, new Date(systemClock.now()), "30d");
+  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  const { rows, hasMore, coverages } = await collect(vault, options, id, window);
+  printResult({
+    days: byDay(rows.map(({ row }) => row)),
+    ...(options.rows === true ? { rows: rows.map(({ tenantId, row }) => showRow(tenantId, row)) } : {}),
+    complete: !hasMore,
+    worth: coverages,
+  });
+}
 
 async function collect(vault: Vault, options: CommandInput["options"], id: Uuid, { from, until, limit }: Window) {
   const rows: { readonly tenantId: Parameters<typeof showRow>[0]; readonly row: LogRow }[] = [];
@@ -53,7 +48,9 @@ function byDay(rows: readonly LogRow[]): readonly Readonly<Record<string, unknow
     const count = (isCounted: (row: LogRow) => boolean) => own.filter(isCounted).length;
     const tokens = own.filter(({ transform }) => transform !== null).map(({ entity_id }) => entity_id);
     return {
-      ...{ day, rows: own.length, created: count(({ operation }) => operation === "create") },
+      day,
+      rows: own.length,
+      created: count(({ operation }) => operation === "create"),
       revealed: count(({ transform }) => transform === "reveal"),
       masked: count(({ transform }) => transform === "mask"),
       denied: count(({ outcome }) => outcome === "denied"),

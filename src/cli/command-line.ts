@@ -1,3 +1,5 @@
+import { BackupError } from "../backups/backup-error.js";
+import { terminal } from "../base/terminal.js";
 import { KeyFileError } from "../crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import { ShareError } from "../crypto/shares.js";
@@ -6,7 +8,7 @@ import { ConfigError } from "../settings/config-error.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "../store/postgres/roles.js";
 import { ExportFileError } from "../store/vault-copy/format.js";
-import { OPERATOR_ACTIONS } from "./operator-actions.js";
+import type { OperatorCommand } from "./operator-command.js";
 import { runOperatorCommand } from "./run-operator-command.js";
 import { UsageError } from "./usage-error.js";
 
@@ -21,18 +23,22 @@ const FOR_OPERATORS = [
   EmbeddedDatabaseError,
   DatabaseSetupError,
   ExportFileError,
+  BackupError,
   ProcessStartError,
 ];
 
 /** A full disk, by the system's word for it and by PostgreSQL's. */
 const DISK_FULL = ["ENOSPC", "EDQUOT", "53100"];
 
-try {
-  await runOperatorCommand(OPERATOR_ACTIONS, process.argv.slice(2));
-} catch (error) {
-  const isForOperators = FOR_OPERATORS.some((kind) => error instanceof kind);
-  process.stderr.write(`${isForOperators && error instanceof Error ? error.message : describe(error)}\n`);
-  process.exitCode = error instanceof UsageError ? 2 : 1;
+/** Runs a command for operators, and says what they can do about an error. */
+export async function runForOperator(command: OperatorCommand, args: readonly string[]): Promise<void> {
+  try {
+    await runOperatorCommand(command, args);
+  } catch (error) {
+    const isForOperators = FOR_OPERATORS.some((kind) => error instanceof kind);
+    terminal().stderr.write(`${isForOperators && error instanceof Error ? error.message : describe(error)}\n`);
+    terminal().exitCode = error instanceof UsageError ? 2 : 1;
+  }
 }
 
 /** Anything else: its class, code and place. Messages of libraries may hold what must not be printed. */

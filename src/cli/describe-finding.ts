@@ -1,4 +1,4 @@
-import type { Finding } from "../audit/findings.js";
+import type { Finding } from "../audit/chain/findings.js";
 
 /** One line of a list. */
 export function describeFinding({ kind, minute, detail }: Finding): string {

@@ -1,6 +1,8 @@
-import { laggingSinks } from "../audit/lagging-sinks.js";
-import { overdueStamps } from "../audit/overdue-stamps.js";
+import { emptiedLogs } from "../audit/chain/emptied-logs.js";
+import { overdueStamps } from "../audit/chain/overdue-stamps.js";
+import { laggingSinks } from "../audit/delivery/lagging-sinks.js";
 import { systemClock } from "../base/clock.js";
+import { terminal } from "../base/terminal.js";
 import { KeyFileError } from "../crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import { ShareError } from "../crypto/shares.js";
@@ -16,47 +18,47 @@ import { DatabaseSetupError } from "../store/postgres/roles.js";
 import { listClosedAhead } from "../store/tenancy/operator-tenants.js";
 import { privilegedLogins } from "../vault/configured-database.js";
 import { openVault, type Vault } from "../vault/vault.js";
-import type { Command } from "./operator-command.js";
+import type { CommandInput } from "./operator-command.js";
+import { runnerTrouble } from "./runner-check.js";
 
 /** Errors whose messages say what to do. */
 const OURS = [DatabaseSetupError, KeyFileError, RootKeyDenied, RootKeyUnreachable, ShareError, EmbeddedDatabaseError];
 
-export const doctor: Command = {
-  summary: "Check database, roles and root key, and say how to fix problems",
-  options: {},
-  help: [],
-  async run({ config, say, printResult }) {
-    try {
-      await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-      const cluster = vault.embedded ? undefined : await reportCluster(vault.ownerAddress);
-      const clocks = await clockTrouble(vault);
-      const problems = [...(cluster?.problems ?? []), ...(clocks === undefined ? [] : [clocks])];
-      const warnings = [
-        ...(await privilegedLogins(config)).map(({ warning }) => warning),
-        ...(await lateLog(vault, config)),
-        ...shortRetention(config),
-      ];
-      printResult({
-        healthy: problems.length === 0,
-        ...(problems.length > 0 ? { problem: problems.join("\n") } : {}),
-        ...(warnings.length > 0 ? { warnings } : {}),
-        database: vault.embedded ? `embedded, ${vault.embedded.dataDir}` : "DATABASE_URL",
-        ...(await readServer(vault.address)),
-        root_key: vault.rootKey.id,
-        ...(cluster ? showCluster(cluster) : {}),
-        ...(await showDisk(vault.ownerAddress, cluster)),
-        connections_needed: config.connections + SINGLE_CONNECTIONS,
-        rate_limits: config.rateLimits ?? "off",
-        rate_limits_shared: config.redisUrl !== undefined,
-      });
-      if (problems.length > 0) process.exitCode = 1;
-    } catch (error) {
-      if (!(error instanceof Error) || !OURS.some((kind) => error instanceof kind)) throw error;
-      printResult({ healthy: false, problem: error.message });
-      process.exitCode = 1;
-    }
-  },
-};
+export async function doctor({ config, say, printResult }: CommandInput): Promise<void> {
+  try {
+    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+    const cluster = vault.embedded ? undefined : await reportCluster(vault.ownerAddress);
+    const clocks = await clockTrouble(vault);
+    const runner = await runnerTrouble();
+    const emptied = await emptiedLogs(vault.ownerAddress);
+    const problems = [...(cluster?.problems ?? []), clocks, runner, ...emptied].filter(
+      (problem) => problem !== undefined,
+    );
+    const warnings = [
+      ...(await privilegedLogins(config)).map(({ warning }) => warning),
+      ...(await lateLog(vault, config)),
+      ...shortRetention(config),
+    ];
+    printResult({
+      healthy: problems.length === 0,
+      ...(problems.length > 0 ? { problem: problems.join("\n") } : {}),
+      ...(warnings.length > 0 ? { warnings } : {}),
+      database: vault.embedded ? `embedded, ${vault.embedded.dataDir}` : "DATABASE_URL",
+      ...(await readServer(vault.address)),
+      root_key: vault.rootKey.id,
+      ...(cluster ? showCluster(cluster) : {}),
+      ...(await showDisk(vault.ownerAddress, cluster)),
+      connections_needed: config.connections + SINGLE_CONNECTIONS,
+      rate_limits: config.rateLimits ?? "off",
+      rate_limits_shared: config.redisUrl !== undefined,
+    });
+    if (problems.length > 0) terminal().exitCode = 1;
+  } catch (error) {
+    if (!(error instanceof Error) || !OURS.some((kind) => error instanceof kind)) throw error;
+    printResult({ healthy: false, problem: error.message });
+    terminal().exitCode = 1;
+  }
+}
 
 /** What waits for the sinks and the time-stamp authority of the settings. */
 async function lateLog({ database }: Vault, config: Config): Promise<readonly string[]> {

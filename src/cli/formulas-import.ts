@@ -6,7 +6,7 @@ import {
 } from "../../gen/cloakroom/v1/reactors_pb.js";
 import { compileValidation } from "../api/pipeline/validation.js";
 import { compileJsonReader } from "../api/rest/json-reader.js";
-import { recordVaultEvent } from "../audit/vault-log.js";
+import { recordVaultEvent } from "../audit/chain/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import { isJsonObject, type Json } from "../base/json.js";
@@ -17,31 +17,26 @@ import { uuidOf } from "../services/show.js";
 import { type OfficialFormula, writeOfficialFormulas } from "../store/functions/reactor-formulas.js";
 import { connect } from "../store/postgres/connect.js";
 import { openVault } from "../vault/vault.js";
-import { type Command, requiredText } from "./operator-command.js";
+import { type CommandInput, requiredText } from "./operator-command.js";
 import { operatorName } from "./operator-name.js";
 import { UsageError } from "./usage-error.js";
 
-export const formulasImport: Command = {
-  summary: "Publish official reactor formulas to all tenants, replacing earlier ones with the same ids",
-  options: { file: { type: "string" } },
-  help: ["--file F           a formula as POST /reactor-formulas takes it, or an array of them; id is required"],
-  async run({ config, options, say, printResult }) {
-    const documents = await readDocuments(requiredText(options, "file"));
-    const formulas = await checkAll(documents);
-    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-    const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
-    try {
-      await writeOfficialFormulas(owner, formulas, new Date(systemClock.now()));
-    } finally {
-      await owner.end({ timeout: 5 });
-    }
-    for (const { id } of formulas) {
-      const event = { entityType: "reactor_formula", entityId: id, operation: "create" } as const;
-      await recordVaultEvent(vault, { ...event, remark: `official, ${operatorName()}` });
-    }
-    printResult(formulas.map(({ id, name }) => ({ id, name })));
-  },
-};
+export async function formulasImport({ config, options, say, printResult }: CommandInput): Promise<void> {
+  const documents = await readDocuments(requiredText(options, "file"));
+  const formulas = await checkAll(documents);
+  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
+  try {
+    await writeOfficialFormulas(owner, formulas, new Date(systemClock.now()));
+  } finally {
+    await owner.end({ timeout: 5 });
+  }
+  for (const { id } of formulas) {
+    const event = { entityType: "reactor_formula", entityId: id, operation: "create" } as const;
+    await recordVaultEvent(vault, { ...event, remark: `official, ${operatorName()}` });
+  }
+  printResult(formulas.map(({ id, name }) => ({ id, name })));
+}
 
 async function readDocuments(path: string): Promise<readonly Json[]> {
   const text = await readFile(path, "utf8").catch(() => {

@@ -6,34 +6,28 @@ import { listTenantKeys } from "../store/tenancy/tenant-keys.js";
 import { listTenantIds } from "../store/tenancy/tenants.js";
 import { countStale } from "../tenancy/reseal.js";
 import { openVault, type Vault } from "../vault/vault.js";
-import type { Command } from "./operator-command.js";
+import type { CommandInput } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
 
-export const keysList: Command = {
-  summary: "List root keys and tenants' keys: ids, purposes, versions, states, and rows left under replaced ones",
-  options: { tenant: { type: "string" } },
-  help: ["--tenant ID        only the keys of this tenant"],
-  async run({ config, options, say, printResult }) {
-    const tenant = typeof options.tenant === "string" ? options.tenant.toLowerCase() : options.tenant;
-    if (tenant !== undefined && (typeof tenant !== "string" || !isTenantId(tenant)))
-      throw new UsageError("--tenant must be the id of a tenant. Run: cloakroom tenants list");
-    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-    const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
-    try {
-      const roots = (await listRootKeys(owner)).map(({ id, retired_at }) => ({
-        root_key: id,
-        state: retired_at ? "retired" : "current",
-      }));
-      const keys: Readonly<Record<string, unknown>>[] = [];
-      for (const tenantId of tenant ? [tenant] : await listTenants(owner))
-        keys.push(...(await keysOf(vault, tenantId)));
-      if (tenant && keys.length === 0) throw new UsageError("There is no such tenant.");
-      printResult([...roots, ...keys]);
-    } finally {
-      await owner.end({ timeout: 5 });
-    }
-  },
-};
+export async function keysList({ config, options, say, printResult }: CommandInput): Promise<void> {
+  const tenant = typeof options.tenant === "string" ? options.tenant.toLowerCase() : options.tenant;
+  if (tenant !== undefined && (typeof tenant !== "string" || !isTenantId(tenant)))
+    throw new UsageError("--tenant must be the id of a tenant. Run: cloakroom tenants list");
+  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
+  try {
+    const roots = (await listRootKeys(owner)).map(({ id, retired_at }) => ({
+      root_key: id,
+      state: retired_at ? "retired" : "current",
+    }));
+    const keys: Readonly<Record<string, unknown>>[] = [];
+    for (const tenantId of tenant ? [tenant] : await listTenants(owner)) keys.push(...(await keysOf(vault, tenantId)));
+    if (tenant && keys.length === 0) throw new UsageError("There is no such tenant.");
+    printResult([...roots, ...keys]);
+  } finally {
+    await owner.end({ timeout: 5 });
+  }
+}
 
 async function listTenants(owner: Sql): Promise<TenantId[]> {
   const all: TenantId[] = [];
@@ -45,7 +39,7 @@ async function listTenants(owner: Sql): Promise<TenantId[]> {
 }
 
 async function keysOf({ database }: Vault, tenantId: TenantId): Promise<Readonly<Record<string, unknown>>[]> {
-  const rows = await database.shared.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
+  const rows = await database.of(tenantId).shared((tx) => tx.query(listTenantKeys, tenantId));
   const versionOf = (purpose: string) =>
     rows.find((row) => row.purpose === purpose && row.state === "current")?.version ?? 0;
   const isRotating = rows.some(({ state }) => state === "retired");
@@ -54,7 +48,12 @@ async function keysOf({ database }: Vault, tenantId: TenantId): Promise<Readonly
     : {};
   const rowsLeft = Object.values(left).reduce((sum, n) => sum + n, 0);
   return rows.map(({ purpose, version, state, root_key_id, created_at }) => ({
-    ...{ tenant_id: tenantId, purpose, version, state, root_key: root_key_id, created_at: created_at.toISOString() },
+    tenant_id: tenantId,
+    purpose,
+    version,
+    state,
+    root_key: root_key_id,
+    created_at: created_at.toISOString(),
     // For the tenant as a whole: a row may have values of two purposes.
     ...(state === "retired" ? { rows_left: rowsLeft } : {}),
   }));

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { recordVaultEvent } from "../audit/vault-log.js";
+import { recordVaultEvent } from "../audit/chain/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { isTenantId, type TenantId } from "../base/ids.js";
+import { terminal } from "../base/terminal.js";
 import { RootKeyRefused } from "../crypto/root-key.js";
 import { withLease } from "../store/jobs/lease.js";
 import { connect, type Sql } from "../store/postgres/connect.js";
@@ -10,7 +11,7 @@ import type { BrokenRow } from "../tenancy/broken-rows.js";
 import { rotateRootKey } from "../tenancy/root-rotation.js";
 import { beginRotation, finishRotation, RETIRE_AFTER_LEAST_MS, RETIRE_AFTER_MS } from "../tenancy/tenant-rotation.js";
 import { openVault, type Vault } from "../vault/vault.js";
-import type { Command, CommandInput } from "./operator-command.js";
+import type { CommandInput } from "./operator-command.js";
 import { operatorName } from "./operator-name.js";
 import { UsageError } from "./usage-error.js";
 
@@ -23,44 +24,27 @@ const WAITING = {
   later: "all values are resealed; the old keys are kept until no process can be writing under them.",
 } as const;
 
-export const keysRotate: Command = {
-  summary: "Replace the root key, or the keys that seal tenants' values, while servers run",
-  options: {
-    root: { type: "boolean" },
-    tenant: { type: "string" },
-    all: { type: "boolean" },
-    "retire-after": { type: "string" },
-  },
-  help: [
-    "--root             the root key: wraps the keys of all tenants again",
-    "--tenant ID        the keys of one tenant: reseals all of its values",
-    "--all              the keys of all tenants",
-    "--retire-after S   least time in seconds for which replaced keys of tenants are kept (120)",
-    "",
-    "Run an interrupted command again to continue. Keys of fingerprints, search terms, cursors and the log stay.",
-  ],
-  async run({ config, options, say, printResult }) {
-    const chosen = [options.root, options.all, options.tenant].filter((option) => option !== undefined);
-    if (chosen.length !== 1) throw new UsageError("Choose one of --root, --tenant ID and --all.");
-    const tenant = readTenant(options.tenant);
-    const retireAfter = readRetireAfter(options["retire-after"]);
-    const mayMove = options.root === true;
-    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock, mayMove });
-    const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
-    try {
-      if (mayMove) {
-        await rotateRoot(vault, owner, say, printResult);
-        return;
-      }
-      say("Keys of the purposes fingerprint, search, proof and audit stay, because old and new results are compared.");
-      const rotated = await rotateTenants(vault, owner, tenant, retireAfter, say);
-      if (rotated.length === 0) throw new UsageError("There is no such tenant.");
-      printResult(rotated);
-    } finally {
-      await owner.end({ timeout: 5 });
+export async function keysRotate({ config, options, say, printResult }: CommandInput): Promise<void> {
+  const chosen = [options.root, options.all, options.tenant].filter((option) => option !== undefined);
+  if (chosen.length !== 1) throw new UsageError("Choose one of --root, --tenant ID and --all.");
+  const tenant = readTenant(options.tenant);
+  const retireAfter = readRetireAfter(options["retire-after"]);
+  const mayMove = options.root === true;
+  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock, mayMove });
+  const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
+  try {
+    if (mayMove) {
+      await rotateRoot(vault, owner, say, printResult);
+      return;
     }
-  },
-};
+    say("Keys of the purposes fingerprint, search, proof and audit stay, because old and new results are compared.");
+    const rotated = await rotateTenants(vault, owner, tenant, retireAfter, say);
+    if (rotated.length === 0) throw new UsageError("There is no such tenant.");
+    printResult(rotated);
+  } finally {
+    await owner.end({ timeout: 5 });
+  }
+}
 
 async function rotateRoot(
   vault: Vault,
@@ -78,7 +62,9 @@ async function rotateRoot(
     return rotateRootKey({ database, owner, rootKeys, say }, vault.rootKey);
   }).finally(() => clearTimeout(waiting));
   await recordVaultEvent(vault, {
-    ...{ entityType: "root_key", entityId: rootKey.id, operation: "update" },
+    entityType: "root_key",
+    entityId: rootKey.id,
+    operation: "update",
     remark: `${rewrapped} keys wrapped again, ${operatorName()}`,
   });
   for (const { tenantId, purpose, version, rootKeyId } of broken) {
@@ -89,11 +75,15 @@ async function rotateRoot(
     return;
   }
   say("Restore these keys from a backup of the database, or the root key that they name, and run this again.");
-  process.exitCode = 1;
+  terminal().exitCode = 1;
   printResult({
-    ...{ root_key: rootKey.id, rewrapped },
+    root_key: rootKey.id,
+    rewrapped,
     broken: broken.map(({ tenantId, purpose, version, rootKeyId }) => ({
-      ...{ tenant_id: tenantId, purpose, version, root_key: rootKeyId },
+      tenant_id: tenantId,
+      purpose,
+      version,
+      root_key: rootKeyId,
     })),
   });
 }
@@ -168,7 +158,7 @@ async function finish(
         );
         for (const { table, key } of named) say(`${tenantId}: ${table} ${key}`);
         if (count > named.length) say(`${tenantId}: and ${count - named.length} more.`);
-        process.exitCode = 1;
+        terminal().exitCode = 1;
         return { resealed, broken: count, broken_rows: named };
       }
       case "elsewhere":
@@ -183,7 +173,7 @@ async function finish(
 function tellRefused(tenantId: TenantId, say: CommandInput["say"]): Finished {
   const problem = "its keys do not open under the root key that they name: restore them from a backup";
   say(`${tenantId}: ${problem}.`);
-  process.exitCode = 1;
+  terminal().exitCode = 1;
   return { resealed: 0, problem };
 }
 

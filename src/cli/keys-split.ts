@@ -1,58 +1,51 @@
-import { recordVaultEvent } from "../audit/vault-log.js";
+import { recordVaultEvent } from "../audit/chain/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { LocalRootKey } from "../crypto/local-root-key.js";
 import { MAX_SHARES, splitRootKey } from "../crypto/shares.js";
 import { connect } from "../store/postgres/connect.js";
 import { setRootKeyThreshold } from "../store/tenancy/root-keys.js";
 import { openVault } from "../vault/vault.js";
-import { type Command, requiredText } from "./operator-command.js";
+import { type CommandInput, requiredText } from "./operator-command.js";
 import { operatorName } from "./operator-name.js";
 import { removeShares, requireNewShares, writeShares } from "./share-files.js";
 import { UsageError } from "./usage-error.js";
 
-export const keysSplit: Command = {
-  summary: "Split the root key into shares for several people, some of whom together can restore it",
-  options: { shares: { type: "string" }, threshold: { type: "string" }, out: { type: "string" } },
-  help: [
-    "--shares N         number of shares",
-    "--threshold M      number of shares that restore the key",
-    "--out DIR          write each share into a file of its own there instead of printing it once",
-  ],
-  async run({ config, options, say, printResult }) {
-    const shares = readCount(options, "shares", MAX_SHARES);
-    const threshold = readCount(options, "threshold", shares);
-    const out = options.out === undefined ? undefined : requiredText(options, "out");
-    if (out !== undefined) await requireNewShares(out, shares);
-    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-    if (!(vault.rootKey instanceof LocalRootKey)) {
-      throw new UsageError("Only a root key in a key file can be split; a service holds this one.");
-    }
-    const made = await splitRootKey(vault.rootKey, { shares, threshold });
-    const files = out === undefined ? [] : await writeShares(out, made);
-    const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
-    // Last, because servers ask for the recorded number of shares from then on, which must be distributed by that time.
-    await setRootKeyThreshold(owner, vault.rootKey.id, threshold)
-      .catch(async (error: unknown) => {
-        await removeShares(files);
-        throw error;
-      })
-      .finally(() => owner.end({ timeout: 5 }));
-    await recordVaultEvent(vault, {
-      ...{ entityType: "root_key", entityId: vault.rootKey.id, operation: "split" },
-      remark: `${shares} shares, of which ${threshold} restore it, ${operatorName()}`,
-    });
-    if (out !== undefined) {
-      printResult({ root_key: vault.rootKey.id, threshold, files });
-    } else {
-      printResult(made.map((share, index) => ({ share: `${index + 1} of ${shares}`, text: share.reveal() })));
-    }
-    say(
-      `Give each share to another person. Then keep ${config.rootKeyFile} offline or destroy it: a server that does not find it waits for ${threshold} shares (cloakroom keys unseal). Earlier shares of this key stay valid.`,
-    );
-  },
-};
+export async function keysSplit({ config, options, say, printResult }: CommandInput): Promise<void> {
+  const shares = readCount(options, "shares", MAX_SHARES);
+  const threshold = readCount(options, "threshold", shares);
+  const out = options.out === undefined ? undefined : requiredText(options, "out");
+  if (out !== undefined) await requireNewShares(out, shares);
+  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  if (!(vault.rootKey instanceof LocalRootKey)) {
+    throw new UsageError("Only a root key in a key file can be split; a service holds this one.");
+  }
+  const made = await splitRootKey(vault.rootKey, { shares, threshold });
+  const files = out === undefined ? [] : await writeShares(out, made);
+  const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
+  // Last, because servers ask for the recorded number of shares from then on, which must be distributed by that time.
+  await setRootKeyThreshold(owner, vault.rootKey.id, threshold)
+    .catch(async (error: unknown) => {
+      await removeShares(files);
+      throw error;
+    })
+    .finally(() => owner.end({ timeout: 5 }));
+  await recordVaultEvent(vault, {
+    entityType: "root_key",
+    entityId: vault.rootKey.id,
+    operation: "split",
+    remark: `${shares} shares, of which ${threshold} restore it, ${operatorName()}`,
+  });
+  if (out !== undefined) {
+    printResult({ root_key: vault.rootKey.id, threshold, files });
+  } else {
+    printResult(made.map((share, index) => ({ share: `${index + 1} of ${shares}`, text: share.reveal() })));
+  }
+  say(
+    `Give each share to another person. Then keep ${config.rootKeyFile} offline or destroy it: a server that does not find it waits for ${threshold} shares (cloakroom keys unseal). Earlier shares of this key stay valid.`,
+  );
+}
 
-function readCount(options: Parameters<Command["run"]>[0]["options"], name: string, most: number): number {
+function readCount(options: CommandInput["options"], name: string, most: number): number {
   const text = requiredText(options, name);
   const count = Number(text);
   if (/^\d+$/.test(text) && count >= 2 && count <= most) return count;

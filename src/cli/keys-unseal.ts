@@ -3,35 +3,27 @@ import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { linesOf } from "../base/line-splitter.js";
+import { terminal } from "../base/terminal.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import { ShareError } from "../crypto/shares.js";
 import type { Config } from "../settings/config.js";
 import { type ShareResult, sharesIn, unsealSocketOf } from "../vault/unsealing.js";
-import type { Command } from "./operator-command.js";
+import type { CommandInput } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
 
 /** Longest result in characters: a problem of one line, and some counts. */
 const MAX_RESPONSE_LENGTH = 10_000;
 
-export const keysUnseal: Command = {
-  summary: "Hand shares of the root key to a server on this machine that waits for them",
-  options: { file: { type: "string" } },
-  help: [
-    "--file F           read shares from this file; otherwise from standard input, one per line",
-    "",
-    "Shares are never arguments: all users of a machine see those, and shells record them.",
-  ],
-  async run({ config, options, say, printResult: result }) {
-    const { file } = options;
-    const socket = await dial(config);
-    try {
-      const outcome = await handIn(socket, sharesOf(typeof file === "string" ? file : undefined), say);
-      result({ unsealed: outcome.unsealed, shares_held: outcome.held, shares_needed: outcome.needed });
-    } finally {
-      socket.destroy();
-    }
-  },
-};
+export async function keysUnseal({ config, options, say, printResult: result }: CommandInput): Promise<void> {
+  const { file } = options;
+  const socket = await dial(config);
+  try {
+    const outcome = await handIn(socket, sharesOf(typeof file === "string" ? file : undefined), say);
+    result({ unsealed: outcome.unsealed, shares_held: outcome.held, shares_needed: outcome.needed });
+  } finally {
+    socket.destroy();
+  }
+}
 
 async function dial(config: Config): Promise<Socket> {
   const path = unsealSocketOf(config);
@@ -81,8 +73,8 @@ async function nextOf(lines: AsyncIterator<string>): Promise<string | undefined>
 
 /** Does not echo input at a terminal. */
 async function* sharesOf(file: string | undefined): AsyncIterable<Sensitive<string>> {
-  const isTyped = file === undefined && process.stdin.isTTY;
-  const lines = isTyped ? typedLines() : sharesIn(file === undefined ? process.stdin : createReadStream(file));
+  const isTyped = file === undefined && terminal().stdin.isTTY;
+  const lines = isTyped ? typedLines() : sharesIn(file === undefined ? terminal().stdin : createReadStream(file));
   try {
     for await (const line of lines) if (line.trim() !== "") yield new Sensitive(line.trim());
   } catch (error) {
@@ -91,9 +83,9 @@ async function* sharesOf(file: string | undefined): AsyncIterable<Sensitive<stri
 }
 
 async function* typedLines(): AsyncIterable<string> {
-  process.stderr.write("Share, then Enter; Ctrl-D after the last. Input is not shown.\n");
+  terminal().stderr.write("Share, then Enter; Ctrl-D after the last. Input is not shown.\n");
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  const lines = createInterface({ input: terminal().stdin, output: nowhere, terminal: true });
   try {
     yield* lines;
   } finally {

@@ -1,3 +1,4 @@
+import { asServer } from "../audit/tenant-database.js";
 import { systemClock } from "../base/clock.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { resetPasskeys } from "../people/passkey.js";
@@ -7,40 +8,31 @@ import { SIGN_IN_PATH } from "../people/sign-in-message.js";
 import { parseEmailAddress } from "../tenancy/email-address.js";
 import { openVault, type Vault } from "../vault/vault.js";
 import { chosenTenants } from "./chosen-tenants.js";
-import { type Command, requiredText } from "./operator-command.js";
+import { type CommandInput, requiredText } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
 
-export const membersSignInLink: Command = {
-  summary: "Show a link by which a member signs in once, within 10 minutes, in any browser",
-  options: { email: { type: "string" }, tenant: { type: "string" }, "reset-passkeys": { type: "boolean" } },
-  help: [
-    "--email E          address of the member",
-    "--tenant T         the member's tenant. Default: the only one",
-    "--reset-passkeys   remove the member's passkeys first, which were lost, and end the member's sign-ins",
-  ],
-  async run({ config, options, say, printResult }) {
-    const email = parseEmailAddress(requiredText(options, "email"));
-    if (!email) throw new UsageError("--email must be an e-mail address.");
-    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-    const [tenantId, ...others] = await chosenTenants(vault, options);
-    if (!tenantId) throw new UsageError("There is no tenant. Run: cloakroom tenants create");
-    if (others.length > 0) throw new UsageError("--tenant is missing: there are several. Run: cloakroom tenants list");
-    const memberId = await memberOf(vault, tenantId, email);
-    if (options["reset-passkeys"] === true) await resetPasskeysOf(vault, tenantId, memberId);
-    const link = await createOperatorLink(vault, tenantId, memberId);
-    const url = config.publicUrl ?? `http://${config.host}:${config.port}`;
-    printResult({ link: `${addressForPeople(url)}${SIGN_IN_PATH}#${link.reveal()}` });
-  },
-};
+export async function membersSignInLink({ config, options, say, printResult }: CommandInput): Promise<void> {
+  const email = parseEmailAddress(requiredText(options, "email"));
+  if (!email) throw new UsageError("--email must be an e-mail address.");
+  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  const [tenantId, ...others] = await chosenTenants(vault, options);
+  if (!tenantId) throw new UsageError("There is no tenant. Run: cloakroom tenants create");
+  if (others.length > 0) throw new UsageError("--tenant is missing: there are several. Run: cloakroom tenants list");
+  const memberId = await memberOf(vault, tenantId, email);
+  if (options["reset-passkeys"] === true) await resetPasskeysOf(vault, tenantId, memberId);
+  const link = await createOperatorLink(vault, tenantId, memberId);
+  const url = config.publicUrl ?? `http://${config.host}:${config.port}`;
+  printResult({ link: `${addressForPeople(url)}${SIGN_IN_PATH}#${link.reveal()}` });
+}
 
 async function resetPasskeysOf({ database, keyring }: Vault, tenantId: TenantId, memberId: Uuid): Promise<void> {
   const keys = await keyring.of(tenantId);
-  await database.ordinary.run(tenantId, "unguarded", (tx) => resetPasskeys(tx, keys, undefined, memberId));
+  await asServer(database, keys).ordinary((tx) => resetPasskeys(tx, memberId));
 }
 
 async function memberOf({ database, keyring }: Vault, tenantId: TenantId, email: string) {
   const keys = await keyring.of(tenantId);
-  const member = await database.ordinary.run(tenantId, "unguarded", (tx) => memberWithAddress(tx, keys, email));
+  const member = await asServer(database, keys).ordinary((tx) => memberWithAddress(tx, email));
   if (!member) throw new UsageError("--email must be the address of a member of this tenant.");
   return member.id;
 }

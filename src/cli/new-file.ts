@@ -1,51 +1,37 @@
-import { link, open, rename, rm, stat } from "node:fs/promises";
 import type { Writable } from "node:stream";
-import { newUuid } from "../base/ids.js";
+import { exists, FileExists, writeWholeFile } from "../base/whole-file.js";
 import { UsageError } from "./usage-error.js";
 
 /** @throws {UsageError} if the path exists. */
 export async function requireNew(path: string): Promise<void> {
-  if (await exists(path)) throw new UsageError(`--file ${path} already exists.`);
+  if (await exists(path)) throw alreadyExists(path);
 }
 
 /**
- * Writes a new file, readable only by its owner, atomically. Until it is complete it has a unique name, so leftovers of
- * killed runs and concurrent runs do not interfere.
+ * Writes a new file, readable only by its owner, whole or not at all.
  * @throws {UsageError} if it cannot be created, or another run created it first.
  */
 export async function writeNewFile(path: string, write: (target: Writable) => Promise<void>): Promise<void> {
-  const draft = `${path}.${newUuid()}.unfinished`;
-  const handle = await open(draft, "wx", 0o600).catch((error: unknown) => {
-    throw new UsageError(`--file ${path} cannot be created${isDiskFull(error) ? ": its disk is full" : ""}.`);
-  });
+  let isOpen = false;
   try {
-    await write(handle.createWriteStream({ flush: true })).catch((error: unknown) => {
-      throw isDiskFull(error) ? new UsageError(`--file ${path} cannot be written: its disk is full.`) : error;
+    await writeWholeFile(path, (file) => {
+      isOpen = true;
+      return write(file.createWriteStream({ flush: true }));
     });
-    await name(draft, path);
-  } finally {
-    await rm(draft, { force: true });
+  } catch (error) {
+    if (error instanceof FileExists) throw alreadyExists(path);
+    if (!isOpen) {
+      throw new UsageError(`--file ${path} cannot be created${isDiskFullError(error) ? ": its disk is full" : ""}.`);
+    }
+    throw isDiskFullError(error) ? new UsageError(`--file ${path} cannot be written: its disk is full.`) : error;
   }
 }
 
-/** A hard link fails if the file exists, while a rename would replace it. Not all file systems support links. */
-async function name(draft: string, path: string): Promise<void> {
-  try {
-    await link(draft, path);
-  } catch {
-    await requireNew(path);
-    await rename(draft, path);
-  }
+function alreadyExists(path: string): UsageError {
+  return new UsageError(`--file ${path} already exists.`);
 }
 
 /** ENOSPC of the file system, and EDQUOT of a quota. The database reports its own disk with other codes. */
-export function isDiskFull(error: unknown): boolean {
+export function isDiskFullError(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
-}
-
-export function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,12 +1,12 @@
-import type { ParseArgsOptionsConfig } from "node:util";
 import type { Config } from "../settings/config.js";
+import type { Command, Flags } from "./command.js";
 import { UsageError } from "./usage-error.js";
 
 /** The input of a command. */
 export interface CommandInput {
   readonly config: Config;
   readonly options: Readonly<Record<string, string | boolean | undefined>>;
-  /** The words after the command that belong to no option: at most as many as it has operands. */
+  /** The words after the command that belong to no option: at most as many as it takes. */
   readonly operands: readonly string[];
   /** Writes a message for people to standard error. */
   readonly say: (line: string) => void;
@@ -16,19 +16,14 @@ export interface CommandInput {
   ) => void;
 }
 
-/** One `cloakroom` command. */
-export interface Command {
-  readonly summary: string;
-  readonly options: ParseArgsOptionsConfig;
-  /** Names of words that follow the command, such as TOKEN; those in brackets may be absent. Absent: none. */
-  readonly operands?: readonly string[];
-  /** One line for each option. */
-  readonly help: readonly string[];
-  run(input: CommandInput): Promise<void>;
-}
+/** A command for operators, on the machine of a vault. */
+export type OperatorCommand = Command<(input: CommandInput) => Promise<void>>;
 
-/** The commands by name, such as `tenants create`. Each is loaded on use. */
-export type Commands = ReadonlyMap<string, () => Promise<Command>>;
+/** Options of every command for operators. */
+export const OPERATOR_FLAGS = {
+  json: { kind: "switch", meaning: "print the result as JSON" },
+  help: { kind: "switch", meaning: "show this help" },
+} as const satisfies Flags;
 
 /** @throws {UsageError} if the option is missing. */
 export function requiredText(options: CommandInput["options"], name: string): string {

@@ -1,59 +1,53 @@
-import { parseArgs } from "node:util";
+import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import { terminal } from "../base/terminal.js";
 import { type Config, readConfig } from "../settings/config.js";
-import { withPresentNames } from "../settings/setting-names.js";
-import type { Command, CommandInput, Commands } from "./operator-command.js";
+import { type CommandInput, OPERATOR_FLAGS, type OperatorCommand } from "./operator-command.js";
 import { printable, printableJson } from "./printable.js";
 import { refuseTemplate } from "./template-directory.js";
 import { UsageError } from "./usage-error.js";
 
-/** Runs the command that the arguments name, or shows its help. @throws {UsageError} for an invalid call. */
-export async function runOperatorCommand(commands: Commands, args: readonly string[]): Promise<void> {
-  const [name, load] =
-    [...commands].find(([name]) => name.split(" ").every((word, index) => args[index] === word)) ?? [];
-  if (name === undefined || load === undefined) throw new UsageError("There is no such command. Run: cloakroom --help");
-  const command = await load();
-  if (args.includes("--help") || args.includes("-h")) {
-    process.stdout.write(`${helpOf(name, command)}\n`);
-    return;
-  }
-  const { options, operands } = parseOptions(name, command, args.slice(name.split(" ").length));
-  const say = (line: string) => void process.stderr.write(`${line}\n`);
-  const config: Config = readConfig(withPresentNames(process.env, say));
+/** Runs a command. @throws {UsageError} for an invalid call. */
+export async function runOperatorCommand(command: OperatorCommand, args: readonly string[]): Promise<void> {
+  const { options, operands } = parseOptions(command, args.slice(command.name.split(" ").length));
+  const say = (line: string) => void terminal().stderr.write(`${line}\n`);
+  const config: Config = readConfig(terminal().env);
   refuseTemplate(config.dataDir);
-  await command.run({
+  const run = await command.load();
+  await run({
     config,
-    ...{ options, operands },
+    options,
+    operands,
     say,
     printResult: (result) =>
-      void process.stdout.write(`${options.json ? printableJson(result) : resultText(result)}\n`),
+      void terminal().stdout.write(`${options.json ? printableJson(result) : resultText(result)}\n`),
   });
 }
 
 function parseOptions(
-  name: string,
-  { options, operands = [] }: Command,
+  { name, flags, arguments: wanted = [] }: OperatorCommand,
   args: readonly string[],
 ): Pick<CommandInput, "options" | "operands"> {
+  const taken: ParseArgsOptionsConfig = {};
+  for (const [flag, { kind }] of Object.entries({ ...flags, ...OPERATOR_FLAGS })) {
+    taken[flag] = { type: kind === "switch" ? "boolean" : "string" };
+  }
   try {
     const { values, positionals } = parseArgs({
-      ...{ args: [...args], options: { ...options, json: { type: "boolean" } } },
-      ...{ strict: true, allowPositionals: operands.length > 0 },
+      args: [...args],
+      options: taken,
+      strict: true,
+      allowPositionals: wanted.length > 0,
     });
-    const least = operands.filter((operand) => !operand.startsWith("[")).length;
-    if (positionals.length < least || positionals.length > operands.length)
-      throw new Error(`It takes ${operands.join(" ")}`);
-    const flat: Record<string, string | boolean | undefined> = {};
-    for (const [key, value] of Object.entries(values)) if (!Array.isArray(value)) flat[key] = value;
-    return { options: flat, operands: positionals };
+    const least = wanted.filter((argument) => !argument.startsWith("[")).length;
+    if (positionals.length < least || positionals.length > wanted.length)
+      throw new Error(`It takes ${wanted.join(" ")}`);
+    const options: Record<string, string | boolean | undefined> = {};
+    for (const [key, value] of Object.entries(values)) if (!Array.isArray(value)) options[key] = value;
+    return { options, operands: positionals };
   } catch (error) {
     const reason = error instanceof Error ? error.message : "wrong options";
     throw new UsageError(`${reason.replace(/\.?$/, ".")} Run: cloakroom ${name} --help`);
   }
-}
-
-function helpOf(name: string, { summary, help, operands = [] }: Command): string {
-  const lines = [...help, "--json             print the result as JSON"].map((line) => `  ${line}`);
-  return [`Usage: cloakroom ${[name, ...operands].join(" ")} [options]`, "", summary, "", ...lines].join("\n");
 }
 
 function resultText(result: unknown): string {

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { SeenSeal } from "../audit/verify-log.js";
+import type { SeenSeal } from "../audit/verify/verify-log.js";
 import { isTenantId, type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { UsageError } from "./usage-error.js";
 

@@ -1,67 +1,60 @@
-import { recordTenantEvent } from "../audit/vault-log.js";
-import { systemClock } from "../base/clock.js";
+import { recordTenantEvent } from "../audit/chain/vault-log.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import { addressForPeople } from "../people/relying-party.js";
 import { createOperatorLink } from "../people/sign-in-link.js";
 import { SIGN_IN_PATH } from "../people/sign-in-message.js";
-import type { RunningServer } from "../server/running-server.js";
+import { type RunningServer, StoppedAtStart } from "../server/running-server.js";
 import { SHUTDOWN_TIMEOUT_MS } from "../server/shutdown.js";
 import { type ProvisionedTenant, provisionTenant } from "../tenancy/provision.js";
-import { StoppedBeforeUnseal } from "../vault/unsealing.js";
 import { writeFirstSecret } from "./first-key.js";
-import type { Command } from "./operator-command.js";
+import type { CommandInput } from "./operator-command.js";
 import { welcome, welcomeWithFile } from "./welcome.js";
 
-export const serve: Command = {
-  summary: "Start the server (with an embedded database unless DATABASE_URL is set)",
-  options: {},
-  help: [],
-  async run({ config, say }) {
-    if (config.processes > 1) {
-      const { default: cluster } = await import("node:cluster");
-      if (cluster.isWorker) return (await import("../processes/worker.js")).serveAsOneOfSeveral(config);
-    }
-    // Registered first: a process that a signal kills leaves its database running.
-    const signal = signalled();
-    const stopping = new AbortController();
-    let waitingFor: RunningServer["waitingFor"] = () => ["its start"];
-    void signal.then(() => {
-      stopping.abort();
-      exitIn(SHUTDOWN_TIMEOUT_MS, () => {
-        say(`Exiting after ${SHUTDOWN_TIMEOUT_MS / 1_000} s; still waiting for: ${waitingFor().join(", ")}.`);
-        process.exitCode = 1;
-      });
+export async function serveCommand({ config, say }: CommandInput): Promise<void> {
+  if (config.processes > 1) {
+    const { default: cluster } = await import("node:cluster");
+    if (cluster.isWorker) return (await import("../processes/worker.js")).serveAsWorker(config);
+  }
+  // Registered first: a process that a signal kills leaves its database running.
+  const signal = signalled();
+  const stopping = new AbortController();
+  let waitingFor: RunningServer["waitingFor"] = () => ["its start"];
+  void signal.then(() => {
+    stopping.abort();
+    exitIn(SHUTDOWN_TIMEOUT_MS, () => {
+      say(`Exiting after ${SHUTDOWN_TIMEOUT_MS / 1_000} s; still waiting for: ${waitingFor().join(", ")}.`);
+      process.exitCode = 1;
     });
-    const start =
-      config.processes > 1
-        ? (await import("../processes/primary.js")).startProcesses
-        : (await import("../server/start-server.js")).startServer;
-    const server = await start(config, say, systemClock, stopping.signal).catch((error: unknown) => {
-      if (error instanceof StoppedBeforeUnseal) return undefined;
-      throw error;
-    });
-    if (!server) return;
-    ({ waitingFor } = server);
-    try {
-      if (server.vault.isEmpty && server.vault.embedded) await introduce(server, config.dataDir, say);
-      const reason = await Promise.race([server.failed, signal]);
-      if (reason) {
-        say(reason);
-        process.exitCode = 1;
-      } else {
-        say("Stopping: requests in progress may finish.");
-      }
-    } finally {
-      await server.stop();
-      exitIn(LINGER_MS);
+  });
+  const start =
+    config.processes > 1
+      ? (await import("../processes/primary.js")).startProcesses
+      : (await import("../server/start-server.js")).startServer;
+  const server = await start(config, { announce: say, whileStarting: stopping.signal }).catch((error: unknown) => {
+    if (error instanceof StoppedAtStart) return undefined;
+    throw error;
+  });
+  if (!server) return;
+  ({ waitingFor } = server);
+  try {
+    if (server.vault.isEmpty && server.vault.embedded) await introduce(server, config.dataDir, say);
+    const reason = await Promise.race([server.failed, signal]);
+    if (reason) {
+      say(reason);
+      process.exitCode = 1;
+    } else {
+      say("Stopping: requests in progress may finish.");
     }
-  },
-};
+  } finally {
+    await server.stop();
+    exitIn(LINGER_MS);
+  }
+}
 
 /** Creates the first tenant of a new vault, and shows how to begin. */
 async function introduce({ url, vault }: RunningServer, dataDir: string, say: (line: string) => void): Promise<void> {
   const tenant = { name: "First tenant", ownerEmail: "owner@localhost" };
-  const provision = () => provisionTenant(vault.database, vault.rootKey, tenant);
+  const provision = () => provisionTenant(vault, tenant);
   const linkOf = async ({ tenantId, memberId }: ProvisionedTenant) => {
     const link = await createOperatorLink(vault, tenantId, memberId);
     return new Sensitive(`${addressForPeople(url)}${SIGN_IN_PATH}#${link.reveal()}`);

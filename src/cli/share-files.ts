@@ -1,8 +1,8 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { exists } from "../base/whole-file.js";
 import { writeNew } from "../crypto/key-file.js";
 import type { Sensitive } from "../crypto/sensitive.js";
-import { exists } from "./new-file.js";
 import { UsageError } from "./usage-error.js";
 
 const REASONS = new Map([

@@ -35,3 +35,8 @@ export function lengthPrefixed(parts: readonly (string | Uint8Array)[]): Buffer 
   }
   return joined;
 }
+
+/** Says that something stored has a format of another version. It is never guessed which. */
+export function unknownFormat(what: string, found: number | string | undefined, known: number): string {
+  return `${what} has the format ${found}; this version of Cloakroom knows format ${known}`;
+}

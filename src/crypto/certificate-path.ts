@@ -1,43 +1,30 @@
 import type { X509Certificate } from "node:crypto";
-import { childrenOf, contentOf, type Der, oidOf, readDer, TAG } from "./der.js";
+import { BasicConstraints, Certificate, id_ce_basicConstraints, type TBSCertificate } from "@peculiar/asn1-x509";
+import { readAsn1 } from "./asn1.js";
 
-const BASIC_CONSTRAINTS = "2.5.29.19";
 const MAX_CERTIFICATES = 8;
-/** The tag of a certificate's extensions. */
-const EXTENSIONS = 0xa3;
 
 export interface CertificateExtension {
   readonly isCritical: boolean;
-  readonly value: Der;
+  readonly value: ArrayBuffer;
 }
 
-/** What a certificate says beside what node:crypto reads. */
-export interface CertificateFields {
-  /** The name of the issuer, DER. */
-  readonly issuer: Buffer;
-  readonly serial: Buffer;
-  readonly extensions: ReadonlyMap<string, CertificateExtension>;
+/** What certificates say beside what node:crypto reads. Reading one takes longer than verifying its signature. */
+const read = new WeakMap<X509Certificate, TBSCertificate>();
+
+/** @throws {NotAsn1} */
+export function certificateFields(certificate: X509Certificate): TBSCertificate {
+  const known = read.get(certificate);
+  if (known) return known;
+  const { tbsCertificate } = readAsn1(certificate.raw, Certificate);
+  read.set(certificate, tbsCertificate);
+  return tbsCertificate;
 }
 
-/** @throws {NotDer} */
-export function fieldsOfCertificate(certificate: X509Certificate): CertificateFields {
-  const [body] = childrenOf(readDer(certificate.raw), TAG.sequence);
-  const fields = childrenOf(body, TAG.sequence);
-  // The version comes first, unless it is 1.
-  const [serial, , issuer] = fields[0]?.tag === TAG.context0 ? fields.slice(1) : fields;
-  const list = fields.find(({ tag }) => tag === EXTENSIONS);
-  const [extensions] = list ? childrenOf(list, EXTENSIONS) : [];
-  return {
-    issuer: issuer?.bytes ?? Buffer.alloc(0),
-    serial: contentOf(serial, TAG.integer),
-    extensions: new Map((extensions ? childrenOf(extensions, TAG.sequence) : []).map(readExtension)),
-  };
-}
-
-function readExtension(extension: Der): [string, CertificateExtension] {
-  const [id, ...rest] = childrenOf(extension, TAG.sequence);
-  const isCritical = rest[0]?.tag === TAG.boolean && rest[0].content[0] === 0xff;
-  return [oidOf(id), { isCritical, value: readDer(contentOf(rest.at(-1), TAG.octets)) }];
+/** An extension of a certificate. @throws {NotAsn1} */
+export function extensionOf(certificate: X509Certificate, id: string): CertificateExtension | undefined {
+  const found = certificateFields(certificate).extensions?.find(({ extnID }) => extnID === id);
+  return found && { isCritical: found.critical, value: found.extnValue.buffer };
 }
 
 /**
@@ -73,7 +60,7 @@ function isValidAt({ validFromDate, validToDate }: X509Certificate, at: Date): b
 
 /** How many authorities may lie between this one and the certificate at the end. */
 function allowedBelow(issuer: X509Certificate): number {
-  const constraints = fieldsOfCertificate(issuer).extensions.get(BASIC_CONSTRAINTS);
-  const most = constraints && childrenOf(constraints.value, TAG.sequence).find(({ tag }) => tag === TAG.integer);
-  return most ? (most.content.at(-1) ?? 0) : Number.POSITIVE_INFINITY;
+  const constraints = extensionOf(issuer, id_ce_basicConstraints);
+  const most = constraints && readAsn1(constraints.value, BasicConstraints).pathLenConstraint;
+  return most ?? Number.POSITIVE_INFINITY;
 }

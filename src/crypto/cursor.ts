@@ -3,6 +3,8 @@ import type { Uuid } from "../base/ids.js";
 import { isUuid } from "../base/ids.js";
 import { macEquals, truncatedMac } from "./keyed-hash.js";
 
+const FORMAT = 0x01;
+
 /** Where a list continues: after the row with this time and id. */
 export interface ListPosition {
   readonly createdAt: Date;
@@ -11,22 +13,23 @@ export interface ListPosition {
 
 /**
  * Encodes a list position as a text that only the vault can make, valid for one tenant (whose key proves it) and one
- * scope. Base64url of the time in milliseconds (8 bytes), a proof (16 bytes), and the id.
+ * scope. Base64url of the version of the format (1 byte), the time in milliseconds (8 bytes), a proof (16 bytes), and
+ * the id.
  * @param scope names the list: its permission and its filter.
  */
 export function writeCursor(key: KeyObject, scope: readonly string[], { createdAt, id }: ListPosition): string {
   const time = Buffer.allocUnsafe(8);
   time.writeBigInt64BE(BigInt(createdAt.getTime()));
-  return Buffer.concat([time, proof(key, scope, time, id), Buffer.from(id)]).toString("base64url");
+  return Buffer.concat([Buffer.of(FORMAT), time, proof(key, scope, time, id), Buffer.from(id)]).toString("base64url");
 }
 
-/** Returns undefined if the text is not a cursor of this tenant and scope. */
+/** Returns undefined if the text is not a cursor of this format, tenant and scope. */
 export function readCursor(key: KeyObject, scope: readonly string[], text: string): ListPosition | undefined {
   const bytes = Buffer.from(text, "base64url");
-  if (bytes.length < 25) return undefined;
-  const time = bytes.subarray(0, 8);
-  const id = bytes.subarray(24).toString();
-  if (!macEquals(proof(key, scope, time, id), bytes.subarray(8, 24))) return undefined;
+  if (bytes.length < 26 || bytes[0] !== FORMAT) return undefined;
+  const time = bytes.subarray(1, 9);
+  const id = bytes.subarray(25).toString();
+  if (!macEquals(proof(key, scope, time, id), bytes.subarray(9, 25))) return undefined;
   return { createdAt: new Date(Number(time.readBigInt64BE())), id };
 }
 

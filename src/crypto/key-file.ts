@@ -75,14 +75,14 @@ export async function moveOutOfKeyFile(path: string, id: string): Promise<string
   const keys = await readKeyFile(path);
   const moved = keys.find((key) => key.id === id);
   if (!moved || keys.length === 1) return undefined;
-  const place = replacedKeyPath(path, id);
+  const keptPath = replacedKeyPath(path, id);
   // An interrupted run may have written it already.
-  await replace(place, [moved]);
+  await replace(keptPath, [moved]);
   await replace(
     path,
     keys.filter((key) => key !== moved),
   );
-  return place;
+  return keptPath;
 }
 
 export function hasKeyFile(path: string): Promise<boolean> {

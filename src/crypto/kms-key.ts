@@ -1,5 +1,6 @@
 import type { KMSClient } from "@aws-sdk/client-kms";
 import { contextDigest, type RootKey, RootKeyDenied, RootKeyRefused, RootKeyUnreachable } from "./root-key.js";
+import { readWrapped, writeWrapped } from "./wrapped-secret.js";
 
 const TIMEOUT_MS = 5_000;
 
@@ -43,14 +44,14 @@ export class KmsRootKey implements RootKey {
     });
     const { CiphertextBlob } = await client.send(command).catch((error: unknown) => Promise.reject(this.#name(error)));
     if (!CiphertextBlob) throw this.#unreachable("no ciphertext");
-    return Buffer.from(CiphertextBlob);
+    return writeWrapped(CiphertextBlob);
   }
 
   async unwrap(wrapped: Uint8Array, context: Uint8Array): Promise<Buffer> {
     const { client, DecryptCommand } = await this.#open();
     const command = new DecryptCommand({
       KeyId: this.#keyId,
-      CiphertextBlob: wrapped,
+      CiphertextBlob: readWrapped(wrapped),
       EncryptionContext: encryptionContext(context),
     });
     const { Plaintext } = await client.send(command).catch((error: unknown) => Promise.reject(this.#name(error)));

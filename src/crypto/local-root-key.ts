@@ -2,11 +2,12 @@ import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } fro
 import { newNonce } from "./bytes.js";
 import { type RootKey, RootKeyRefused } from "./root-key.js";
 import { Sensitive } from "./sensitive.js";
+import { readWrapped, writeWrapped } from "./wrapped-secret.js";
 
 const NONCE = 12;
 const TAG = 16;
 
-/** A root key in this process, from a key file or from shares. AES-256-GCM; layout: nonce (12), ciphertext, tag (16). */
+/** A root key in this process, from a key file or from shares. AES-256-GCM; layout: format, nonce (12), ciphertext, tag (16). */
 export class LocalRootKey implements RootKey {
   readonly id: string;
   readonly #key: KeyObject;
@@ -24,11 +25,11 @@ export class LocalRootKey implements RootKey {
     cipher.setAAD(context);
     const ciphertext = cipher.update(secret);
     cipher.final();
-    return Buffer.concat([nonce, ciphertext, cipher.getAuthTag()]);
+    return writeWrapped(Buffer.concat([nonce, ciphertext, cipher.getAuthTag()]));
   }
 
   async unwrap(wrapped: Uint8Array, context: Uint8Array): Promise<Buffer> {
-    const bytes = Buffer.from(wrapped);
+    const bytes = readWrapped(wrapped);
     if (bytes.length < NONCE + TAG) throw new RootKeyRefused("a wrapped key is malformed");
     try {
       const decipher = createDecipheriv("aes-256-gcm", this.#key, bytes.subarray(0, NONCE));

@@ -1,8 +1,10 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { lengthPrefixed } from "./bytes.js";
-import type { DigestVersion } from "./row-digest.js";
 import { type KeyVersions, SealBroken } from "./sealed.js";
+
+/** Version of the layouts of entries and heads: of their MACs, of the digest over rows, and of signed texts. */
+export const SEAL_FORMAT = 1;
 
 /** The content of a seal over one minute of a tenant's log. */
 export interface SealedMinute {
@@ -10,8 +12,6 @@ export interface SealedMinute {
   /** Counts a tenant's seals from 1. */
   readonly number: number;
   readonly rowCount: number;
-  /** The layout of the digest. */
-  readonly digestVersion: DigestVersion;
   /** Covers the rows in the order of (created_at, id). */
   readonly digest: Uint8Array;
   /** The MAC of the previous seal, or {@link NO_SEAL} for the first. */
@@ -53,7 +53,7 @@ export interface ChainHead {
   readonly number: number;
   readonly lastMac: Uint8Array;
   readonly keptFrom: Date | undefined;
-  /** The latest attestation of the chain. Absent before the first, and in heads that an earlier release wrote. */
+  /** The latest attestation of the chain. Absent before the first. */
   readonly attested: AttestationRef | undefined;
 }
 
@@ -63,7 +63,7 @@ export const NO_SEAL: Uint8Array = Buffer.alloc(32);
 /** @throws {SealBroken} if the key of that version is gone. */
 export function macOfMinute(keys: KeyVersions, version: number, tenantId: TenantId, minute: SealedMinute): Buffer {
   return mac(keys, version, [
-    `cloakroom/log-seal/${minute.digestVersion}`,
+    `cloakroom/log-seal/${SEAL_FORMAT}`,
     tenantId,
     minute.windowStart.toISOString(),
     String(minute.number),
@@ -76,7 +76,7 @@ export function macOfMinute(keys: KeyVersions, version: number, tenantId: Tenant
 /** @throws {SealBroken} if the key of that version is gone. */
 export function macOfMark(keys: KeyVersions, version: number, tenantId: TenantId, mark: ChainMark): Buffer {
   return mac(keys, version, [
-    "cloakroom/log-mark/1",
+    `cloakroom/log-mark/${SEAL_FORMAT}`,
     tenantId,
     mark.kind,
     mark.at.toISOString(),
@@ -92,7 +92,7 @@ export function macOfMark(keys: KeyVersions, version: number, tenantId: TenantId
 export function macOfHead(keys: KeyVersions, version: number, tenantId: TenantId, head: ChainHead): Buffer {
   const { number, mac: attestedMac, at } = head.attested ?? { number: "", mac: "", at: undefined };
   return mac(keys, version, [
-    "cloakroom/log-end/2",
+    `cloakroom/log-end/${SEAL_FORMAT}`,
     tenantId,
     String(head.number),
     head.lastMac,
@@ -101,15 +101,6 @@ export function macOfHead(keys: KeyVersions, version: number, tenantId: TenantId
     attestedMac,
     at?.toISOString() ?? "",
   ]);
-}
-
-/**
- * The MAC of a head as the first releases wrote it, without an attestation.
- * @throws {SealBroken} if the key of that version is gone.
- */
-export function macOfHeadV1(keys: KeyVersions, version: number, tenantId: TenantId, head: ChainHead): Buffer {
-  const keptFrom = head.keptFrom?.toISOString() ?? "";
-  return mac(keys, version, ["cloakroom/log-end/1", tenantId, String(head.number), head.lastMac, keptFrom]);
 }
 
 /**

@@ -47,7 +47,7 @@ export function logSigningKey(keys: KeyVersions, tenantId: TenantId, version = k
   seed.fill(0);
   encoded.fill(0);
   const publicKey = createPublicKey(privateKey).export({ format: "der", type: "spki" });
-  const key = { privateKey, publicKey, fingerprint: fingerprintOf(publicKey) };
+  const key = { privateKey, publicKey, fingerprint: signingKeyFingerprint(publicKey) };
   derived.set(secret, key);
   return key;
 }
@@ -72,7 +72,7 @@ export function isLogSignature(publicKey: KeyObject, text: string, signature: Ui
   return signature.length === 64 && verify(undefined, Buffer.from(text), publicKey, signature);
 }
 
-export function fingerprintOf(spki: Uint8Array): string {
+export function signingKeyFingerprint(spki: Uint8Array): string {
   return createHash("sha256").update(spki).digest("hex");
 }
 

@@ -1,58 +1,16 @@
-import { createHash, hash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { TenantId } from "../base/ids.js";
 import { lengthPrefixed } from "./bytes.js";
 
 /** A column of a log row as text; null differs from the empty text. */
 export type Cell = string | null;
 
-/** Layouts of the digest over the rows of a minute, oldest first. New seals have the last. */
-export const DIGEST_VERSIONS = [1, 2] as const;
-export type DigestVersion = (typeof DIGEST_VERSIONS)[number];
-export const CURRENT_DIGEST: DigestVersion = 2;
-
-/** Covers the rows of one minute, in the order of (created_at, id). */
-export interface RowDigest {
-  /** Number of rows so far. */
-  readonly count: number;
-  /** Adds a row by its cells, in the order of the layout. */
-  add(cells: readonly Cell[]): void;
-  /** Ends the digest. */
-  finish(): Buffer;
-}
-
-/** An empty digest of a layout. */
-export function newRowDigest(version: DigestVersion, tenantId: TenantId, windowStart: Date): RowDigest {
-  return version === 1 ? new FlatDigest(tenantId, windowStart) : new RowTree(tenantId);
-}
-
-/** Layout 1: SHA-256 over all rows. */
-class FlatDigest implements RowDigest {
-  readonly #hash = createHash("sha256");
-  #count = 0;
-
-  constructor(tenantId: TenantId, windowStart: Date) {
-    this.#hash.update(lengthPrefixed(["cloakroom/log-rows/1", tenantId, windowStart.toISOString()]));
-  }
-
-  get count(): number {
-    return this.#count;
-  }
-
-  add(cells: readonly Cell[]): void {
-    this.#count += 1;
-    this.#hash.update(lengthPrefixed(cells.map(marked)));
-  }
-
-  finish(): Buffer {
-    return this.#hash.digest();
-  }
-}
-
 /**
- * Layout 2: the root of a Merkle tree over the rows (RFC 9162, 2.1.1), which can prove one row without the others. A
- * leaf covers the tenant and the cells; the minute is under the MAC of its seal.
+ * The digest over the rows of a minute, in the order of (created_at, id): the root of a Merkle tree (RFC 9162, 2.1.1),
+ * which can prove one row without the others. A leaf covers the tenant and the cells; the minute is under the MAC of its
+ * seal.
  */
-class RowTree implements RowDigest {
+export class RowDigest {
   readonly #tenantId: TenantId;
   /** Roots of complete subtrees, largest first: one for each bit of the count. */
   readonly #roots: Buffer[] = [];
@@ -62,10 +20,12 @@ class RowTree implements RowDigest {
     this.#tenantId = tenantId;
   }
 
+  /** Number of rows so far. */
   get count(): number {
     return this.#count;
   }
 
+  /** Adds a row by its cells. */
   add(cells: readonly Cell[]): void {
     let root = rowLeaf(this.#tenantId, cells);
     // Each trailing one of the count is a subtree of the size that `root` has by then.
@@ -77,6 +37,7 @@ class RowTree implements RowDigest {
     this.#count += 1;
   }
 
+  /** Ends the digest. */
   finish(): Buffer {
     const [first = hash("sha256", "", "buffer"), ...others] = this.#roots.toReversed();
     return others.reduce((right, left) => treeNode(left, right), first);
@@ -86,9 +47,9 @@ class RowTree implements RowDigest {
 const LEAF = Buffer.from([0]);
 const NODE = Buffer.from([1]);
 
-/** The hash of a row in a tree of layout 2. */
+/** The hash of a row in the tree. */
 export function rowLeaf(tenantId: TenantId, cells: readonly Cell[]): Buffer {
-  const content = lengthPrefixed(["cloakroom/log-row/2", tenantId, ...cells.map(marked)]);
+  const content = lengthPrefixed(["cloakroom/log-row/1", tenantId, ...cells.map(marked)]);
   return hash("sha256", Buffer.concat([LEAF, content]), "buffer");
 }
 

@@ -1,21 +1,14 @@
-import { open, type SealContext, seal } from "./sealed.js";
-import { requiresSeals, type TenantKeys } from "./tenant-keys.js";
+import { sealedBytes } from "./sealed-record.js";
+import type { TenantKeys } from "./tenant-keys.js";
 
-/** An entity's name: sealed, or in clear text if the tenant's keys are older than sealed names. */
-export interface NameColumns {
-  readonly name: string;
-  readonly label: Buffer | null;
+const NAME = sealedBytes({ field: "name" });
+
+/** @param id of the entity with this name. */
+export function sealName(keys: TenantKeys, id: string, name: string): Buffer {
+  return NAME.seal(keys, { id }, Buffer.from(name));
 }
 
-/** The row of the name. */
-export type NamePlace = Pick<SealContext, "tenantId" | "entity">;
-
-export function nameColumns(keys: TenantKeys, place: NamePlace, name: string): NameColumns {
-  // The previous release reads the plain column. It cannot open what current keys seal in any case.
-  if (!requiresSeals(keys)) return { name, label: null };
-  return { name: "", label: seal(keys.data, { ...place, field: "name" }, Buffer.from(name)) };
-}
-
-export function openName(keys: TenantKeys, place: NamePlace, { name, label }: NameColumns): string {
-  return label ? open(keys.data, { ...place, field: "name" }, label).toString() : name;
+/** @throws {SealBroken} if no server gave the entity this name. */
+export function openName(keys: TenantKeys, id: string, sealed: Uint8Array): string {
+  return NAME.open(keys, { id }, sealed).toString();
 }

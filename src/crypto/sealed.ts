@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import { Reason } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
-import { lengthPrefixed, newNonce } from "./bytes.js";
+import { lengthPrefixed, newNonce, unknownFormat } from "./bytes.js";
 
 const FORMAT = 0x01;
 const HEADER = 1 + 4 + 12;
@@ -26,11 +26,6 @@ export type AadValue = string | number | boolean | null | Date | Uint8Array | re
 export interface KeyVersions {
   readonly current: number;
   readonly byVersion: ReadonlyMap<number, KeyObject>;
-  /**
-   * Values under this version and later ones are bound to the plain columns of their row. Undefined if none is, in a
-   * tenant whose keys predate binding.
-   */
-  readonly bindsFrom?: number | undefined;
 }
 
 /** A sealed value cannot be opened: it was changed, belongs elsewhere, or its key is gone. */
@@ -51,7 +46,7 @@ export function seal(keys: KeyVersions, place: SealContext, plaintext: Uint8Arra
   const version = keys.current;
   const nonce = newNonce();
   const cipher = createCipheriv("aes-256-gcm", entityKey(keys, version, place.entity), nonce);
-  cipher.setAAD(additionalData(keys, place, version));
+  cipher.setAAD(additionalData(place, version));
   const sealed = Buffer.allocUnsafe(HEADER + plaintext.length + TAG);
   sealed[0] = FORMAT;
   sealed.writeUInt32BE(version, 1);
@@ -62,15 +57,19 @@ export function seal(keys: KeyVersions, place: SealContext, plaintext: Uint8Arra
   return sealed;
 }
 
-/** @throws {SealBroken} without naming the part that did not match. */
+/**
+ * @throws {SealBroken} without naming the part that did not match. For a value of a format that this program does not
+ *   know, with the format's number.
+ */
 export function open(keys: KeyVersions, place: SealContext, sealed: Uint8Array): Buffer {
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
-  if (bytes.length < HEADER + TAG || bytes[0] !== FORMAT) throw new SealBroken("a sealed value is malformed");
+  if (bytes.length < HEADER + TAG) throw new SealBroken("a sealed value is malformed");
+  if (bytes[0] !== FORMAT) throw new SealBroken(unknownFormat("a sealed value", bytes[0], FORMAT));
   const version = bytes.readUInt32BE(1);
   if (!keys.byVersion.has(version)) throw new KeyVersionUnknown("the key of a sealed value is not loaded");
   try {
     const decipher = createDecipheriv("aes-256-gcm", entityKey(keys, version, place.entity), bytes.subarray(5, HEADER));
-    decipher.setAAD(additionalData(keys, place, version));
+    decipher.setAAD(additionalData(place, version));
     decipher.setAuthTag(bytes.subarray(bytes.length - TAG));
     const plaintext = decipher.update(bytes.subarray(HEADER, bytes.length - TAG));
     decipher.final();
@@ -109,10 +108,9 @@ function writable(value: AadValue): Exclude<AadValue, Uint8Array> {
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex");
 }
 
-function additionalData({ bindsFrom }: KeyVersions, place: SealContext, version: number): Buffer {
+function additionalData(place: SealContext, version: number): Buffer {
   const versionBytes = Buffer.allocUnsafe(4);
   versionBytes.writeUInt32BE(version);
   const parts = [place.tenantId, place.entity, place.field, versionBytes];
-  const binds = place.bound !== undefined && bindsFrom !== undefined && version >= bindsFrom;
-  return lengthPrefixed(binds ? [...parts, place.bound] : parts);
+  return lengthPrefixed(place.bound === undefined ? parts : [...parts, place.bound]);
 }

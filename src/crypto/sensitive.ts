@@ -4,7 +4,7 @@ const REDACTED = "[redacted]";
 
 /**
  * A value that must not be printed: every way to turn it into text says "[redacted]". Only the files that
- * docs/architecture.md lists call {@link Sensitive.reveal}; `npm run check` enforces it.
+ * docs/running-parts.md lists call {@link Sensitive.reveal}; `npm run check` enforces it.
  */
 export class Sensitive<T> {
   readonly #value: T;

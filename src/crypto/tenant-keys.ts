@@ -1,7 +1,7 @@
 import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 import type { TenantId } from "../base/ids.js";
 import { lengthPrefixed } from "./bytes.js";
-import { type RootKey, RootKeyDenied } from "./root-key.js";
+import { type RootKey, RootKeyDenied, RootKeyRefused } from "./root-key.js";
 import type { RootKeys } from "./root-keys.js";
 import type { KeyVersions } from "./sealed.js";
 
@@ -11,7 +11,8 @@ import type { KeyVersions } from "./sealed.js";
  * - `cvc`: seals card verification codes, which live for an hour
  * - `fingerprint`, `search`: keyed hashes; never rotated on schedule, because rotation changes every fingerprint and
  *   term
- * - `proof`: authenticates cursors and other texts that callers return unchanged
+ * - `proof`: authenticates cursors and other texts that callers return unchanged; the vault's own marks all callers'
+ *   keys
  * - `audit`: seals of the log; an older version is kept while its seals may be verified
  */
 export const KEY_PURPOSES = ["data", "cvc", "fingerprint", "search", "proof", "audit"] as const;
@@ -41,7 +42,9 @@ export type UnwrappedKeys = ReadonlyMap<string, KeyObject>;
  * The unwrapped keys of one tenant. Key bytes stay inside `KeyObject`s, where text searches of a heap dump do not find
  * them.
  */
-export interface TenantKeys {
+export interface OwnKeys {
+  /** The tenant that they are of. What they seal is bound to it. */
+  readonly tenantId: TenantId;
   readonly data: KeyVersions;
   readonly cvc: KeyVersions;
   readonly fingerprint: KeyObject;
@@ -50,38 +53,26 @@ export interface TenantKeys {
   readonly audit: KeyVersions;
 }
 
-/**
- * The length of a tenant key in bytes determines the binding of its values. The root key's seal covers the length, so
- * the owner of the database cannot pass a key off as one that binds less. All bytes are random: an HMAC key may have
- * more than 32, and keys of 32 bytes predate binding.
- */
-const KEY_BYTES = {
-  /** Values are bound only to their place. */
-  unbound: 32,
-  /** Values are bound to the plain columns of their row; those of the tenant's older keys may not be. */
-  bound: 33,
-  /** The same, and no older key of the tenant may open an unbound value either. */
-  allBound: 34,
-} as const;
+/** The keys of a tenant, and the one of the vault that marks the keys which the tenant gives to callers. */
+export interface TenantKeys extends OwnKeys {
+  readonly keyMark: KeyObject;
+}
+
+const KEY_BYTES = 32;
 
 /** Generates the first keys of a tenant, one for each purpose. */
 export async function generateTenantKeys(root: RootKey, tenantId: TenantId): Promise<WrappedTenantKey[]> {
   return Promise.all(KEY_PURPOSES.map((purpose) => generateTenantKey(root, tenantId, purpose, 1)));
 }
 
-/**
- * Generates and wraps a key of one purpose. Its bytes leave this function only when wrapped.
- * @param older the tenant's existing data keys, if any: values under them may be unbound.
- */
+/** Generates and wraps a key of one purpose. Its bytes leave this function only when wrapped. */
 export async function generateTenantKey(
   root: RootKey,
   tenantId: TenantId,
   purpose: KeyPurpose,
   version: number,
-  older?: KeyVersions,
 ): Promise<WrappedTenantKey> {
-  const areAllBound = !older || [...older.byVersion.values()].every(binds);
-  const secret = randomBytes(areAllBound ? KEY_BYTES.allBound : KEY_BYTES.bound);
+  const secret = randomBytes(KEY_BYTES);
   const wrapped = await root.wrap(secret, wrappingContext(tenantId, purpose, version));
   secret.fill(0);
   return { purpose, version, wrapped, rootKeyId: root.id, state: "current" };
@@ -89,7 +80,7 @@ export async function generateTenantKey(
 
 /** The result of {@link unwrapTenantKeys}: the keys, and the unwrapped key of each version for the next load. */
 export interface UnwrappedTenant {
-  readonly keys: TenantKeys;
+  readonly keys: OwnKeys;
   readonly unwrapped: UnwrappedKeys;
 }
 
@@ -114,6 +105,7 @@ export async function unwrapTenantKeys(
     return key;
   };
   const keys = {
+    tenantId,
     data: versions("data"),
     cvc: versions("cvc"),
     fingerprint: single("fingerprint"),
@@ -149,7 +141,8 @@ function unwrapAll(
 ): Promise<UnwrappedKey[]> {
   return Promise.all(
     rows.map(async (row) => {
-      const name = `${row.purpose} ${row.version}`;
+      // By its bytes: after a failover that lost a rotation, another key may have the same purpose and version.
+      const name = `${row.purpose} ${row.version} ${Buffer.from(row.wrapped).toString("base64")}`;
       return { row, name, key: known.get(name) ?? createSecretKey(await unwrapTenantKey(roots, tenantId, row)) };
     }),
   );
@@ -159,39 +152,28 @@ function versionsOf(unwrapped: readonly UnwrappedKey[], purpose: KeyPurpose): Ke
   const mine = unwrapped.filter(({ row }) => row.purpose === purpose);
   const current = mine.find(({ row }) => row.state === "current");
   if (!current) throw new Error(`the tenant has no current ${purpose} key`);
-  // Rotations retire older versions. New values under an older key might be unbound.
+  // Rotations retire older versions, and destroy them later with all that is sealed under them.
   if (mine.some(({ row }) => row.version > current.row.version)) {
     throw new Error(`a replaced ${purpose} key of the tenant is marked as the current one`);
   }
   const byVersion = new Map(mine.map(({ row, key }) => [row.version, key]));
-  return { current: current.row.version, byVersion, bindsFrom: bindsFrom(byVersion) };
+  return { current: current.row.version, byVersion };
 }
 
 /** Finds the unwrapped keys of a tenant. */
 export interface TenantKeySource {
   /**
-   * The keys of a tenant, as of `revision` of it or later.
+   * The keys of a tenant, read at `revision`; at its present one if that is another.
    * @throws {Fault} unavailable while the root key's holder is away; unauthenticated once the tenant is deleted.
    */
   of(tenantId: TenantId, revision?: number): Promise<TenantKeys>;
+  /**
+   * The vault's key that marks what it gives to callers as keys: see `newKey`. It stays the same for good.
+   * @throws {Fault} unavailable while it has not been read and cannot be.
+   */
+  keyMark(): Promise<KeyObject>;
   /** A caller was authorized under this revision: older keys of the tenant must not be used any more. */
   expect(tenantId: TenantId, revision: number): void;
-}
-
-/** Whether rows that decide a key's rights are refused without a seal. True if every row of the tenant has one. */
-export function requiresSeals({ data }: Pick<TenantKeys, "data">): boolean {
-  return data.bindsFrom !== undefined;
-}
-
-function bindsFrom(byVersion: ReadonlyMap<number, KeyObject>): number | undefined {
-  const binding = [...byVersion].filter(([, key]) => binds(key));
-  if (binding.length === 0) return undefined;
-  if (binding.some(([, key]) => key.symmetricKeySize === KEY_BYTES.allBound)) return 0;
-  return Math.min(...binding.map(([version]) => version));
-}
-
-function binds({ symmetricKeySize = 0 }: KeyObject): boolean {
-  return symmetricKeySize > KEY_BYTES.unbound;
 }
 
 /** Wraps a tenant key by another root key. Its bytes pass through this process unchanged. */
@@ -216,7 +198,10 @@ async function unwrapTenantKey(
 ): Promise<Buffer> {
   const root = await roots.find(rootKeyId);
   if (!root) throw new RootKeyDenied(`The root key ${rootKeyId}, which wraps keys of tenants, is not available.`);
-  return root.unwrap(wrapped, wrappingContext(tenantId, purpose, version));
+  const secret = await root.unwrap(wrapped, wrappingContext(tenantId, purpose, version));
+  if (secret.length !== KEY_BYTES)
+    throw new RootKeyRefused(`a tenant key has ${secret.length} bytes, not ${KEY_BYTES}`);
+  return secret;
 }
 
 function wrappingContext(tenantId: TenantId, purpose: KeyPurpose, version: number): Buffer {

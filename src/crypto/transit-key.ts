@@ -1,6 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { contextDigest, type RootKey, RootKeyDenied, RootKeyRefused } from "./root-key.js";
 import { TransitClient, type TransitSettings } from "./transit-client.js";
+import { readWrapped, writeWrapped } from "./wrapped-secret.js";
 
 const DIGEST = 32;
 const CIPHERTEXT = /^vault:v(\d+):[A-Za-z0-9+/=]+$/;
@@ -29,11 +30,11 @@ export class TransitRootKey implements RootKey {
         `${this.#settings.origin} does not encrypt with ${this.id}. The key must be of a type that encrypts, such as aes256-gcm96.`,
       );
     }
-    return Buffer.from(data.ciphertext);
+    return writeWrapped(Buffer.from(data.ciphertext));
   }
 
   async unwrap(wrapped: Uint8Array, context: Uint8Array): Promise<Buffer> {
-    const ciphertext = Buffer.from(wrapped).toString("latin1");
+    const ciphertext = readWrapped(wrapped).toString("latin1");
     if (!CIPHERTEXT.test(ciphertext)) throw new RootKeyRefused("a wrapped key was not made by Transit");
     const data = await this.#client.write(this.#path("decrypt"), { ciphertext });
     if (data === "refused" || typeof data.plaintext !== "string") {
@@ -51,7 +52,7 @@ export class TransitRootKey implements RootKey {
   }
 
   generationOf(wrapped: Uint8Array): number {
-    return Number(CIPHERTEXT.exec(Buffer.from(wrapped).toString("latin1"))?.[1] ?? 0);
+    return Number(CIPHERTEXT.exec(readWrapped(wrapped).toString("latin1"))?.[1] ?? 0);
   }
 
   async renew(): Promise<void> {

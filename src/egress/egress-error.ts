@@ -109,7 +109,7 @@ export class EgressError extends Error {
     super(isRefusal(reason) ? `The destination ${expectations[reason]}.` : failures[reason][1]);
     this.reason = reason;
     this.delivery = delivery;
-    this.systemCode = codeOf(cause);
+    this.systemCode = systemErrorCode(cause);
   }
 
   /** The destination of the call, for the operator's log only: callers do not see names and ports. */
@@ -139,11 +139,11 @@ export function expectationOf(reason: RefusalReason): string {
 }
 
 /** The `code` of a Node error, or the first one in an aggregate. Values that do not look like a code are dropped. */
-export function codeOf(error: unknown): string | undefined {
+export function systemErrorCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if ("code" in error && typeof error.code === "string" && /^[A-Z0-9_]+$/.test(error.code)) return error.code;
   if (error instanceof AggregateError) {
-    return error.errors.map(codeOf).find((code) => code !== undefined);
+    return error.errors.map(systemErrorCode).find((code) => code !== undefined);
   }
   return undefined;
 }

@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { pipeline, type Readable } from "node:stream";
 import type { Destination } from "./destination.js";
-import { codeOf, EgressError, type FailureReason } from "./egress-error.js";
+import { EgressError, type FailureReason, systemErrorCode } from "./egress-error.js";
 import { isEstablished, readyEvent } from "./guarded-connect.js";
 import { type HeaderPair, headerPairs } from "./request-framing.js";
 import { ResponseBody } from "./response-body.js";
@@ -160,7 +160,7 @@ export class Exchange {
 
   #reasonOf(error: Error): FailureReason | EgressError {
     if (error instanceof EgressError) return error;
-    const code = codeOf(error);
+    const code = systemErrorCode(error);
     if (code === "HPE_HEADER_OVERFLOW") return "response_headers_too_large";
     if (code?.startsWith("HPE_")) return "malformed_response";
     if (code === "ERR_STREAM_PREMATURE_CLOSE") return "request_body_failed";

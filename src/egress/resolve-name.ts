@@ -1,5 +1,5 @@
 import { promises as dns } from "node:dns";
-import { codeOf, EgressError, type FailureReason } from "./egress-error.js";
+import { EgressError, type FailureReason, systemErrorCode } from "./egress-error.js";
 
 /** All addresses of a name, as text. Rejects with {@link EgressError} `name_*` if it has no address. */
 export type ResolveName = (name: string) => Promise<readonly string[]>;
@@ -61,5 +61,5 @@ const reasonOfCode: Readonly<Record<string, FailureReason>> = {
 };
 
 function nameError(error: unknown): EgressError {
-  return new EgressError(reasonOfCode[codeOf(error) ?? ""] ?? "name_failed", "not_sent", error);
+  return new EgressError(reasonOfCode[systemErrorCode(error) ?? ""] ?? "name_failed", "not_sent", error);
 }

@@ -67,11 +67,11 @@ export function resolveReferences(body: Json, lookup: TokenLookup, options: Body
   return mapTexts(body, (text, place) => {
     const spans = [...expressionSpans(text)];
     const resolve = (span: ExpressionSpan, form: (reference: ReferenceToToken) => ReferenceToToken) => {
-      const placeOf = placeIn(text, span, place, options);
-      const reference = tokenReference(span.expression, placeOf);
+      const locate = placeIn(text, span, place, options);
+      const reference = tokenReference(span.expression, locate);
       const view = lookup(reference.tokenId);
-      if (view === undefined) throw expressionFault(placeOf, "must refer to tokens that exist");
-      return evaluateReference(form(reference), view, { expression: span.expression, placeOf, budget });
+      if (view === undefined) throw expressionFault(locate, "must refer to tokens that exist");
+      return evaluateReference(form(reference), view, { expression: span.expression, locate, budget });
     };
     const [first] = spans;
     if (first === undefined) return text;
@@ -88,7 +88,7 @@ export function resolveReferences(body: Json, lookup: TokenLookup, options: Body
 export interface ReferenceSource {
   /** As the caller wrote it, between the braces. */
   readonly expression: string;
-  readonly placeOf: PlaceOf;
+  readonly locate: PlaceOf;
   readonly budget: Budget;
 }
 
@@ -100,25 +100,25 @@ export interface ReferenceSource {
 export function evaluateReference(
   reference: ReferenceToToken,
   view: TokenView,
-  { expression, placeOf, budget }: ReferenceSource,
+  { expression, locate, budget }: ReferenceSource,
 ): Json {
   const subject = reference.form;
   const bindings = subject === "token" ? { token: view.token } : { data: view.data };
   const template = reference.filters === null ? `{{ ${subject} }}` : `{{ ${subject} | ${reference.filters} }}`;
   const outcome = evaluate(template, bindings, budget, { mustFind: true });
   if (!("rejected" in outcome)) return outcome.value;
-  if (outcome.rejected === FOUND_NOTHING) throw foundNothing(placeOf, expression);
-  throw expressionFault(placeOf, outcome.rejected);
+  if (outcome.rejected === FOUND_NOTHING) throw foundNothing(locate, expression);
+  throw expressionFault(locate, outcome.rejected);
 }
 
 /** A reference to the data of a token. */
 export type ReferenceToToken = Extract<Reference, { readonly tokenId: string }>;
 
-function tokenReference(expression: string, placeOf: PlaceOf): ReferenceToToken {
+function tokenReference(expression: string, locate: PlaceOf): ReferenceToToken {
   const reference = parseReference(expression);
-  if ("rejected" in reference) throw expressionFault(placeOf, reference.rejected);
+  if ("rejected" in reference) throw expressionFault(locate, reference.rejected);
   if (reference.form === "data" || reference.form === "token") return reference;
-  throw expressionFault(placeOf, `must not use the ${reference.form} expression, which is not available here`);
+  throw expressionFault(locate, `must not use the ${reference.form} expression, which is not available here`);
 }
 
 /**

@@ -12,7 +12,8 @@ import { maskingFilters } from "./filters/masking.js";
 import { paddingFilters } from "./filters/padding.js";
 import { cheapFilters, sortingFilters, standardFilters } from "./filters/standard.js";
 import { type Operand, toOperand } from "./operand.js";
-import { FOUND_NOTHING, MisusedFilter, malformed, Rejection, unevaluable } from "./rejection.js";
+import type { DrawBelow } from "./random.js";
+import { FOUND_NOTHING, MisusedFilter, malformedExpression, Rejection, unevaluable } from "./rejection.js";
 import { type Bindings, Scope } from "./scope.js";
 
 type EngineFilter = Extract<FilterImplOptions, (...args: never[]) => unknown>;
@@ -49,8 +50,8 @@ export function parseValue(text: string): ParsedValue {
   tokenizer.skipBlank();
   const [initial, ...others] = token.initial.postfix;
   if (!tokenizer.end() || initial === undefined || others.length > 0)
-    throw malformed("expected one value and its filters");
-  if (text.trimEnd().endsWith("|")) throw malformed("expected the name of a filter after |");
+    throw malformedExpression("expected one value and its filters");
+  if (text.trimEnd().endsWith("|")) throw malformedExpression("expected the name of a filter after |");
   requireKnownForm(initial);
   let misused: MisusedFilter | undefined;
   for (const { name, args, begin } of token.filters) {
@@ -69,12 +70,18 @@ function writtenArgument(argument: Token | readonly [name?: string, value?: Toke
   return { name, value: isLiteral ? token.content : undefined };
 }
 
-/**
- * @param mustFind whether a path without a match fails, unless a `default` follows it.
- * @throws {Rejection}
- */
-export function evaluateValue(value: Value, bindings: Bindings, budget: Budget, mustFind: boolean): Operand {
-  const scope = new Scope(liquid, bindings, budget);
+/** What an evaluation reads and may use. */
+export interface Evaluation {
+  readonly bindings: Bindings;
+  readonly budget: Budget;
+  /** Whether a path without a match fails, unless a `default` follows it. */
+  readonly mustFind: boolean;
+  readonly draw: DrawBelow;
+}
+
+/** @throws {Rejection} */
+export function evaluateValue(value: Value, { bindings, budget, mustFind, draw }: Evaluation): Operand {
+  const scope = new Scope(liquid, bindings, budget, draw);
   const result: unknown = toValueSync(value.value(scope));
   if (mustFind && (scope.foundNothing || result === undefined)) throw new Rejection(FOUND_NOTHING);
   return toOperand(result);
@@ -142,7 +149,7 @@ function adapted(name: string, filter: Filter): EngineFilter {
     const { budget } = scope;
     const operand = toOperand(input);
     budget.spend(meteringThemselves.has(name) ? 1 : budget.sizeOf(operand) * UNITS_PER_CHARACTER);
-    const result = filter(operand, new FilterArguments(name, args), budget);
+    const result = filter(operand, new FilterArguments(name, args), budget, scope.draw);
     if (result === undefined) scope.foundNothing = true;
     return result ?? null;
   };
@@ -158,13 +165,13 @@ function scopeOf(context: unknown): Scope {
  * brackets: the engine skips to the `]`, ignoring for example a filter before it.
  */
 function requireKnownForm(token: Token | undefined): void {
-  if (TypeGuards.isRangeToken(token)) throw malformed("ranges are not supported");
+  if (TypeGuards.isRangeToken(token)) throw malformedExpression("ranges are not supported");
   if (!TypeGuards.isPropertyAccessToken(token)) return;
   requireKnownForm(token.variable);
   for (const property of token.props) {
     const inBrackets = token.input.slice(token.begin, property.begin).trimEnd().endsWith("[");
     if (inBrackets && !token.input.slice(property.end).trimStart().startsWith("]")) {
-      throw malformed("expected ] after a property");
+      throw malformedExpression("expected ] after a property");
     }
     requireKnownForm(property);
   }

@@ -15,14 +15,14 @@ export type PlaceOf = () => ExpressionPlace;
 const MAX_SHOWN_LENGTH = 200;
 
 /** The fault of an unusable expression. `reason` follows the field's name and has no data. */
-export function expressionFault(placeOf: PlaceOf, reason: string): Fault {
-  const { field, position } = placeOf();
+export function expressionFault(locate: PlaceOf, reason: string): Fault {
+  const { field, position } = locate();
   return invalid(field, position === undefined ? reason : `${reason} (${position})`);
 }
 
 /** The fault of an expression that found nothing. It repeats the caller's own expression, and nothing of the token. */
-export function foundNothing(placeOf: PlaceOf, expression: string): Fault {
-  const { field, position } = placeOf();
+export function foundNothing(locate: PlaceOf, expression: string): Fault {
+  const { field, position } = locate();
   const text = expression.trim();
   const shown = text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}...` : text;
   const detail = `expression found nothing: {{ ${shown} }}`;

@@ -1,10 +1,11 @@
 import { LRUCache } from "lru-cache";
 import type { Json } from "../base/json.js";
 import { Budget } from "./budget.js";
-import { evaluateValue, type ParsedValue, parseValue } from "./engine.js";
+import { type Evaluation, evaluateValue, type ParsedValue, parseValue } from "./engine.js";
 import { stringify } from "./filters/json.js";
-import { toJson } from "./operand.js";
-import { MisusedFilter, malformed, Rejection, TOO_MUCH_WORK, unevaluable } from "./rejection.js";
+import { operandToJson } from "./operand.js";
+import { type DrawBelow, drawSecurely } from "./random.js";
+import { MisusedFilter, malformedExpression, Rejection, TOO_MUCH_WORK, unevaluable } from "./rejection.js";
 import type { Bindings } from "./scope.js";
 import { expressionSpans } from "./span.js";
 
@@ -22,6 +23,8 @@ export interface EvaluationOptions {
    * null.
    */
   readonly mustFind?: boolean;
+  /** The source of random aliases. */
+  readonly draw?: DrawBelow;
 }
 
 /** Whether `text` has an expression. */
@@ -38,11 +41,11 @@ export function evaluate(
   text: string,
   bindings: Bindings,
   budget: Budget = new Budget(),
-  { mustFind = false }: EvaluationOptions = {},
+  { mustFind = false, draw = drawSecurely }: EvaluationOptions = {},
 ): Outcome {
   if (budget.exhausted) return { rejected: TOO_MUCH_WORK };
   try {
-    return { value: budget.timed(() => evaluateMetered(text, bindings, budget, mustFind)) };
+    return { value: budget.timed(() => evaluateMetered(text, { bindings, budget, mustFind, draw })) };
   } catch (error) {
     if (error instanceof Rejection) return { rejected: error.reason };
     // The engine wraps errors from below. Its own errors repeat parts of the template or the data, so no text is passed
@@ -116,15 +119,9 @@ function rejectionOf(expression: string): Rejection | undefined {
   }
 }
 
-function evaluateMetered(text: string, bindings: Bindings, budget: Budget, mustFind: boolean): Json {
-  payFor(text, budget);
-  return compile(text).evaluate({ bindings, budget, mustFind });
-}
-
-interface Evaluation {
-  readonly bindings: Bindings;
-  readonly budget: Budget;
-  readonly mustFind: boolean;
+function evaluateMetered(text: string, evaluation: Evaluation): Json {
+  payFor(text, evaluation.budget);
+  return compile(text).evaluate(evaluation);
 }
 
 /** The text cannot be parsed as literals and expressions. */
@@ -182,9 +179,9 @@ class Expression {
     return texts.join("");
   }
 
-  #evaluatePiece({ value }: ParsedValue, { bindings, budget, mustFind }: Evaluation): Json {
-    budget.spend(UNITS_PER_PIECE);
-    return toJson(evaluateValue(value, bindings, budget, mustFind));
+  #evaluatePiece({ value }: ParsedValue, evaluation: Evaluation): Json {
+    evaluation.budget.spend(UNITS_PER_PIECE);
+    return operandToJson(evaluateValue(value, evaluation));
   }
 }
 
@@ -238,7 +235,7 @@ function parsePiece(expression: string): ParsedValue {
     return parseValue(expression);
   } catch (error) {
     if (error instanceof Rejection) throw error;
-    throw malformed("it cannot be read as a value and its filters");
+    throw malformedExpression("it cannot be read as a value and its filters");
   }
 }
 
@@ -249,5 +246,5 @@ function requirePlain(literal: string): string {
 }
 
 function unreadable(detail: string): UnreadableText {
-  return new UnreadableText(malformed(detail).reason);
+  return new UnreadableText(malformedExpression(detail).reason);
 }

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 import { Budget } from "./budget.js";
 import { evaluate } from "./expression.js";
+import { isMalformed } from "./rejection.js";
 import { scalarText } from "./scalar-text.js";
 
 /** The part of a token that its fingerprint expression can see. */
@@ -34,4 +35,10 @@ function inOrder(data: Json): Json {
   };
   const ordered = order(data);
   return left < 0 ? data : ordered;
+}
+
+/** Whether an expression fails for any data. */
+export function isUnusable(expression: string): boolean {
+  const outcome = evaluate(expression, { data: null, metadata: null });
+  return "rejected" in outcome && isMalformed(outcome.rejected);
 }

@@ -2,7 +2,7 @@ import { JSONPathEnvironment, type JSONPathQuery, jsonpath, TokenKind } from "js
 import { LRUCache } from "lru-cache";
 import type { Json } from "../base/json.js";
 import type { Budget } from "./budget.js";
-import { toJson } from "./operand.js";
+import { operandToJson } from "./operand.js";
 import { Rejection, unevaluable } from "./rejection.js";
 
 /** Bodies nest at most 64 levels deep. */
@@ -39,7 +39,7 @@ export function selectOne(value: Json, path: string, budget: Budget): Json | und
   const first = found.next();
   if (first.done) return undefined;
   if (!found.next().done) throw unevaluable("the JSON path leads to several values");
-  return toJson(first.value.value);
+  return operandToJson(first.value.value);
 }
 
 /** Why `path` fails for any data, to follow "json"; undefined if it does not. */

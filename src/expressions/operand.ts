@@ -16,20 +16,20 @@ export function toOperand(value: unknown): Operand {
   if (typeof value === "number") return numberOfJson(value);
   if (value instanceof Drop) return toOperand(toValue(value));
   if (value instanceof Uint8Array) return value;
-  if (isArrayOfJson(value)) return value.every(isClean) ? value : value.map(toJson);
+  if (isArrayOfJson(value)) return value.every(isClean) ? value : value.map(operandToJson);
   if (isObjectOfJson(value)) return value;
   throw unevaluable("the result is not a JSON value");
 }
 
 /** As {@link toOperand}, where bytes are invalid. */
-export function toJson(value: unknown): Json {
+export function operandToJson(value: unknown): Json {
   const operand = toOperand(value);
   if (operand instanceof Uint8Array) throw unevaluable("bytes must be encoded by to_base16 or to_base64");
   return operand;
 }
 
 /** The text of a scalar; `filter` is named in the error. */
-export function textOf(operand: Operand, filter: string): string {
+export function operandText(operand: Operand, filter: string): string {
   if (typeof operand === "string") return operand;
   if (typeof operand === "number" || typeof operand === "boolean") return String(operand);
   throw unevaluable(`${filter} needs a text`);

@@ -13,20 +13,27 @@ export class Rejection extends Error {
   }
 }
 
+const MALFORMED = "must be a valid expression";
+
+/** Whether the reason for a rejection lies in the expression, and is the same for any data. */
+export function isMalformed(reason: string): boolean {
+  return reason.startsWith(MALFORMED);
+}
+
 /** The expression uses a filter in a way that fails for any data. */
 export class MisusedFilter extends Rejection {
   /** Position of the filter's name in the expression. */
   readonly at: number;
 
   constructor(detail: string, at: number) {
-    super(`must be a valid expression: ${detail}`);
+    super(`${MALFORMED}: ${detail}`);
     this.at = at;
   }
 }
 
 /** The text is not an expression. */
-export function malformed(detail: string): Rejection {
-  return new Rejection(`must be a valid expression: ${detail}`);
+export function malformedExpression(detail: string): Rejection {
+  return new Rejection(`${MALFORMED}: ${detail}`);
 }
 
 /** The expression is well formed but has no result for this data. */

@@ -1,6 +1,7 @@
 import { Context, type Drop, type Liquid, toValue } from "liquidjs";
 import type { Json } from "../base/json.js";
 import type { Budget } from "./budget.js";
+import type { DrawBelow } from "./random.js";
 
 /** The variables of an expression, by name. */
 export type Bindings = Readonly<Record<string, Json>>;
@@ -15,14 +16,16 @@ const UNITS_PER_SCOPE = 50;
  */
 export class Scope extends Context {
   readonly budget: Budget;
+  readonly draw: DrawBelow;
   /** A filter found nothing, and no `default` follows it. */
   foundNothing = false;
   readonly #engine: Liquid;
 
-  constructor(engine: Liquid, bindings: object, budget: Budget) {
+  constructor(engine: Liquid, bindings: object, budget: Budget, draw: DrawBelow) {
     super(bindings, engine.options, { sync: true, ownPropertyOnly: true }, { liquid: engine });
     this.#engine = engine;
     this.budget = budget;
+    this.draw = draw;
   }
 
   override *_get(path: (string | number | Drop)[]): IterableIterator<unknown> {
@@ -32,7 +35,7 @@ export class Scope extends Context {
   /** The scope in which `where`, `find` and similar filters read one item of a list. */
   override spawn(item: object = {}): Scope {
     this.budget.spend(UNITS_PER_SCOPE);
-    return new Scope(this.#engine, item, this.budget);
+    return new Scope(this.#engine, item, this.budget, this.draw);
   }
 
   override readProperty(holder: unknown, key: unknown): unknown {

@@ -1,3 +1,4 @@
+import { inTurns, type Steps } from "../base/caller-turns.js";
 import { Budget } from "./budget.js";
 
 /** Share for small work beside something costly in one response: some 140 expressions, or 0.8 ms, each. */
@@ -20,5 +21,16 @@ export class SharedBudget {
       if (isAlone || !this.#whole.exhausted) return result;
     }
     return evaluate(new Budget(SMALL_SHARE));
+  }
+
+  /** The same for an evaluation in steps, in as many turns of the caller as it needs. */
+  async runInTurns<T>(evaluate: (budget: Budget) => Steps<T>): Promise<T> {
+    if (!this.#whole.exhausted) {
+      const isAlone = this.#isUntouched;
+      this.#isUntouched = false;
+      const result = await inTurns(evaluate(this.#whole));
+      if (isAlone || !this.#whole.exhausted) return result;
+    }
+    return inTurns(evaluate(new Budget(SMALL_SHARE)));
   }
 }

@@ -1,7 +1,13 @@
 import { invalid } from "../base/fault.js";
+import { newUuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import { Budget } from "./budget.js";
-import { evaluate, isTemplate } from "./expression.js";
+import { hasCardNumber } from "./composed-number.js";
+import { concealedData } from "./concealed-data.js";
+import { evaluate } from "./expression.js";
+import { holdsCardNumber, holdsCode } from "./id-contents.js";
+import { type DrawBelow, drawSecurely } from "./random.js";
+import { Rejection } from "./rejection.js";
 import { scalarText } from "./scalar-text.js";
 
 /**
@@ -19,11 +25,52 @@ export function isTokenId(text: string): boolean {
 }
 
 /**
- * The id for a create request: `id` itself, or the result of its alias expression for the data. Random aliases differ
- * at each call. Throws a fault on `id`.
+ * Checks an id that the caller wrote. Ids are in URLs and logs for years, so they hold no more of a card than BIN and last
+ * four.
+ * @param code the verification code of card data, which has it no more.
+ * @throws {Fault} validation_failed naming `id`.
  */
-export function evaluateTokenId(id: string, data: Json, budget = new Budget()): string {
-  const tokenId = isTemplate(id) ? scalarText(evaluate(id, { data }, budget), "id") : id;
-  if (!isTokenId(tokenId)) throw invalid("id", EXPECTED);
-  return tokenId;
+export function requireTokenId(id: string, data: Json, code?: string): void {
+  if (!isTokenId(id)) throw invalid("id", EXPECTED);
+  if (holdsCardNumber(id, data)) {
+    throw invalid("id", "must not hold more of a card number than its BIN and last four digits");
+  }
+  if (code !== undefined && holdsCode(id, data, code)) throw invalid("id", "must not hold a verification code");
+}
+
+/** If an expression gives a card number after this many evaluations, the token gets a UUID. */
+const TRIES = 16;
+
+/**
+ * The result of an id's expression, which sees {@link concealedData}: hidden digits of cards and verification codes have
+ * no influence on it, and none on whether it fails. A result that is a card number all the same, composed of parts of
+ * the data, is not used.
+ * @throws {Fault} validation_failed naming `id`.
+ */
+export function evaluateTokenId(
+  expression: string,
+  data: Json,
+  budget = new Budget(),
+  draw: DrawBelow = drawSecurely,
+): string {
+  let last: string | undefined;
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const concealed = metered(budget, () => concealedData(data, draw, budget));
+    const id = scalarText(evaluate(expression, { data: concealed }, budget, { draw }), "id");
+    if (!isTokenId(id)) throw invalid("id", EXPECTED);
+    if (!metered(budget, () => hasCardNumber(id, concealed, budget))) return id;
+    // Without anything random in it, the next result would be the same.
+    if (id === last) break;
+    last = id;
+  }
+  return newUuid();
+}
+
+/** @throws {Fault} validation_failed naming `id` if the budget is exhausted. */
+function metered<T>(budget: Budget, work: () => T): T {
+  try {
+    return budget.timed(work);
+  } catch (error) {
+    throw error instanceof Rejection ? invalid("id", error.reason) : error;
+  }
 }

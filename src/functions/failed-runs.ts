@@ -1,17 +1,13 @@
-import { actorOf, type Caller } from "../access/caller.js";
-import { logEntry } from "../audit/log-entry.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
 import { type Clock, DAY_MS } from "../base/clock.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import { open, seal } from "../crypto/sealed.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { sealedRecord } from "../crypto/sealed-record.js";
 import type { FunctionKind } from "../sandbox/limits.js";
 import type { ConsoleLine, RunOutcome } from "../sandbox/run.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
-import { type FailedRunRow, insertFailedRun, listFailedRuns } from "../store/functions/failed-runs.js";
+import { insertFailedRun, listFailedRuns } from "../store/functions/failed-runs.js";
 import { scheduleDue } from "../store/jobs/due.js";
-import type { Transaction } from "../store/transactions/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { FunctionFailed, readFunctionFailed } from "./function-failed.js";
 import type { TenantFunction } from "./function-runner.js";
@@ -89,8 +85,8 @@ export class FailedRuns {
     const { database, keyring } = this.#parts;
     const keys = await keyring.of(tenantId);
     const id = newUuid();
-    const record = seal(keys.data, placeOf(tenantId, id), Buffer.from(JSON.stringify(writeRun(run, failure))));
-    await database.bulk.run(tenantId, "unguarded", async (tx) => {
+    const record = failedRunRecord.seal(keys, { id }, { ...run, failure });
+    await database.of(tenantId).bulk(async (tx) => {
       const expiresAt = new Date(tx.now.getTime() + KEPT_MS);
       tx.enqueue(insertFailedRun, { id, function_id: functionId, record, expires_at: expiresAt });
       scheduleDue(tx, { kind: "failed_run", at: expiresAt });
@@ -98,11 +94,11 @@ export class FailedRuns {
   }
 }
 
-function placeOf(tenantId: TenantId, entity: Uuid) {
-  return { tenantId, entity, field: "failed_run" };
-}
+type FailedRunContent = ObservedRun & Pick<FailedRun, "failure">;
 
-function writeRun({ kind, console, usage }: ObservedRun, failure: FunctionFailed): JsonObject {
+export const failedRunRecord = sealedRecord({ field: "failed_run", write: writeRun, read: readRun });
+
+function writeRun({ kind, console, usage, failure }: FailedRunContent): JsonObject {
   const lines = console.map(({ level, text }) => ({ level, text }));
   return { kind, error: shortened(failure).toJson(), console: lines, usage: usage ? { ...usage } : null };
 }
@@ -119,29 +115,26 @@ function shortened({ status, detail, errors, position }: FunctionFailed): Functi
 
 /** Lists the failed runs of an existing reactor or proxy, newest first, and logs the access. */
 export async function readFailedRuns(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
+  tx: CallerTransaction,
   entityType: "reactor" | "proxy",
   id: Uuid,
 ): Promise<readonly FailedRun[]> {
   const rows = await tx.query(listFailedRuns, id);
-  writeLog(tx, logEntry(actorOf(caller), entityType, id, "read", "failed runs"));
-  return rows.map((row) => openFailedRun(keys, tx.tenantId, row));
+  tx.log(entityType, id, "read", "failed runs");
+  return rows.map((row) => ({
+    ...failedRunRecord.open(tx.keys, row, row.record),
+    id: row.id,
+    createdAt: row.created_at,
+  }));
 }
 
-/** @throws {Error} if the row was not written by {@link FailedRuns}. */
-function openFailedRun(keys: TenantKeys, tenantId: TenantId, row: FailedRunRow): FailedRun {
-  const stored: Json = JSON.parse(open(keys.data, placeOf(tenantId, row.id), row.record).toString());
-  if (!isJsonObject(stored) || !isJsonObject(stored.error)) throw new Error("a failed run is not an object");
-  const { kind, error, console, usage } = stored;
+function readRun({ kind, error, console, usage }: JsonObject): FailedRunContent {
+  if (!isJsonObject(error)) throw new Error("a failed run has no error");
   return {
-    id: row.id,
     kind: readKind(kind),
     failure: readFunctionFailed(error),
     console: Array.isArray(console) ? console.map(readLine) : [],
     usage: isJsonObject(usage) ? { ms: Number(usage.ms), memoryBytes: Number(usage.memoryBytes) } : undefined,
-    createdAt: row.created_at,
   };
 }
 

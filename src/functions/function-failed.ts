@@ -33,8 +33,8 @@ export class FunctionFailed extends Error {
 
 /** Parses the result of {@link FunctionFailed.toJson}. */
 export function readFunctionFailed({ status, detail, errors, position }: JsonObject): FunctionFailed {
-  const place = isJsonObject(position) ? { line: Number(position.line), column: Number(position.column) } : undefined;
-  return new FunctionFailed(Number(status), String(detail), readErrors(errors), place);
+  const at = isJsonObject(position) ? { line: Number(position.line), column: Number(position.column) } : undefined;
+  return new FunctionFailed(Number(status), String(detail), readErrors(errors), at);
 }
 
 /** Parses texts by field from JSON. */

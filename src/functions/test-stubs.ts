@@ -129,7 +129,8 @@ function responseOf({ status, headers, body }: TestFetch): HostFetchResponse {
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === "content-type");
   const type: [string, string][] = isText || hasType ? [] : [["content-type", "application/json"]];
   return {
-    ...{ status, statusText: "" },
+    status,
+    statusText: "",
     headers: [...Object.entries(headers), ...type],
     body: { text: isText ? body : JSON.stringify(body) },
   };

@@ -13,7 +13,7 @@ export async function forgetFinished(
   { tenantId, kind, minute }: DueMinute,
   isPending: Statement<Date, boolean>,
 ): Promise<void> {
-  await database.bulk.run(tenantId, "unguarded", async (tx) => {
+  await database.of(tenantId).bulk(async (tx) => {
     const stays = await tx.query(isPending, new Date(minute.getTime() + MINUTE_MS));
     if (!stays) tx.enqueue(deleteDueMinute, { kind, minute });
   });

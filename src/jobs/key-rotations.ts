@@ -26,7 +26,7 @@ export interface KeyRotationParts {
 /** Continues rotations of tenants' keys that a command began and did not finish. One replica works on a tenant at a time. */
 export function keyRotationsJob({ database, keyring, clock, onFailure, onBroken }: KeyRotationParts): Job {
   const forget = ({ tenantId, kind, minute }: DueMinute, again: Date | undefined) =>
-    database.ordinary.run(tenantId, "unguarded", async (tx) => {
+    database.of(tenantId).ordinary(async (tx) => {
       tx.enqueue(deleteDueMinute, { kind, minute });
       if (again) scheduleDue(tx, { kind, at: again });
     });

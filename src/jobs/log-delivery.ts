@@ -1,5 +1,5 @@
-import { LogOutages, OUTAGE_MS } from "../audit/log-outages.js";
-import { LogPump } from "../audit/log-pump.js";
+import { LogOutages, OUTAGE_MS } from "../audit/delivery/log-outages.js";
+import { LogPump } from "../audit/delivery/log-pump.js";
 import type { Clock } from "../base/clock.js";
 import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { type LogSink, SinkFailed, type SinkName } from "../sinks/sink.js";
@@ -178,7 +178,7 @@ async function noteOutages({ outages, onFailure }: SendParts, left: ReadonlyMap<
 async function forget(database: Database, minutes: Minutes): Promise<void> {
   const [first] = minutes;
   if (!first) return;
-  await database.bulk.run(first.tenantId, "unguarded", async (tx) => {
+  await database.of(first.tenantId).bulk(async (tx) => {
     for (const { kind, minute } of minutes) tx.enqueue(deleteDueMinute, { kind, minute });
   });
 }

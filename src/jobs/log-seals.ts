@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
-import { LogOutages, OUTAGE_MS } from "../audit/log-outages.js";
-import { removeOldLog } from "../audit/retain-log.js";
-import { type SealOutcome, type SealParts, sealLog } from "../audit/seal-log.js";
+import { removeOldLog } from "../audit/chain/retain-log.js";
+import { type SealOutcome, type SealParts, sealLog } from "../audit/chain/seal-log.js";
+import { LogOutages, OUTAGE_MS } from "../audit/delivery/log-outages.js";
 import { type Clock, HOUR_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { SEALED_AFTER_MS } from "../store/audit/audit-logs.js";

@@ -1,4 +1,4 @@
-import { StampFailed, type StampParts, type StampTask, stampSeals } from "../audit/stamp-seals.js";
+import { StampFailed, type StampParts, type StampTask, stampSeals } from "../audit/chain/stamp-seals.js";
 import { type Clock, HOUR_MS, MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { DueMinute } from "../store/jobs/due.js";

@@ -1,7 +1,8 @@
+import { asServer } from "../audit/tenant-database.js";
+import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { SealBroken } from "../crypto/sealed.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { deleteDueSessions } from "../store/access/sessions.js";
 import type { Database } from "../store/database.js";
 import { deleteDueFailedRuns } from "../store/functions/failed-runs.js";
@@ -9,6 +10,7 @@ import { deleteDueRuns } from "../store/functions/reactor-runs.js";
 import { type DueMinute, deleteDueMinute, type SweptKind } from "../store/jobs/due.js";
 import { deleteDueIdempotencyKeys } from "../store/jobs/idempotency-keys.js";
 import type { Lease } from "../store/jobs/lease.js";
+import { deleteDueEvents } from "../store/jobs/webhook-deliveries.js";
 import { deleteDueThreeDSSessions } from "../store/payments/three-ds-sessions.js";
 import { deleteDueInvitations } from "../store/people/invitations.js";
 import { deleteDueSignInRequests } from "../store/people/sign-in-requests.js";
@@ -65,7 +67,7 @@ const SWEEPS: readonly Sweep[] = [
     leaseSeconds: 60,
     kinds: [
       ...(["session", "idempotency_key", "reactor_result", "failed_run", "invitation", "three_ds_session"] as const),
-      ...(["sign_in", "sign_in_request"] as const),
+      ...(["sign_in", "sign_in_request", "webhook_event"] as const),
     ],
   },
 ];
@@ -106,15 +108,15 @@ async function sweepInTurns(
   const open = new Map<string, DueMinute<SweptKind>>();
   for await (const minute of dueNow(parts, kinds)) {
     if (!(await mayGoOn())) return false;
-    const place = `${minute.tenantId} ${minute.kind}`;
-    if (!open.has(place) && (await hasMore(parts, minute, signal))) open.set(place, minute);
+    const minuteName = `${minute.tenantId} ${minute.kind}`;
+    if (!open.has(minuteName) && (await hasMore(parts, minute, signal))) open.set(minuteName, minute);
   }
   while (performance.now() < lookAgainAt) {
     const [next] = open;
     if (!next || !(await mayGoOn())) return false;
-    const [place, minute] = next;
-    open.delete(place);
-    if (await hasMore(parts, minute, signal)) open.set(place, minute);
+    const [minuteName, minute] = next;
+    open.delete(minuteName);
+    if (await hasMore(parts, minute, signal)) open.set(minuteName, minute);
   }
   return open.size > 0 && mayGoOn();
 }
@@ -139,15 +141,25 @@ async function hasMore(parts: SweepParts, minute: DueMinute<SweptKind>, signal: 
   });
 }
 
-/** @returns whether more rows are left. */
+/** @returns whether more rows are left. Only tokens need the tenant's keys: without them all else is still removed. */
 async function takeTurn(
   { database, keyring }: SweepParts,
-  { tenantId, kind, minute }: DueMinute<SweptKind>,
+  due: DueMinute<SweptKind>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const remove = kind === "token" ? expire(await keyring.of(tenantId)) : removal(REMOVALS[kind]);
+  const { tenantId, kind } = due;
+  if (kind !== "token") return inSteps(database.of(tenantId), removal(REMOVALS[kind]), due, signal);
+  return inSteps(asServer(database, await keyring.of(tenantId)), expiry(), due, signal);
+}
+
+async function inSteps<Tx extends Transaction>(
+  transactions: { bulk<T>(work: (tx: Tx) => Promise<T>): Promise<T> },
+  remove: (tx: Tx) => Promise<Outcome>,
+  { kind, minute }: DueMinute<SweptKind>,
+  signal: AbortSignal,
+): Promise<boolean> {
   for (let step = 0; step < STEPS && !signal.aborted; step += 1) {
-    const outcome = await database.bulk.run(tenantId, "unguarded", async (tx) => {
+    const outcome = await transactions.bulk(async (tx) => {
       const reached = await remove(tx);
       if (reached === "done") tx.enqueue(deleteDueMinute, { kind, minute });
       return reached;
@@ -160,15 +172,14 @@ async function takeTurn(
 
 /** What is left after a step: more rows, none, or only rows that cannot be deleted. */
 type Outcome = "more" | "done" | "stuck";
-type Step = (tx: Transaction) => Promise<Outcome>;
 
 /** Deletes tokens one by one, with their log rows. A token that was tampered with does not delay others. */
-function expire(keys: TenantKeys): Step {
+function expiry(): (tx: TenantTransaction) => Promise<Outcome> {
   const broken = new Set<string>();
   return async (tx) => {
     const found = await listExpiredTokens(tx, BATCH);
     const remove = (row: TokenRow) =>
-      removeToken(tx, keys, row, expiryEntry(row)).catch((error: unknown) => {
+      removeToken(tx, row, expiryEntry(row)).catch((error: unknown) => {
         if (!(error instanceof SealBroken)) throw error;
         broken.add(row.id);
       });
@@ -184,7 +195,7 @@ function expire(keys: TenantKeys): Step {
   };
 }
 
-function removal(statement: Statement<"due", number>): Step {
+function removal(statement: Statement<"due", number>): (tx: Transaction) => Promise<Outcome> {
   return async (tx) => ((await tx.query(statement, "due")) < ROWS_PER_REMOVAL ? "done" : "more");
 }
 
@@ -198,4 +209,5 @@ const REMOVALS: Readonly<Record<Exclude<SweptKind, "token">, Statement<"due", nu
   three_ds_session: deleteDueThreeDSSessions,
   sign_in: deleteDueSignIns,
   sign_in_request: deleteDueSignInRequests,
+  webhook_event: deleteDueEvents,
 };

@@ -43,7 +43,7 @@ export function tenantRemovalJob({ database, keyring, clock, onFailure }: Tenant
 async function remove(database: Database, { tenantId, kind, minute }: DueMinute, signal: AbortSignal): Promise<void> {
   await removeRows(database, tenantId, signal);
   if (signal.aborted) return;
-  await database.bulk.run(tenantId, "unguarded", async (tx) => {
+  await database.of(tenantId).bulk(async (tx) => {
     tx.enqueue(deleteAllDue, "all");
     tx.enqueue(deleteDueMinute, { kind, minute });
   });

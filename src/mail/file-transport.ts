@@ -13,7 +13,9 @@ export function fileTransport(directory: string, from: string): MailTransport {
   return {
     async send({ to, subject, text, html }) {
       const made = await transport.sendMail({
-        ...{ from, to: { address: to, name: "" }, subject },
+        from,
+        to: { address: to, name: "" },
+        subject,
         text: { raw: eightBit("text/plain", text) },
         html: { raw: eightBit("text/html", html) },
       });

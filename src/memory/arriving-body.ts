@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { BodyTooLarge, IncompleteBody } from "./body-errors.js";
-import { BodyFault } from "./body-fault.js";
+import { BodyFault, memoryRefused } from "./body-fault.js";
 import { type BodyMemory, nextReservation, reserveBody } from "./body-reservation.js";
 import type { ReadingEnd } from "./reading-end.js";
 import type { Reservation } from "./request-memory.js";
@@ -43,6 +43,7 @@ export class ArrivingBody {
   #size = 0;
   /** Waits for memory, without reading. */
   #isWaiting = false;
+  #isComplete = false;
   /** Number of bytes after which to stop. */
   #enough = Number.POSITIVE_INFINITY;
   #since = performance.now();
@@ -72,12 +73,14 @@ export class ArrivingBody {
     // Adding a listener does not resume a paused stream.
     else this.#body.resume();
     watch(this);
+    const arrived = this.#memory.arrives?.(() => this.#whole.reject(memoryRefused("no_memory")));
     try {
       const bytes = await this.#whole.promise;
       this.#releaseExcess();
       return bytes;
     } finally {
       unwatch(this);
+      arrived?.();
       end?.listen(undefined);
       this.#body
         .off("data", this.#take)
@@ -132,7 +135,7 @@ export class ArrivingBody {
   /** Another reader takes the rest, so no further chunk may be consumed in this turn of the event loop. */
   #stopAt(bytes: Buffer): void {
     this.#body.off("data", this.#take).pause();
-    this.#whole.resolve(bytes);
+    this.#complete(bytes);
   }
 
   #bytes(): Buffer {
@@ -148,10 +151,17 @@ export class ArrivingBody {
   /** A reset HTTP/2 stream, or one whose connection breaks, emits `end` like a complete one. */
   readonly #end = (): void => {
     if (isAborted(this.#body) || !this.#body.readableEnded) this.#breakOff();
-    else this.#whole.resolve(this.#bytes());
+    else this.#complete(this.#bytes());
   };
 
+  #complete(bytes: Buffer): void {
+    this.#isComplete = true;
+    this.#whole.resolve(bytes);
+  }
+
   readonly #breakOff = (): void => {
+    // The stream of a complete body closes before its listeners are removed, and the stack of an error is dear.
+    if (this.#isComplete) return;
     this.#whole.reject(this.#body.errored ?? new IncompleteBody());
   };
 }

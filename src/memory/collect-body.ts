@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { takeTurn } from "../base/caller-turns.js";
 import { ArrivingBody } from "./arriving-body.js";
 import { BodyTooLarge } from "./body-errors.js";
 import { type BodyMemory, nextReservation, reserveBody } from "./body-reservation.js";
@@ -31,10 +32,15 @@ export async function collectBody(body: Readable, memory: BodyMemory, limits: Bo
   const reservation = reserveBody(memory, expected);
   if (limits.hasArrived && !(reservation instanceof Promise)) {
     const bytes: unknown = body.read();
-    if (Buffer.isBuffer(bytes)) return bytes;
+    if (Buffer.isBuffer(bytes)) {
+      await takeTurn();
+      return bytes;
+    }
   }
   const first = reservation instanceof Promise ? await grantedBefore(end, reservation) : reservation;
-  return new ArrivingBody(body, memory, maxBytes, { bytes: expected, first }).collect(end);
+  const bytes = await new ArrivingBody(body, memory, maxBytes, { bytes: expected, first }).collect(end);
+  await takeTurn();
+  return bytes;
 }
 
 /** The first bytes of a body, and the paused stream of the rest. */

@@ -8,7 +8,7 @@ const COMPRESSED_SHARE = 1 / 4;
  * The memory of a compressed body and of the messages in it. A large body reserves memory for its largest possible
  * message before it is read: bodies that waited with memory in hand would wait for each other.
  */
-export class CompressedBodyMemory implements Pick<RequestMemory, "isClosed" | "allowance" | "reserve"> {
+export class CompressedBodyMemory implements Pick<RequestMemory, "isClosed" | "allowance" | "reserve" | "arrives"> {
   readonly #memory: RequestMemory;
   readonly #largestMessage: number;
   /** For a large body and its first message, until that is inflated. */
@@ -30,6 +30,10 @@ export class CompressedBodyMemory implements Pick<RequestMemory, "isClosed" | "a
 
   get allowance() {
     return this.#memory.allowance;
+  }
+
+  arrives(giveWay: () => void): () => void {
+    return this.#memory.arrives?.(giveWay) ?? (() => {});
   }
 
   /** Reserves for compressed bytes. Throws like {@link RequestMemory.reserve}. */

@@ -1,3 +1,5 @@
+import type { UnprovenPlaces } from "./unproven-places.js";
+
 /** An owner of reservations: a client address, a tenant, an application ... */
 export interface Holder {
   /** Unique among the holders of all kinds. */
@@ -92,6 +94,11 @@ export class MemoryPool {
     return { granted: promise, cancel: () => settle(false) };
   }
 
+  /** Reserves whatever the shares are: for memory that is in use already. */
+  take(holders: readonly Holder[], bytes: number): void {
+    this.#count(holders, bytes);
+  }
+
   release(holders: readonly Holder[], bytes: number): void {
     this.#count(holders, -bytes);
     this.#serveWaiting();
@@ -136,4 +143,8 @@ export class MemoryPool {
 export interface MemoryPools {
   readonly small: MemoryPool;
   readonly large: MemoryPool;
+  /** For small bodies of callers that have proved nothing. */
+  readonly unproven: UnprovenPlaces;
+  /** The same for those that sign in. */
+  readonly signIn: UnprovenPlaces;
 }

@@ -1,16 +1,21 @@
+import { type Party, presentCaller } from "../base/caller-turns.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { memoryRefused } from "./body-fault.js";
 import { BODY_BYTES_FOR_STORED, BYTES_FOR_EACH, SMALL_BODY_BYTES } from "./body-sizes.js";
-import type { Holder, MemoryPool, MemoryPools, PendingReservation } from "./memory-pool.js";
+import { type Holder, MemoryPool, type MemoryPools, type PendingReservation } from "./memory-pool.js";
+import type { UnprovenPlaces } from "./unproven-places.js";
 
 /** How a caller is identified. */
 export type Proof =
+  /** Not at all, but the request is one of a sign-in, which has places of its own. */
+  | { readonly kind: "sign_in" }
   | {
       readonly kind: "key";
       readonly tenantId: TenantId;
       readonly applicationId: Uuid;
       readonly sessionId: Uuid | undefined;
+      readonly party: Party;
     }
   /**
    * By a URL or link that the vault issued, which identifies its owner but not the caller. `name` identifies its
@@ -24,6 +29,11 @@ export interface RequestMemory {
   readonly isClosed: boolean;
   /** Limits of a body, by what is known of its sender. */
   readonly allowance: BodyAllowance;
+  /**
+   * A body begins to arrive: until the returned function is called, one of an unproven caller may be refused to make room.
+   * Absent: it never is.
+   */
+  arrives?(giveWay: () => void): () => void;
   /** Bytes of all bodies that it has memory for: a measure of the work that each of its steps is. */
   readonly bodyBytes: number;
   /** Records the caller's identity. Existing reservations now count towards its own share. */
@@ -66,27 +76,56 @@ export interface BodyAllowance {
 /** By kind of proof. Node itself ends a request that takes more than 60 s to arrive. */
 const ALLOWANCES: Readonly<Record<Proof["kind"] | "nothing", BodyAllowance>> = {
   nothing: { maxBytes: 64 * 1024, timeMs: 5_000 },
+  // A proof by a passkey is the longest.
+  sign_in: { maxBytes: 16 * 1024, timeMs: 5_000 },
   address: { maxBytes: Number.POSITIVE_INFINITY, timeMs: 10_000 },
   key: { maxBytes: Number.POSITIVE_INFINITY, timeMs: 60_000 },
 };
+
+/** Memory that a request holds. */
+interface Reserved {
+  pool: MemoryPool | UnprovenPlaces;
+  /** As the pool counts them. */
+  bytes: number;
+}
 
 /** One request's reservations in the memory budget. */
 export class ReservedMemory implements RequestMemory {
   readonly #budget: MemoryPools;
   readonly #readClient: () => string;
-  readonly #reserved: { readonly pool: MemoryPool; bytes: number }[] = [];
+  readonly #readNetwork: () => string;
+  readonly #readAnswered: () => boolean;
+  readonly #reserved: Reserved[] = [];
+  #giveWay: (() => void) | undefined;
   #proof: Proof | undefined;
   #holders: readonly Holder[] | undefined;
   #pending: PendingReservation | undefined;
   #isClosed = false;
 
-  constructor(budget: MemoryPools, readClient: () => string) {
+  /** @param readAnswered whether the response is complete, though its caller may not have read it. */
+  constructor(
+    budget: MemoryPools,
+    readClient: () => string,
+    readNetwork: () => string,
+    readAnswered: () => boolean = () => false,
+  ) {
     this.#budget = budget;
     this.#readClient = readClient;
+    this.#readNetwork = readNetwork;
+    this.#readAnswered = readAnswered;
+  }
+
+  get isAnswered(): boolean {
+    return this.#readAnswered();
   }
 
   get isClosed(): boolean {
     return this.#isClosed;
+  }
+
+  /** Whether the caller has proved who it is. */
+  get isProven(): boolean {
+    return this.#proof?.kind === "key";
   }
 
   get allowance(): BodyAllowance {
@@ -101,13 +140,50 @@ export class ReservedMemory implements RequestMemory {
     const before = this.#holders;
     this.#proof = proof;
     this.#holders = undefined;
-    if (before) for (const { pool, bytes } of this.#reserved) pool.move(before, this.#heldBy(), bytes);
+    // A URL that the vault issued proves nothing of its sender: its steps stay with the network.
+    if (proof.kind === "key") presentCaller()?.prove(proof.tenantId, proof.party);
+    if (!before || this.#isClosed) return;
+    const after = this.#heldBy();
+    for (const reserved of this.#reserved) {
+      const { pool, bytes } = reserved;
+      if (pool instanceof MemoryPool) {
+        pool.move(before, after, bytes);
+        continue;
+      }
+      pool.release(before, bytes);
+      pool.forgets(this);
+      reserved.pool = this.#budget.small;
+      this.#budget.small.take(after, bytes);
+    }
+  }
+
+  arrives(giveWay: () => void): () => void {
+    const places = this.#unprovenPlaces();
+    if (!places) return () => {};
+    this.#giveWay = giveWay;
+    return places.arrives(this.#heldBy(), this);
+  }
+
+  /** Its body makes room for another one. */
+  giveWay(): void {
+    this.release();
+    this.#giveWay?.();
+  }
+
+  /** Releases what it holds, and goes on. */
+  release(): void {
+    for (const reserved of this.#reserved) {
+      const { pool, bytes } = reserved;
+      reserved.bytes = 0;
+      pool.release(this.#heldBy(), bytes);
+      if (!(pool instanceof MemoryPool)) pool.forgets(this);
+    }
   }
 
   reserve(bodyBytes: number): Reservation | Promise<Reservation> {
-    if (!this.#proof) return this.reserveNow(bodyBytes);
+    if (this.#unprovenPlaces()) return this.reserveNow(bodyBytes);
     if (this.#isClosed) return NO_RESERVATION;
-    const { pool, bytes } = this.#placeFor(bodyBytes);
+    const { pool, bytes } = this.#provenPlaceFor(bodyBytes);
     const reservation = pool.reserve(this.#heldBy(), bytes);
     return reservation === true ? this.#keep(pool, bytes) : this.#keepOnceGranted(reservation, pool, bytes);
   }
@@ -137,7 +213,7 @@ export class ReservedMemory implements RequestMemory {
 
   reserveReadNow(storedBytes: number): Reservation | undefined {
     this.#requireCaller();
-    const { pool, bytes } = this.#placeFor(this.#bodyBytesToRead(storedBytes));
+    const { pool, bytes } = this.#provenPlaceFor(this.#bodyBytesToRead(storedBytes));
     return pool.tryReserve(this.#heldBy(), bytes) ? this.#keep(pool, bytes) : undefined;
   }
 
@@ -146,18 +222,20 @@ export class ReservedMemory implements RequestMemory {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#pending?.cancel();
-    for (const { pool, bytes } of this.#reserved) pool.release(this.#heldBy(), bytes);
+    this.release();
   }
 
-  #keep(pool: MemoryPool, bytes: number): Reservation {
-    const kept = { pool, bytes };
+  #keep(pool: Reserved["pool"], reservedBytes: number): Reservation {
+    const counted = (bytes: number) => (pool instanceof MemoryPool ? bytes : pool.counted(bytes));
+    const kept: Reserved = { pool, bytes: counted(reservedBytes) };
     this.#reserved.push(kept);
+    if (!(pool instanceof MemoryPool)) pool.keeps(this);
     return {
       shrink: (bodyBytes) => {
-        const excess = kept.bytes - BYTES_FOR_EACH * bodyBytes;
+        const excess = kept.bytes - counted(BYTES_FOR_EACH * bodyBytes);
         if (this.#isClosed || excess <= 0) return;
         kept.bytes -= excess;
-        pool.release(this.#heldBy(), excess);
+        kept.pool.release(this.#heldBy(), excess);
       },
     };
   }
@@ -180,26 +258,37 @@ export class ReservedMemory implements RequestMemory {
     return Math.min(BODY_BYTES_FOR_STORED * storedBytes, largest);
   }
 
-  #placeFor(bodyBytes: number) {
+  /** Undefined for a caller that has proved something. */
+  #unprovenPlaces(): UnprovenPlaces | undefined {
+    if (!this.#proof) return this.#budget.unproven;
+    return this.#proof.kind === "sign_in" ? this.#budget.signIn : undefined;
+  }
+
+  #placeFor(bodyBytes: number): { readonly pool: Reserved["pool"]; readonly bytes: number } {
+    const places = this.#unprovenPlaces();
+    return places ? { pool: places, bytes: BYTES_FOR_EACH * bodyBytes } : this.#provenPlaceFor(bodyBytes);
+  }
+
+  #provenPlaceFor(bodyBytes: number) {
     const pool = bodyBytes <= SMALL_BODY_BYTES ? this.#budget.small : this.#budget.large;
     return { pool, bytes: BYTES_FOR_EACH * bodyBytes };
   }
 
   #heldBy(): readonly Holder[] {
-    this.#holders ??= holdersOf(this.#readClient(), this.#proof);
+    this.#holders ??= this.#readHolders();
     return this.#holders;
+  }
+
+  #readHolders(): readonly Holder[] {
+    const proof = this.#proof;
+    if (!proof || proof.kind === "sign_in") return [{ name: this.#readNetwork(), share: 1, mayStart: true }];
+    return holdersOf(this.#readClient(), proof);
   }
 }
 
 /** From the widest to the most specific holder; requests queue by the latter. */
-function holdersOf(client: string, proof: Proof | undefined): readonly Holder[] {
+function holdersOf(client: string, proof: Exclude<Proof, { kind: "sign_in" }>): readonly Holder[] {
   const address = { name: `client ${client}`, share: 1, mayStart: true };
-  if (!proof) {
-    return [
-      { name: "unproven", share: 1 / 8, mayStart: false },
-      { ...address, share: 1 / 32 },
-    ];
-  }
   const tenant = { name: `tenant ${proof.tenantId}`, share: 1, mayStart: false };
   if (proof.kind === "address") {
     return [address, tenant, { name: `address ${proof.name}`, share: 1 / 8, mayStart: true }];

@@ -2,17 +2,25 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { readConnection } from "../store/payments/connections.js";
-import { readRefund } from "../store/payments/refunds.js";
-import type { SensitiveCard } from "./card.js";
-import type { Connection } from "./connection.js";
-import type { Payment } from "./payment.js";
-import { perform } from "./perform.js";
-import { type ReconcileParts, reconcile, reconcileTenant } from "./reconcile.js";
-import { openRefund, type Refund } from "./refund.js";
+import type { Connection } from "./connections/connection.js";
+import type { SensitiveCard } from "./contract/card.js";
+import type { Payment } from "./lifecycle/payment.js";
+import type { Refund } from "./lifecycle/refund.js";
+import { TenantPayments } from "./lifecycle/tenant-payments.js";
+import { PaymentRun } from "./operations/payment-run.js";
+import { type ReconcileParts, reconcile, reconcileTenant } from "./reconciliation/reconcile.js";
 import { TenantWorkers } from "./tenant-workers.js";
 
 export interface EngineParts extends ReconcileParts {
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
+}
+
+/** A payment whose next operation is stored and not yet sent. */
+export interface UnsentPayment {
+  readonly payment: Payment;
+  readonly connection: Connection;
+  /** Only for an authorization. */
+  readonly card?: SensitiveCard;
 }
 
 /** How long a request waits for the first check of a new connection's credentials. */
@@ -33,35 +41,28 @@ export class PaymentEngine {
   }
 
   /** Sends a payment's stored attempt. Resolves after the response is stored too. */
-  send(
-    keys: TenantKeys,
-    tenantId: TenantId,
-    payment: Payment,
-    connection: Connection,
-    card: SensitiveCard | undefined,
-  ): Promise<Payment> {
-    return perform(this.#parts, keys, tenantId, payment, connection, card);
+  send(keys: TenantKeys, { payment, connection, card }: UnsentPayment): Promise<Payment> {
+    return new PaymentRun(this.#parts, this.#paymentsOf(keys), connection).send(payment, card);
   }
 
   /** Looks up and advances a payment that we have leased. */
-  reconcile(keys: TenantKeys, tenantId: TenantId, payment: Payment): Promise<Payment> {
-    return reconcile(this.#parts, keys, tenantId, payment);
+  reconcile(keys: TenantKeys, payment: Payment): Promise<Payment> {
+    return reconcile(this.#parts, this.#paymentsOf(keys), payment);
   }
 
   /** Waits for the first check of a connection's credentials. */
   async awaitConnection(tenantId: TenantId, id: Uuid, signal: AbortSignal): Promise<void> {
     const until = performance.now() + CONNECTION_WAIT_MS;
     while (performance.now() < until && !signal.aborted) {
-      const row = await this.#parts.database.shared.run(tenantId, "unguarded", (tx) => tx.query(readConnection, id));
+      const row = await this.#parts.database.of(tenantId).shared((tx) => tx.query(readConnection, id));
       if (row?.status !== "pending" || !row.active || row.checks > 0) return;
       await pause(CONNECTION_LOOK_MS);
     }
   }
 
   /** The current state of a refund. */
-  async refund(keys: TenantKeys, tenantId: TenantId, refund: Refund): Promise<Refund> {
-    const row = await this.#parts.database.shared.run(tenantId, "unguarded", (tx) => tx.query(readRefund, refund.id));
-    return row ? openRefund(keys, tenantId, row) : refund;
+  async refund(keys: TenantKeys, refund: Refund): Promise<Refund> {
+    return (await this.#paymentsOf(keys).findRefund(refund.id)) ?? refund;
   }
 
   /** Starts reconciliation of a tenant's payments. */
@@ -71,5 +72,9 @@ export class PaymentEngine {
 
   stop(): Promise<void> {
     return this.#reconcilers.stop();
+  }
+
+  #paymentsOf(keys: TenantKeys): TenantPayments {
+    return new TenantPayments(this.#parts.database, keys);
   }
 }

@@ -20,8 +20,8 @@ export interface SignedPath {
 const FORM = /^([0-9A-Za-z]{22})([0-9A-Za-z]{22})([0-9A-Za-z]{22})$/;
 
 /** A path segment of 66 letters and digits: tenant, entity and a proof that we made it. */
-export function encodeSignedPath(keys: TenantKeys, kind: SignedPathKind, tenantId: TenantId, id: Uuid): string {
-  return `${compactUuid(tenantId)}${compactUuid(id)}${toBase62(pathProof(keys, kind, tenantId, id), 22)}`;
+export function encodeSignedPath(keys: TenantKeys, kind: SignedPathKind, id: Uuid): string {
+  return `${compactUuid(keys.tenantId)}${compactUuid(id)}${toBase62(pathProof(keys, kind, id), 22)}`;
 }
 
 /** Returns undefined for text that cannot be one of our addresses. */
@@ -34,9 +34,9 @@ export function decodeSignedPath(text: string): SignedPath | undefined {
 }
 
 export function isAuthenticPath(keys: TenantKeys, kind: SignedPathKind, { tenantId, id, proof }: SignedPath): boolean {
-  return macEquals(pathProof(keys, kind, tenantId, id), proof);
+  return tenantId === keys.tenantId && macEquals(pathProof(keys, kind, id), proof);
 }
 
-function pathProof(keys: TenantKeys, kind: SignedPathKind, tenantId: TenantId, id: Uuid): Buffer {
-  return truncatedMac(keys.proof, ["cloakroom/address/1", kind, tenantId, id]);
+function pathProof(keys: TenantKeys, kind: SignedPathKind, id: Uuid): Buffer {
+  return truncatedMac(keys.proof, ["cloakroom/address/1", kind, keys.tenantId, id]);
 }

@@ -7,9 +7,10 @@ export function readRegistration(text: string): RegistrationResponseJSON {
   const { id, response } = readParts(text);
   const { clientDataJSON, attestationObject, transports } = response;
   return {
-    ...{ id, rawId: id, type: "public-key", clientExtensionResults: {} },
+    ...publicKeyCredential(id),
     response: {
-      ...{ clientDataJSON: base64url(clientDataJSON), attestationObject: base64url(attestationObject) },
+      clientDataJSON: base64url(clientDataJSON),
+      attestationObject: base64url(attestationObject),
       transports: Array.isArray(transports) ? transports.map(String).slice(0, 8) : [],
     },
   };
@@ -20,12 +21,17 @@ export function readAuthentication(text: string): AuthenticationResponseJSON {
   const { id, response } = readParts(text);
   const { clientDataJSON, authenticatorData, signature } = response;
   return {
-    ...{ id, rawId: id, type: "public-key", clientExtensionResults: {} },
+    ...publicKeyCredential(id),
     response: {
-      ...{ clientDataJSON: base64url(clientDataJSON), authenticatorData: base64url(authenticatorData) },
+      clientDataJSON: base64url(clientDataJSON),
+      authenticatorData: base64url(authenticatorData),
       signature: base64url(signature),
     },
   };
+}
+
+function publicKeyCredential(id: string) {
+  return { id, rawId: id, type: "public-key", clientExtensionResults: {} } as const;
 }
 
 function readParts(text: string): { readonly id: string; readonly response: JsonObject } {

@@ -1,21 +1,21 @@
 import { newSecret, type PresentedSecret, parseSecret } from "../access/secret-text.js";
+import { asServer } from "../audit/tenant-database.js";
+import type { OrdinaryTenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type TenantId } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
 import { consumeSignInRequest, readSignInRequest } from "../store/people/sign-in-requests.js";
 import { readTenant } from "../store/tenancy/tenants.js";
-import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import type { DeviceCodes, Issuer } from "./issuer.js";
 import { signInAs } from "./issuer-sign-in.js";
+import { openIdAttempt, requireWithinLimit } from "./refuse-frequent-sign-ins.js";
+import { loggingRefusals, type SignInParts } from "./refused-sign-ins.js";
 import type { StartedSignIn } from "./sign-in.js";
-import { requireWithinLimit } from "./sign-in-limit.js";
-import type { LinkParts } from "./sign-in-link.js";
 import { beginSignIn, openDetails, REQUEST_SECONDS } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
 
-interface DeviceParts extends LinkParts {
+interface DeviceParts extends SignInParts {
   readonly issuer: Issuer;
   readonly limits: SignInLimits;
 }
@@ -24,6 +24,8 @@ interface DeviceParts extends LinkParts {
 export interface BegunDeviceSignIn extends Omit<DeviceCodes, "deviceCode"> {
   readonly cookie: Sensitive<string>;
 }
+
+type DeviceSignInState = StartedSignIn | { readonly waitSeconds: number };
 
 /** The longest pause that an issuer can ask for. */
 const MAX_PAUSE_SECONDS = 60;
@@ -42,18 +44,18 @@ export class DeviceSignIn {
   }
 
   /** @throws {Fault} rate_limited; unprocessable if the issuer does not offer the device flow to this server. */
-  async begin(tenantId: TenantId, { network }: Pick<Visit, "network">): Promise<BegunDeviceSignIn> {
+  async begin(tenantId: TenantId, visit: Pick<Visit, "network" | "cookie">): Promise<BegunDeviceSignIn> {
     const { database, keyring, issuer, limits } = this.#parts;
-    await requireWithinLimit(limits, { kind: "openid", network });
     const keys = await keyring.find(tenantId);
+    await requireWithinLimit(limits, openIdAttempt(keys, visit));
     if (!keys) throw notFound("tenant");
     const { deviceCode, ...shown } = await issuer.beginDevice();
     const intervalSeconds = pauseOf(shown.intervalSeconds);
     const id = newUuid();
     const { text: cookie, hash } = newSecret("oid", tenantId, id);
-    await database.ordinary.run(tenantId, "unguarded", async (tx) => {
+    await asServer(database, keys).ordinary(async (tx) => {
       if (!(await tx.query(readTenant, tenantId))) throw notFound("tenant");
-      beginSignIn(tx, keys, "device", hash, { deviceCode, intervalSeconds }, { id });
+      beginSignIn(tx, "device", hash, { deviceCode, intervalSeconds }, { id });
     });
     const expiresInSeconds = Math.min(shown.expiresInSeconds, REQUEST_SECONDS);
     return { ...shown, intervalSeconds, expiresInSeconds, cookie };
@@ -64,14 +66,19 @@ export class DeviceSignIn {
    * @throws {Fault} permission_denied if the person refused, the code is over, the person is neither member nor invited, or
    * has a passkey, which a program without a browser cannot ask for; rate_limited for calls without the pause.
    */
-  async end(visit: Visit): Promise<StartedSignIn | { readonly waitSeconds: number }> {
-    const { database, keyring, issuer, limits } = this.#parts;
+  async end(visit: Visit): Promise<DeviceSignInState> {
     const cookie = parseSecret("oid", visit.cookie("openid") ?? "");
     if (!cookie) throw notBegunHere();
+    const attempt = { method: "device", secret: cookie, visit } as const;
+    return loggingRefusals(this.#parts.onRefused, attempt, () => this.#end(cookie, visit));
+  }
+
+  async #end(cookie: PresentedSecret, visit: Visit): Promise<DeviceSignInState> {
+    const { database, keyring, issuer, limits } = this.#parts;
     const { tenantId, id } = cookie;
     const keys = await keyring.find(tenantId);
     if (!keys) throw notFound("tenant");
-    const begun = await database.ordinary.run(tenantId, "unguarded", (tx) => readBegun(tx, keys, cookie));
+    const begun = await asServer(database, keys).ordinary((tx) => readBegun(tx, cookie));
     if (!begun) throw notBegunHere();
     if (!(await limits.allows({ kind: "device", id }))) {
       throw new Fault("rate_limited", "Wait before asking again.", { retryAfter: begun.intervalSeconds });
@@ -79,19 +86,19 @@ export class DeviceSignIn {
     const claims = await issuer.deviceClaims(begun.deviceCode);
     if (claims === "pending") return { waitSeconds: begun.intervalSeconds };
     if (claims === "slow_down") return { waitSeconds: pauseOf(begun.intervalSeconds + SLOWER_BY_SECONDS) };
-    return database.ordinary.run(tenantId, "unguarded", async (tx) => {
+    return asServer(database, keys).ordinary(async (tx) => {
       if (!(await tx.query(consumeSignInRequest, id))) throw notBegunHere();
-      const step = await signInAs(tx, keys, claims, "device", visit);
+      const step = await signInAs(tx, claims, "device", visit);
       if (step.kind === "passkey_awaited") throw needsBrowser();
       return step;
     });
   }
 }
 
-async function readBegun(tx: OrdinaryTransaction, keys: TenantKeys, { id, hash }: PresentedSecret) {
+async function readBegun(tx: OrdinaryTenantTransaction, { id, hash }: PresentedSecret) {
   const row = await tx.query(readSignInRequest, id);
   if (row?.method !== "device" || !row.browser_hash?.equals(hash)) return undefined;
-  const { deviceCode, intervalSeconds } = openDetails(keys, tx.tenantId, row);
+  const { deviceCode, intervalSeconds } = openDetails(tx.keys, row);
   return { deviceCode: new Sensitive(String(deviceCode)), intervalSeconds: Number(intervalSeconds) };
 }
 

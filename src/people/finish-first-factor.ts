@@ -1,12 +1,10 @@
 import { newSecret } from "../access/secret-text.js";
+import type { OrdinaryTenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault } from "../base/fault.js";
 import { newUuid, type TenantId } from "../base/ids.js";
 import type { Sensitive } from "../crypto/sensitive.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { lockMember, type MemberRow } from "../store/people/members.js";
-import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
-import { isRoleSealed } from "../tenancy/profile.js";
-import { needsPasskey, requirePasskey } from "./passkey.js";
+import { openSealedRights } from "../tenancy/profile.js";
 import { type Origin, type SignInMethod, type StartedSignIn, startSignIn } from "./sign-in.js";
 import { beginSignIn } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
@@ -24,8 +22,7 @@ export type SignInStep = StartedSignIn | AwaitedPasskey;
 
 /** Signs in a member who has proved a first factor, or waits for the passkey of one who has a passkey. */
 export async function finishFirstFactor(
-  tx: OrdinaryTransaction,
-  keys: TenantKeys,
+  tx: OrdinaryTenantTransaction,
   { id: memberId }: Pick<MemberRow, "id">,
   method: SignInMethod,
   visit: Visit,
@@ -34,17 +31,17 @@ export async function finishFirstFactor(
   // Locked: a first passkey that is added at the same time ends sign-ins without one, and must see this one.
   const member = await lockMember(tx, memberId);
   if (!member) throw new Fault("unauthenticated", "You are not a member any more.");
-  const needs = await needsPasskey(tx, keys, member);
-  if (!isRoleSealed(keys, tx.tenantId, member)) requirePasskey(tx, keys, member, needs);
-  if (!needs) return startSignIn(tx, keys, member, method, visit, origin);
+  const { needsPasskey } = openSealedRights(tx.keys, member);
+  if (!needsPasskey) return startSignIn(tx, member, method, visit, origin);
   const id = newUuid();
   const { text: token, hash } = newSecret("pky", tx.tenantId, id);
   const { identity, until } = origin;
   const details = {
-    ...{ memberId: member.id, method },
+    memberId: member.id,
+    method,
     ...(identity ? { identity: { ...identity } } : {}),
     ...(until ? { until: until.getTime() } : {}),
   };
-  beginSignIn(tx, keys, "passkey", hash, details, { id });
+  beginSignIn(tx, "passkey", hash, details, { id });
   return { kind: "passkey_awaited", tenantId: tx.tenantId, token };
 }

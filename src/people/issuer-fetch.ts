@@ -14,8 +14,14 @@ const TIMEOUT_MS = 10_000;
 export function issuerFetch(agents: GuardedAgents): CustomFetch {
   return async (url, { method, headers, body, signal }) => {
     const response = await guardedRequest(agents, {
-      ...{ url, method, headers: Object.entries(headers), body: bytesOf(body), pool: "openid" },
-      ...{ maxBodyBytes: MAX_BYTES, timeouts: { headersMs: TIMEOUT_MS, bodyIdleMs: TIMEOUT_MS }, signal },
+      url,
+      method,
+      headers: Object.entries(headers),
+      body: bytesOf(body),
+      pool: "openid",
+      maxBodyBytes: MAX_BYTES,
+      timeouts: { headersMs: TIMEOUT_MS, bodyIdleMs: TIMEOUT_MS },
+      signal,
     });
     const content = await buffer(response.body);
     const received = new Headers();

@@ -107,7 +107,10 @@ export class Issuer {
     { isFresh = false }: AuthorizationOptions = {},
   ): Promise<string> {
     const url = buildAuthorizationUrl(await this.#discovered(), {
-      ...{ redirect_uri: redirectUri, scope: SCOPE, state, nonce },
+      redirect_uri: redirectUri,
+      scope: SCOPE,
+      state,
+      nonce,
       code_challenge: await calculatePKCECodeChallenge(verifier),
       code_challenge_method: "S256",
       ...(isFresh ? { prompt: "login" } : {}),
@@ -124,7 +127,10 @@ export class Issuer {
   async claimsOf(callback: URL, { state, nonce, verifier }: Checks): Promise<Claims> {
     const configuration = await this.#discovered();
     const checks = {
-      ...{ pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true },
+      pkceCodeVerifier: verifier,
+      expectedState: state,
+      expectedNonce: nonce,
+      idTokenExpected: true,
       ...(this.provesSecondFactor ? { maxAge: MAX_AGE_SECONDS } : {}),
     };
     const tokens = await authorizationCodeGrant(configuration, callback, checks).catch(refused);
@@ -193,7 +199,8 @@ export class Issuer {
     // The setting allows http on loopback only.
     const insecure = url.protocol === "http:" ? [allowInsecureRequests] : [];
     return discovery(url, clientId, secret, ClientSecretBasic(secret), {
-      ...{ timeout: 10, execute: [enableNonRepudiationChecks, ...insecure] },
+      timeout: 10,
+      execute: [enableNonRepudiationChecks, ...insecure],
       [customFetch]: issuerFetch(this.#agents),
     });
   }
@@ -214,10 +221,12 @@ async function claimsIn(
     : await fetchUserInfo(configuration, tokens.access_token, identity.sub).catch(refused);
   const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
   return {
-    ...{ issuer: identity.iss, subject: identity.sub },
+    issuer: identity.iss,
+    subject: identity.sub,
     // Some issuers send the text "true", which says nothing about how careful they are.
     email: claims.email_verified === true ? text(claims.email) : undefined,
-    ...{ firstName: text(claims.given_name), lastName: text(claims.family_name) },
+    firstName: text(claims.given_name),
+    lastName: text(claims.family_name),
     // Of the ID token alone: its signature and time are checked.
     secondFactorAt: secondFactorAt(identity, accepted, new Date()),
   };

@@ -1,26 +1,26 @@
 import { randomNonce, randomPKCECodeVerifier, randomState } from "openid-client";
 import { newSecret, type PresentedSecret, parseSecret } from "../access/secret-text.js";
+import { asServer } from "../audit/tenant-database.js";
+import type { OrdinaryTenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type TenantId } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
 import type { Sensitive } from "../crypto/sensitive.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
 import { consumeSignInRequest } from "../store/people/sign-in-requests.js";
 import { readTenant } from "../store/tenancy/tenants.js";
-import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import type { SignInStep } from "./finish-first-factor.js";
 import type { Checks, Issuer } from "./issuer.js";
 import { signInAs } from "./issuer-sign-in.js";
-import { requireWithinLimit } from "./sign-in-limit.js";
-import type { LinkParts } from "./sign-in-link.js";
+import { openIdAttempt, requireWithinLimit } from "./refuse-frequent-sign-ins.js";
+import { loggingRefusals, type SignInParts } from "./refused-sign-ins.js";
 import { beginSignIn, openDetails } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
 
 /** The path to which the issuer sends browsers back. */
 export const OPENID_PATH = "/sign-in/openid";
 
-interface OpenIdParts extends LinkParts {
+interface OpenIdParts extends SignInParts {
   readonly issuer: Issuer;
   readonly limits: SignInLimits;
   /** The address under which people reach the server, without a slash at the end. */
@@ -28,7 +28,7 @@ interface OpenIdParts extends LinkParts {
 }
 
 /** How a sign-in begins. */
-interface OpenIdStart extends Pick<Visit, "network"> {
+interface OpenIdStart extends Pick<Visit, "network" | "cookie"> {
   /** Whether the person must sign in at the issuer again. */
   readonly isFresh: boolean;
 }
@@ -56,19 +56,19 @@ export class OpenIdSignIn {
    */
   async begin(
     tenantId: TenantId,
-    { network, isFresh }: OpenIdStart,
+    { isFresh, ...visit }: OpenIdStart,
   ): Promise<{ readonly url: string; readonly cookie: Sensitive<string> }> {
     const { database, keyring, issuer, limits } = this.#parts;
-    await requireWithinLimit(limits, { kind: "openid", network });
+    const keys = await keyring.find(tenantId);
+    await requireWithinLimit(limits, openIdAttempt(keys, visit));
     const checks: Checks = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
     const url = await issuer.authorizationUrl(this.#redirectUri(), checks, { isFresh });
-    const keys = await keyring.find(tenantId);
     if (!keys) throw notFound("tenant");
     const id = newUuid();
     const { text: cookie, hash } = newSecret("oid", tenantId, id);
-    await database.ordinary.run(tenantId, "unguarded", async (tx) => {
+    await asServer(database, keys).ordinary(async (tx) => {
       if (!(await tx.query(readTenant, tenantId))) throw notFound("tenant");
-      beginSignIn(tx, keys, "openid", hash, { ...checks }, { id });
+      beginSignIn(tx, "openid", hash, { ...checks }, { id });
     });
     return { url, cookie };
   }
@@ -79,18 +79,23 @@ export class OpenIdSignIn {
    * @throws {Fault} permission_denied if the response is wrong, or its person is neither a member nor invited.
    */
   async end(query: string, visit: Visit): Promise<SignInStep> {
-    const { database, keyring, issuer } = this.#parts;
     const cookie = parseSecret("oid", visit.cookie("openid") ?? "");
     if (!cookie) throw notBegunHere();
+    const attempt = { method: "openid", secret: cookie, visit } as const;
+    return loggingRefusals(this.#parts.onRefused, attempt, () => this.#end(query, cookie, visit));
+  }
+
+  async #end(query: string, cookie: PresentedSecret, visit: Visit): Promise<SignInStep> {
+    const { database, keyring, issuer } = this.#parts;
     const { tenantId } = cookie;
     const keys = await keyring.find(tenantId);
     if (!keys) throw notFound("tenant");
-    const checks = await database.ordinary.run(tenantId, "unguarded", (tx) => useRequest(tx, keys, cookie));
+    const checks = await asServer(database, keys).ordinary((tx) => useRequest(tx, cookie));
     if (!checks) throw notBegunHere();
     // Proxies in front of the server change scheme and host of the request, and the issuer compares the address.
     const claims = await issuer.claimsOf(new URL(`${this.#redirectUri()}?${query}`), checks);
-    return database.ordinary.run(tenantId, "unguarded", async (tx) => {
-      return signInAs(tx, keys, claims, "openid", visit);
+    return asServer(database, keys).ordinary(async (tx) => {
+      return signInAs(tx, claims, "openid", visit);
     });
   }
 
@@ -99,14 +104,10 @@ export class OpenIdSignIn {
   }
 }
 
-async function useRequest(
-  tx: OrdinaryTransaction,
-  keys: TenantKeys,
-  { id, hash }: PresentedSecret,
-): Promise<Checks | undefined> {
+async function useRequest(tx: OrdinaryTenantTransaction, { id, hash }: PresentedSecret): Promise<Checks | undefined> {
   const row = await tx.query(consumeSignInRequest, id);
   if (row?.method !== "openid" || !row.browser_hash?.equals(hash)) return undefined;
-  return checksIn(openDetails(keys, tx.tenantId, row));
+  return checksIn(openDetails(tx.keys, row));
 }
 
 function checksIn({ state, nonce, verifier }: JsonObject): Checks {

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
+import type { OrdinaryTenantTransaction, TenantTransaction } from "../audit/tenant-transaction.js";
 import type { Uuid } from "../base/ids.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { consumeSignInRequest, readSignInRequest } from "../store/people/sign-in-requests.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { beginSignIn, openDetails } from "./sign-in-request.js";
 
 /** How long a challenge can be met. */
@@ -15,22 +14,21 @@ export interface Purpose {
 }
 
 /** A new challenge, and the id of its row. */
-export function issueChallenge(tx: Transaction, keys: TenantKeys, { of, subject }: Purpose) {
+export function issueChallenge(tx: TenantTransaction, { of, subject }: Purpose) {
   const challenge = randomBytes(32).toString("base64url");
   const details = { of, subject, challenge };
-  return { id: beginSignIn(tx, keys, "challenge", null, details, { lifetimeMs: LIFETIME_MS }), challenge };
+  return { id: beginSignIn(tx, "challenge", null, details, { lifetimeMs: LIFETIME_MS }), challenge };
 }
 
 /** Uses up a challenge. Undefined: it is used, over, or was issued for something else. */
 export async function consumeChallenge(
-  tx: OrdinaryTransaction,
-  keys: TenantKeys,
+  tx: OrdinaryTenantTransaction,
   id: Uuid,
   { of, subject }: Purpose,
 ): Promise<string | undefined> {
   const row = await tx.query(readSignInRequest, id);
   if (row?.method !== "challenge") return undefined;
-  const details = openDetails(keys, tx.tenantId, row);
+  const details = openDetails(tx.keys, row);
   if (details.of !== of || details.subject !== subject) return undefined;
   return (await tx.query(consumeSignInRequest, id)) ? String(details.challenge) : undefined;
 }

@@ -2,14 +2,12 @@ import type { AuthenticationResponseJSON } from "@simplewebauthn/server";
 import type { Actor } from "../audit/actor.js";
 import type { AuditContext } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
+import type { OrdinaryTenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { lockMember, type MemberRow } from "../store/people/members.js";
 import { listPasskeyRows, updatePasskey } from "../store/people/passkeys.js";
-import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
-import { openPasskey, sealPasskey } from "./passkey.js";
+import { counts, openPasskey, passkeyRecord } from "./passkey.js";
 import type { RelyingParty } from "./relying-party.js";
 import { verifyAuthentication } from "./webauthn.js";
 
@@ -23,35 +21,41 @@ export interface Proof {
   readonly signInId?: Uuid;
 }
 
+/** The member of an accepted proof. */
+export interface Proved {
+  readonly member: MemberRow;
+  /** Whether the proof counts as a second factor: that of a passkey that waits to be confirmed does not. */
+  readonly counts: boolean;
+}
+
 /**
  * Checks a proof by one of a member's passkeys, and keeps its counter. The member stays locked: of two proofs at once the
  * second meets the counter of the first. Undefined, with a log row: refused.
  */
 export async function acceptProof(
-  tx: OrdinaryTransaction,
-  keys: TenantKeys,
+  tx: OrdinaryTenantTransaction,
   { relyingParty, challenge, credential, memberId, signInId }: Proof,
   context: AuditContext,
-): Promise<MemberRow | undefined> {
+): Promise<Proved | undefined> {
   const member = await lockMember(tx, memberId);
   if (!member) return undefined;
   const actor: Actor = { id: member.user_id, type: "user", keyId: signInId, context };
   const rows = await tx.query(listPasskeyRows, memberId);
-  const passkeys = rows.map((row) => openPasskey(keys, tx.tenantId, row));
+  const passkeys = rows.map((row) => openPasskey(tx.keys, tx, row));
   const known = passkeys.map((passkey) => passkey.credential);
   const proved = await verifyAuthentication(relyingParty, challenge, credential, known);
   if (typeof proved === "string") {
     const refusal = { remark: proved, outcome: "denied", code: "permission_denied" } as const;
-    writeLog(tx, logEntry(actor, "passkey", memberId, "refuse", refusal));
+    tx.record(logEntry(actor, "passkey", memberId, "refuse", refusal));
     return undefined;
   }
   const index = passkeys.findIndex((passkey) => passkey.credential.credentialId === proved.credentialId);
   const [row, passkey] = [rows[index], passkeys[index]];
   if (!row || !passkey) return undefined;
-  const details = sealPasskey(keys, tx.tenantId, row, { name: passkey.name, credential: proved });
+  const details = passkeyRecord.seal(tx.keys, row, { ...passkey, credential: proved });
   tx.enqueue(updatePasskey, { id: row.id, details, last_used_at: tx.now });
-  writeLog(tx, logEntry(actor, "passkey", row.id, "use"));
-  return member;
+  tx.record(logEntry(actor, "passkey", row.id, "use"));
+  return { member, counts: counts(passkey) };
 }
 
 /** Says neither which part of a proof is wrong nor whether there is such a passkey; the log does. */

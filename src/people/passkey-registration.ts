@@ -1,46 +1,53 @@
 import { createHash } from "node:crypto";
-import { actorOf, type Caller, personOf } from "../access/caller.js";
-import { logEntry } from "../audit/log-entry.js";
+import { type Caller, personOf } from "../access/caller.js";
+import { asCaller } from "../access/caller-database.js";
+import type { OrdinaryCallerTransaction } from "../access/caller-transaction.js";
+import type { TenantTransaction } from "../audit/tenant-transaction.js";
+import { DAY_MS } from "../base/clock.js";
 import { Fault, invalid } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
-import { lockMember, readMember } from "../store/people/members.js";
+import { scheduleDue } from "../store/jobs/due.js";
+import { insertMessage } from "../store/jobs/outbox.js";
+import { lockMember, type MemberRow, readMember } from "../store/people/members.js";
 import { insertPasskey } from "../store/people/passkeys.js";
 import { deleteOtherSignIns, readSignIn, type SignInRow } from "../store/people/sign-ins.js";
 import { incrementAuthRevision } from "../store/tenancy/tenants.js";
-import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
-import { openProfile } from "../tenancy/profile.js";
+import type { Transaction } from "../store/transactions/transaction.js";
+import { openProfile, openSealedRights } from "../tenancy/profile.js";
+import { listTenantPasskeys } from "./confirm-passkey.js";
 import { readRegistration } from "./credential-text.js";
-import { type Credential, listMemberPasskeys, type Passkey, requirePasskey, sealPasskey } from "./passkey.js";
+import { type Credential, counts, listMemberPasskeys, type Passkey, passkeyRecord, sealRights } from "./passkey.js";
 import { consumeChallenge, issueChallenge, type Purpose } from "./passkey-challenge.js";
 import type { PasskeyParts, ShownChallenge } from "./passkey-parts.js";
+import { requireWithinLimit } from "./refuse-frequent-sign-ins.js";
 import { relyingPartyOf } from "./relying-party.js";
-import { signedInAt, stepUp } from "./sign-in.js";
-import { requireWithinLimit } from "./sign-in-limit.js";
+import { requireJustSignedIn, stepUp } from "./sign-in.js";
 import { registrationOptions, verifyRegistration } from "./webauthn.js";
 
 /** A person has a few devices and keys. */
-const MOST = 10;
-/** The first passkey locks others out of the account, so a cookie that was stolen earlier must not suffice. */
-const FRESH_MS = 10 * 60_000;
+const LIMIT = 10;
+/**
+ * How long a passkey that was added without a second factor waits before it counts as one, unless the OWNER confirms it: an
+ * attacker who reads a member's mail could have added it.
+ */
+const WAIT_MS = DAY_MS;
 
 /**
  * Asks for a new passkey.
- * @throws {Fault} second_factor_required unless one of the others was just proved; unprocessable for the first, unless the
- *   person has just signed in, and above 10 passkeys; rate_limited.
+ * @throws {Fault} second_factor_required unless one of the others was just proved; unprocessable while none counts, unless
+ *   the person has just signed in with a browser, and above 10 passkeys; rate_limited.
  */
 export async function beginPasskeyRegistration(parts: PasskeyParts, caller: Caller): Promise<ShownChallenge> {
   const relyingParty = relyingPartyOf(parts.address());
   const { memberId, signInId, userId } = personOf(caller);
   await requireWithinLimit(parts.limits, { kind: "passkey", signInId });
   const keys = await parts.keyring.of(caller.tenantId);
-  return parts.database.ordinary.run(caller.tenantId, caller.revision, async (tx) => {
-    const passkeys = await listMemberPasskeys(tx, keys, memberId);
-    requireMayAdd(caller, await tx.query(readSignIn, signInId), passkeys.length, tx.now);
+  return asCaller(parts.database, keys, caller).ordinary(async (tx) => {
+    const passkeys = await listMemberPasskeys(tx, memberId);
+    requireMayAdd(caller, await tx.query(readSignIn, signInId), passkeys, tx.now);
     const member = await tx.query(readMember, memberId);
-    const email = (member && openProfile(keys, tx.tenantId, memberId, member.profile).email) ?? userId;
-    const { id: challengeId, challenge } = issueChallenge(tx, keys, purposeOf(caller));
+    const email = (member && openProfile(keys, member).email) ?? userId;
+    const { id: challengeId, challenge } = issueChallenge(tx, purposeOf(caller));
     const known = passkeys.map(({ credential }) => credential);
     const options = await registrationOptions(relyingParty, { memberId, email }, challenge, known);
     return { challengeId, options: JSON.stringify(options) };
@@ -59,52 +66,77 @@ export async function finishPasskeyRegistration(
 ): Promise<Passkey> {
   const response = readRegistration(text);
   const relyingParty = relyingPartyOf(address());
-  const { tenantId, revision } = caller;
-  const keys = await keyring.of(tenantId);
-  const challenge = await database.ordinary.run(tenantId, revision, (tx) =>
-    consumeChallenge(tx, keys, challengeId, purposeOf(caller)),
+  const keys = await keyring.of(caller.tenantId);
+  const challenge = await asCaller(database, keys, caller).ordinary((tx) =>
+    consumeChallenge(tx, challengeId, purposeOf(caller)),
   );
   const credential = challenge && (await verifyRegistration(relyingParty, challenge, response));
   if (!credential)
     throw invalid("credential", "must be the browser's response to this challenge. Add the passkey again");
-  return database.ordinary.run(tenantId, revision, (tx) => addPasskey(tx, keys, caller, { credential, name }));
+  return asCaller(database, keys, caller).ordinary((tx) => addPasskey(tx, { credential, name }));
 }
 
 async function addPasskey(
-  tx: OrdinaryTransaction,
-  keys: TenantKeys,
-  caller: Caller,
+  tx: OrdinaryCallerTransaction,
   { credential, name }: Pick<Passkey, "credential" | "name">,
 ): Promise<Passkey> {
-  const { memberId, signInId } = personOf(caller);
+  const { memberId, signInId } = personOf(tx.caller);
   const member = await lockMember(tx, memberId);
   const signIn = await tx.query(readSignIn, signInId);
-  const { length } = await listMemberPasskeys(tx, keys, memberId);
-  requireMayAdd(caller, signIn, length, tx.now);
+  const earlier = await listMemberPasskeys(tx, memberId);
+  requireMayAdd(tx.caller, signIn, earlier, tx.now);
   if (!member || !signIn) throw new Fault("unauthenticated", "The sign-in has ended. Sign in again.");
   const columns = { id: newUuid(), member_id: memberId, credential_hash: hashOf(credential) };
-  const details = sealPasskey(keys, tx.tenantId, columns, { credential, name });
+  const isTrusted = personOf(tx.caller).secondFactorUntil || (await isVouchedFor(tx, member, signIn));
+  const countsFrom = isTrusted ? undefined : new Date(tx.now.getTime() + WAIT_MS);
+  const details = passkeyRecord.seal(tx.keys, columns, { credential, name, countsFrom });
   if (!(await tx.query(insertPasskey, { ...columns, details, last_used_at: null }))) {
     throw new Fault("already_exists", "This passkey was added already.");
   }
-  if (length === 0) {
-    requirePasskey(tx, keys, member, true);
+  if (earlier.length === 0) {
+    const changes = sealRights(tx, member, { needsPasskey: true, hadPasskey: true });
+    tx.log("member", memberId, "update", { remark: "first passkey", changes });
     tx.enqueue(deleteOtherSignIns, { id: signInId, member_id: memberId });
     tx.enqueue(incrementAuthRevision, tx.tenantId);
   }
-  stepUp(tx, keys, signIn);
-  writeLog(tx, logEntry(actorOf(caller), "passkey", columns.id, "create"));
-  return { ...{ id: columns.id, memberId, name, credential }, createdAt: tx.now, lastUsedAt: null };
+  if (countsFrom) tellOwner(tx, columns.id);
+  else stepUp(tx, signIn);
+  const remark = countsFrom ? "waits to be confirmed" : undefined;
+  tx.log("passkey", columns.id, "create", { remark });
+  return { id: columns.id, memberId, name, credential, countsFrom, createdAt: tx.now, lastUsedAt: null };
 }
 
-function requireMayAdd(caller: Caller, signIn: SignInRow | null, count: number, now: Date): void {
-  if (count >= MOST) throw new Fault("unprocessable", `You have ${MOST} passkeys. Remove one first.`);
-  if (count > 0 && !personOf(caller).secondFactorUntil) {
+/**
+ * Whether the OWNER's passkey counts at once: after the operator's link, or in a new tenant until a passkey
+ * counts in it. No other person could confirm the OWNER's first one.
+ */
+async function isVouchedFor(
+  tx: TenantTransaction,
+  member: MemberRow,
+  { method }: Pick<SignInRow, "method">,
+): Promise<boolean> {
+  if (member.role !== "OWNER") return false;
+  if (method === "operator") return true;
+  if (openSealedRights(tx.keys, member).hadPasskey) return false;
+  return !(await listTenantPasskeys(tx)).some((passkey) => counts(passkey));
+}
+
+/** Queues the message to the OWNER. */
+function tellOwner(tx: Transaction, passkeyId: Uuid): void {
+  tx.enqueue(insertMessage, { id: newUuid(), passkey_id: passkeyId });
+  scheduleDue(tx, { kind: "mail", at: tx.now });
+}
+
+function requireMayAdd(caller: Caller, signIn: SignInRow | null, earlier: readonly Passkey[], now: Date): void {
+  if (earlier.length >= LIMIT) throw new Fault("unprocessable", `You have ${LIMIT} passkeys. Remove one first.`);
+  if (earlier.length > 0 && personOf(caller).secondFactorUntil) return;
+  if (earlier.some((passkey) => counts(passkey))) {
     throw new Fault("second_factor_required", "Prove one of your passkeys before you add another.");
   }
-  if (count === 0 && (!signIn || now.getTime() - signedInAt(signIn).getTime() > FRESH_MS)) {
-    throw new Fault("unprocessable", "Sign in again, and add your first passkey within 10 minutes.");
+  if (signIn?.method === "device") {
+    throw new Fault("unprocessable", "Sign in with a browser to add your first passkey: a code can be another's.");
   }
+  requireJustSignedIn(signIn, now, "add your first passkey");
 }
 
 function purposeOf(caller: Caller): Purpose {

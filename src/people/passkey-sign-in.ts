@@ -1,18 +1,18 @@
 import { type PresentedSecret, parseSecret } from "../access/secret-text.js";
+import { asServer } from "../audit/tenant-database.js";
+import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault } from "../base/fault.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { consumeSignInRequest, readSignInRequest } from "../store/people/sign-in-requests.js";
-import type { Transaction } from "../store/transactions/transaction.js";
 import { readAuthentication } from "./credential-text.js";
 import { listMemberPasskeys } from "./passkey.js";
 import { consumeChallenge, issueChallenge, type Purpose } from "./passkey-challenge.js";
 import type { PasskeyParts, ShownChallenge } from "./passkey-parts.js";
 import { acceptProof, refusedProof } from "./passkey-proof.js";
+import { requireWithinLimit } from "./refuse-frequent-sign-ins.js";
 import { relyingPartyOf } from "./relying-party.js";
 import { identityIn, METHODS, type Origin, type SignInMethod, type StartedSignIn, startSignIn } from "./sign-in.js";
-import { requireWithinLimit } from "./sign-in-limit.js";
 import type { LinkParts } from "./sign-in-link.js";
 import { openDetails } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
@@ -28,10 +28,10 @@ export async function beginPasskeySignIn(parts: PasskeyParts, visit: Visit): Pro
   const relyingParty = relyingPartyOf(parts.address());
   const keys = await parts.keyring.find(waiting.tenantId);
   if (!keys) throw noPendingSignIn();
-  return parts.database.ordinary.run(waiting.tenantId, "unguarded", async (tx) => {
-    const { memberId } = await readWaiting(tx, keys, waiting);
-    const passkeys = await listMemberPasskeys(tx, keys, memberId);
-    const { id: challengeId, challenge } = issueChallenge(tx, keys, purposeOf(waiting));
+  return asServer(parts.database, keys).ordinary(async (tx) => {
+    const { memberId } = await readWaiting(tx, waiting);
+    const passkeys = await listMemberPasskeys(tx, memberId);
+    const { id: challengeId, challenge } = issueChallenge(tx, purposeOf(waiting));
     const known = passkeys.map(({ credential }) => credential);
     const options = await authenticationOptions(relyingParty, challenge, known);
     return { challengeId, options: JSON.stringify(options) };
@@ -55,17 +55,18 @@ export async function finishPasskeySignIn(
   const keys = await keyring.find(tenantId);
   if (!keys) throw noPendingSignIn();
   // Committed before the proof is looked at: no proof is tried twice.
-  const challenge = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
-    await readWaiting(tx, keys, waiting);
-    return consumeChallenge(tx, keys, challengeId, purposeOf(waiting));
+  const challenge = await asServer(database, keys).ordinary(async (tx) => {
+    await readWaiting(tx, waiting);
+    return consumeChallenge(tx, challengeId, purposeOf(waiting));
   });
   if (challenge === undefined) throw refusedProof();
-  const started = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
-    const { memberId, method, origin } = await readWaiting(tx, keys, waiting);
+  const started = await asServer(database, keys).ordinary(async (tx) => {
+    const { memberId, method, origin } = await readWaiting(tx, waiting);
     const proof = { relyingParty, challenge, credential, memberId };
-    const member = await acceptProof(tx, keys, proof, visit.context);
-    if (!member || !(await tx.query(consumeSignInRequest, waiting.id))) return undefined;
-    return startSignIn(tx, keys, member, method, visit, { ...origin, secondFactorAt: tx.now });
+    const proved = await acceptProof(tx, proof, visit.context);
+    if (!proved || !(await tx.query(consumeSignInRequest, waiting.id))) return undefined;
+    const secondFactorAt = proved.counts ? tx.now : undefined;
+    return startSignIn(tx, proved.member, method, visit, { ...origin, secondFactorAt });
   });
   if (!started) throw refusedProof();
   return started;
@@ -78,7 +79,7 @@ export async function isPasskeyAwaited({ database, keyring }: LinkParts, visit: 
   try {
     const keys = await keyring.find(waiting.tenantId);
     if (!keys) return false;
-    await database.ordinary.run(waiting.tenantId, "unguarded", (tx) => readWaiting(tx, keys, waiting));
+    await asServer(database, keys).ordinary((tx) => readWaiting(tx, waiting));
     return true;
   } catch (error) {
     if (error instanceof Fault && error.code === "permission_denied") return false;
@@ -103,10 +104,10 @@ function waitingIn(visit: Visit): PresentedSecret {
   return waiting;
 }
 
-async function readWaiting(tx: Transaction, keys: TenantKeys, { id, hash }: PresentedSecret): Promise<Waiting> {
+async function readWaiting(tx: TenantTransaction, { id, hash }: PresentedSecret): Promise<Waiting> {
   const row = await tx.query(readSignInRequest, id);
   if (row?.method !== "passkey" || !row.browser_hash?.equals(hash)) throw noPendingSignIn();
-  return waitingOf(openDetails(keys, tx.tenantId, row));
+  return waitingOf(openDetails(tx.keys, row));
 }
 
 function waitingOf({ memberId: member, method: name, identity, until }: JsonObject): Waiting {

@@ -1,32 +1,34 @@
 import { type Caller, personOf } from "../access/caller.js";
+import { asCaller } from "../access/caller-database.js";
+import { markRecorded } from "../access/refusal.js";
 import { Fault } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import { readSignIn } from "../store/people/sign-ins.js";
 import { readAuthentication } from "./credential-text.js";
-import { listMemberPasskeys } from "./passkey.js";
+import { counts, listMemberPasskeys, type Passkey } from "./passkey.js";
 import { consumeChallenge, issueChallenge, type Purpose } from "./passkey-challenge.js";
 import type { PasskeyParts, ShownChallenge } from "./passkey-parts.js";
 import { acceptProof, refusedProof } from "./passkey-proof.js";
+import { requireWithinLimit } from "./refuse-frequent-sign-ins.js";
 import { relyingPartyOf } from "./relying-party.js";
 import { secondFactorUntil } from "./second-factor-time.js";
 import { stepUp } from "./sign-in.js";
-import { requireWithinLimit } from "./sign-in-limit.js";
 import { authenticationOptions } from "./webauthn.js";
 
 /**
  * Asks a person who is signed in for a passkey.
- * @throws {Fault} unprocessable if the person has none; rate_limited.
+ * @throws {Fault} unprocessable if the person has none that counts; rate_limited.
  */
 export async function beginPasskeyCheck(parts: PasskeyParts, caller: Caller): Promise<ShownChallenge> {
   const relyingParty = relyingPartyOf(parts.address());
   const { memberId, signInId } = personOf(caller);
   await requireWithinLimit(parts.limits, { kind: "passkey", signInId });
   const keys = await parts.keyring.of(caller.tenantId);
-  return parts.database.ordinary.run(caller.tenantId, caller.revision, async (tx) => {
-    const passkeys = await listMemberPasskeys(tx, keys, memberId);
-    if (passkeys.length === 0)
-      throw new Fault("unprocessable", "You have no passkey yet. Add one under Your sign-ins.");
-    const { id: challengeId, challenge } = issueChallenge(tx, keys, purposeOf(caller));
+  return asCaller(parts.database, keys, caller).ordinary(async (tx) => {
+    const all = await listMemberPasskeys(tx, memberId);
+    const passkeys = all.filter((passkey) => counts(passkey));
+    if (passkeys.length === 0) throw hasNone(all);
+    const { id: challengeId, challenge } = issueChallenge(tx, purposeOf(caller));
     const known = passkeys.map(({ credential }) => credential);
     const options = await authenticationOptions(relyingParty, challenge, known);
     return { challengeId, options: JSON.stringify(options) };
@@ -46,23 +48,33 @@ export async function finishPasskeyCheck(
   const credential = readAuthentication(text);
   const relyingParty = relyingPartyOf(address());
   const { memberId, signInId } = personOf(caller);
-  const { tenantId, revision, context } = caller;
+  const { tenantId, context } = caller;
   const keys = await keyring.of(tenantId);
   // Committed before the proof is looked at: no proof is tried twice.
-  const challenge = await database.ordinary.run(tenantId, revision, (tx) =>
-    consumeChallenge(tx, keys, challengeId, purposeOf(caller)),
+  const challenge = await asCaller(database, keys, caller).ordinary((tx) =>
+    consumeChallenge(tx, challengeId, purposeOf(caller)),
   );
   if (challenge === undefined) throw refusedProof();
-  const until = await database.ordinary.run(tenantId, revision, async (tx) => {
+  const outcome = await asCaller(database, keys, caller).ordinary(async (tx) => {
     const proof = { relyingParty, challenge, credential, memberId, signInId };
-    const member = await acceptProof(tx, keys, proof, context);
-    const row = member && (await tx.query(readSignIn, signInId));
+    const proved = await acceptProof(tx, proof, context);
+    if (!proved) return "refused";
+    const row = proved.counts ? await tx.query(readSignIn, signInId) : undefined;
     if (!row) return undefined;
-    stepUp(tx, keys, row);
+    stepUp(tx, row);
     return secondFactorUntil(tx.now, tx.now);
   });
-  if (!until) throw refusedProof();
-  return until;
+  if (outcome === "refused") throw markRecorded(refusedProof());
+  if (!outcome) throw refusedProof();
+  return outcome;
+}
+
+/** Why no passkey can be asked for. */
+function hasNone(passkeys: readonly Passkey[]): Fault {
+  const [first] = passkeys.flatMap(({ countsFrom }) => countsFrom ?? []).toSorted((a, b) => a.getTime() - b.getTime());
+  if (!first) return new Fault("unprocessable", "You have no passkey yet. Add one under Your sign-ins.");
+  const text = `Your passkey counts as a second factor from ${first.toISOString()}, or once the OWNER has confirmed it under Members.`;
+  return new Fault("unprocessable", text);
 }
 
 function purposeOf(caller: Caller): Purpose {

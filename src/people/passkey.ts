@@ -1,17 +1,22 @@
-import type { Actor } from "../audit/actor.js";
-import { logEntry } from "../audit/log-entry.js";
+import { nextRevision } from "../access/revision.js";
+import { changesBetween, type LogChange } from "../audit/log-changes.js";
+import type { OrdinaryTenantTransaction, TenantTransaction } from "../audit/tenant-transaction.js";
 import { notFound } from "../base/fault.js";
-import type { TenantId, Uuid } from "../base/ids.js";
-import { isJsonObject, type Json } from "../base/json.js";
-import { encodeAad, open, SealBroken, type SealContext, seal } from "../crypto/sealed.js";
+import type { Uuid } from "../base/ids.js";
+import { sealedRecord } from "../crypto/sealed-record.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { lockMember, type MemberRow, updateMemberProfile } from "../store/people/members.js";
-import { deletePasskeyRow, deletePasskeysOf, listPasskeyRows, type PasskeyRow } from "../store/people/passkeys.js";
-import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
+import { deletePasskeysOf, listPasskeyRows, type PasskeyRow } from "../store/people/passkeys.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-columns.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { endAccess } from "../tenancy/member.js";
-import { isSealedWithPasskey, openProfile, sealProfile } from "../tenancy/profile.js";
+import {
+  openProfile,
+  openSealedRights,
+  requireSealedRole,
+  type SealedRights,
+  sealProfile,
+} from "../tenancy/profile.js";
 
 /** A credential of Web Authentication, as the vault keeps it. */
 export interface Credential {
@@ -31,104 +36,89 @@ export interface Passkey {
   readonly memberId: Uuid;
   /** What its owner calls it. */
   readonly name: string;
+  /** From when a proof by it will count as a second factor. Absent: it counts. */
+  readonly countsFrom: Date | undefined;
   readonly credential: Credential;
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
 }
 
 /** The passkeys of a member, oldest first. */
-export async function listMemberPasskeys(
-  tx: Transaction,
-  keys: TenantKeys,
-  memberId: Uuid,
-): Promise<readonly Passkey[]> {
+export async function listMemberPasskeys(tx: TenantTransaction, memberId: Uuid): Promise<readonly Passkey[]> {
   const rows = await tx.query(listPasskeyRows, memberId);
-  return rows.map((row) => openPasskey(keys, tx.tenantId, row));
+  return rows.map((row) => openPasskey(tx.keys, tx, row));
 }
 
-/** Whether sign-ins of a member need a passkey. */
-export async function needsPasskey(
-  tx: Transaction,
-  keys: TenantKeys,
-  member: Pick<MemberRow, "id" | "profile">,
-): Promise<boolean> {
-  if (isSealedWithPasskey(keys, tx.tenantId, member)) return true;
-  // A replica of an earlier release writes profiles without this mark.
-  return (await tx.query(listPasskeyRows, member.id)).length > 0;
-}
-
-/** Seals the role in a member's profile, and whether sign-ins need a passkey. */
-export function requirePasskey(tx: Transaction, keys: TenantKeys, member: MemberRow, needs: boolean): void {
+/**
+ * Seals the role in a member's profile, and what changes of the rest that decides about sign-ins.
+ * @returns the changes, for a row of the log about the member.
+ */
+export function sealRights(
+  tx: TenantTransaction,
+  member: MemberRow,
+  change: Pick<SealedRights, "needsPasskey" | "hadPasskey">,
+): readonly LogChange[] {
   const { id, role } = member;
-  const profile = openProfile(keys, tx.tenantId, id, member.profile);
-  const sealed = sealProfile(keys, tx.tenantId, id, profile, { role, needsPasskey: needs });
+  const profile = openProfile(tx.keys, member);
+  requireSealedRole(tx.keys, member);
+  const former = openSealedRights(tx.keys, member);
+  const changed = { ...change, revision: nextRevision(former.revision, tx.now) };
+  const sealed = sealProfile(tx.keys, member, profile, { ...former, ...changed, role });
   tx.enqueue(updateMemberProfile, { id, profile: sealed });
+  return changesBetween(former, changed);
 }
 
-/** Removes one of a member's passkeys. After the last one, sign-ins need none. */
-export async function deletePasskey(
-  tx: OrdinaryTransaction,
-  keys: TenantKeys,
-  actor: Actor,
-  memberId: Uuid,
-  id: Uuid,
-): Promise<void> {
-  const member = await lockMember(tx, memberId);
-  const rows = await tx.query(listPasskeyRows, memberId);
-  if (!member || !rows.some((row) => row.id === id)) throw notFound("passkey");
-  tx.enqueue(deletePasskeyRow, id);
-  if (rows.length === 1) requirePasskey(tx, keys, member, false);
-  writeLog(tx, logEntry(actor, "passkey", id, "delete"));
-}
-
-/** Removes all passkeys of a member and ends the member's sign-ins. Without an actor, the operator does. */
-export async function resetPasskeys(
-  tx: OrdinaryTransaction,
-  keys: TenantKeys,
-  actor: Actor | undefined,
-  memberId: Uuid,
-): Promise<void> {
+/** Removes all passkeys of a member and ends the member's sign-ins. */
+export async function resetPasskeys(tx: OrdinaryTenantTransaction, memberId: Uuid): Promise<void> {
   const member = await lockMember(tx, memberId);
   if (!member) throw notFound("member");
   const rows = await tx.query(listPasskeyRows, memberId);
   tx.enqueue(deletePasskeysOf, memberId);
-  requirePasskey(tx, keys, member, false);
+  const changes = sealRights(tx, member, { needsPasskey: false });
   endAccess(tx, memberId);
-  for (const { id } of rows) writeLog(tx, logEntry(actor, "passkey", id, "delete", "reset"));
-  writeLog(tx, logEntry(actor, "member", memberId, "update", "passkeys reset"));
+  for (const { id } of rows) tx.log("passkey", id, "delete", "reset");
+  tx.log("member", memberId, "update", { remark: "passkeys reset", changes });
 }
 
 /** @throws {SealBroken} if no server wrote the passkey. */
-export function openPasskey(keys: TenantKeys, tenantId: TenantId, row: PasskeyRow): Passkey {
-  const stored: Json = JSON.parse(open(keys.data, passkeyPlace(tenantId, row), row.details).toString());
-  if (!isJsonObject(stored)) throw new SealBroken("the details of a passkey are not an object");
-  const { credentialId, publicKey, counter, transports, isSynced, name } = stored;
+export function openPasskey(keys: TenantKeys, { now }: Pick<Transaction, "now">, row: PasskeyRow): Passkey {
+  const { countsFrom, ...shown } = passkeyRecord.open(keys, row, row.details);
   return {
-    ...{ id: row.id, memberId: row.member_id, name: String(name) },
-    ...{ createdAt: row.created_at, lastUsedAt: row.last_used_at },
-    credential: {
-      ...{ credentialId: String(credentialId), counter: Number(counter), isSynced: isSynced === true },
-      publicKey: new Uint8Array(Buffer.from(String(publicKey), "base64url")),
-      transports: Array.isArray(transports) ? transports.map(String) : [],
-    },
+    id: row.id,
+    memberId: row.member_id,
+    ...shown,
+    countsFrom: countsFrom && countsFrom > now ? countsFrom : undefined,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
   };
 }
 
-/** Seals what a passkey's row does not show. */
-export function sealPasskey(
-  keys: TenantKeys,
-  tenantId: TenantId,
-  row: Place,
-  { credential, name }: Pick<Passkey, "credential" | "name">,
-): Buffer {
-  const { credentialId, publicKey, counter, transports, isSynced } = credential;
-  const encoded = Buffer.from(publicKey).toString("base64url");
-  const stored = { credentialId, publicKey: encoded, counter, transports, isSynced, name };
-  return seal(keys.data, passkeyPlace(tenantId, row), Buffer.from(JSON.stringify(stored)));
-}
+export const passkeyRecord = sealedRecord({
+  field: "passkey",
+  bound: AAD_COLUMNS.passkeys,
+  write({ credential, name, countsFrom }: SealedPasskey) {
+    const { credentialId, publicKey, counter, transports, isSynced } = credential;
+    const encoded = Buffer.from(publicKey).toString("base64url");
+    const waits = countsFrom ? { countsFrom: countsFrom.getTime() } : {};
+    return { credentialId, publicKey: encoded, counter, transports, isSynced, name, ...waits };
+  },
+  read: ({ credentialId, publicKey, counter, transports, isSynced, name, countsFrom }): SealedPasskey => ({
+    name: String(name),
+    countsFrom: typeof countsFrom === "number" ? new Date(countsFrom) : undefined,
+    credential: {
+      credentialId: String(credentialId),
+      counter: Number(counter),
+      isSynced: isSynced === true,
+      publicKey: new Uint8Array(Buffer.from(String(publicKey), "base64url")),
+      transports: Array.isArray(transports) ? transports.map(String) : [],
+    },
+  }),
+});
 
-type Place = Pick<PasskeyRow, "id" | (typeof AAD_COLUMNS.passkeys)[number]>;
+/** What a passkey's row does not show. */
+export type SealedPasskey = Pick<Passkey, "credential" | "name" | "countsFrom">;
 
-function passkeyPlace(tenantId: TenantId, row: Place): SealContext {
-  return { tenantId, entity: row.id, field: "passkey", bound: encodeAad(row, AAD_COLUMNS.passkeys) };
+/** Whether a proof by a passkey counts as a second factor. */
+export function counts({ countsFrom }: Pick<Passkey, "countsFrom">): boolean {
+  return countsFrom === undefined;
 }

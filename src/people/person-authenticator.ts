@@ -67,25 +67,31 @@ export class PersonAuthenticator {
   }
 
   #find({ tenantId, hash }: PresentedSecret): Promise<PresentedSignInRow | null> {
-    return this.#database.shared.run(tenantId, "unguarded", (tx) => tx.query(findSignIn, hash));
+    return this.#database.of(tenantId).shared((tx) => tx.query(findSignIn, hash));
   }
 
   async #callerOf({ tenantId, id }: PresentedSecret, row: PresentedSignInRow): Promise<CachedCaller | undefined> {
     if (row.id !== id || this.#idleFor(row) >= this.#idleMs) return undefined;
-    const { role } = openSignIn(await this.#keyring.of(tenantId, row.revision), tenantId, row);
+    const { role, containers } = openSignIn(await this.#keyring.of(tenantId, row.revision), row);
     // The role decides what the sign-in may do, so a sign-in under another role is over.
     if (role !== row.role) return undefined;
     this.#keyring.expect(tenantId, row.revision);
     return {
       tenantId,
       principal: {
-        ...{ kind: "person", memberId: row.member_id, userId: row.user_id, role, signInId: row.id },
+        kind: "person",
+        memberId: row.member_id,
+        userId: row.user_id,
+        role,
+        containers,
+        signInId: row.id,
         secondFactorUntil: secondFactorUntil(row.strong_at, new Date(this.#clock.now())),
       },
       keyId: undefined,
       session: undefined,
       grant: grantOfRole(role),
       settings: readSettings(row.settings),
+      eventTypes: row.event_types,
       revision: row.revision,
     };
   }
@@ -95,7 +101,7 @@ export class PersonAuthenticator {
   }
 
   async #touch({ tenantId }: PresentedSecret, { id }: PresentedSignInRow): Promise<void> {
-    await this.#database.ordinary.run(tenantId, "unguarded", async (tx) => tx.enqueue(touchSignIn, id));
+    await this.#database.of(tenantId).ordinary(async (tx) => tx.enqueue(touchSignIn, id));
   }
 }
 

@@ -1,22 +1,22 @@
-import { hashOfSecret, newSecret, type PresentedSecret, parseSecret } from "../access/secret-text.js";
+import { newSecret, type PresentedSecret, parseSecret } from "../access/secret-text.js";
 import { OPERATOR_CONTEXT } from "../audit/audit-context.js";
-import { logEntry } from "../audit/log-entry.js";
+import { asServer } from "../audit/tenant-database.js";
+import type { OrdinaryTenantTransaction, TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, invalid } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
 import type { Sensitive } from "../crypto/sensitive.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { insertMessage } from "../store/jobs/outbox.js";
 import { findMemberByAddress, type MemberRow, readMember } from "../store/people/members.js";
-import { consumeSignInRequest, readSignInRequest } from "../store/people/sign-in-requests.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
+import { consumeSignInRequest, readSignInRequest, type SignInRequestRow } from "../store/people/sign-in-requests.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { emailTerm, openProfile } from "../tenancy/profile.js";
+import { sharedMailKey } from "../tenancy/sign-in-mail.js";
 import { finishFirstFactor, type SignInStep } from "./finish-first-factor.js";
-import { beginSignIn, openDetails } from "./sign-in-request.js";
+import { loggingRefusals, type SignInParts } from "./refused-sign-ins.js";
+import { beginLinkSignIn, beginSignIn, openDetails } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
 
 export interface LinkParts {
@@ -24,24 +24,35 @@ export interface LinkParts {
   readonly keyring: Keyring;
 }
 
+/** A request for a link. */
+export interface LinkRequest {
+  readonly email: string;
+  /** The id in the cookie of the asking browser. */
+  readonly id: Uuid;
+  /** The hash of that cookie. */
+  readonly hash: Buffer;
+  /** A browser in which the member has signed in before. */
+  readonly knownBrowser: string | undefined;
+}
+
 /**
  * Queues the message with a link, whether or not a member has the address: writeSignInMessage decides later, because
- * response and time must be the same for every address.
- * @param asking the secret in the cookie of the asking browser.
+ * response and time must be the same for every address. A request for which another one's mail is under way gets none:
+ * that link works in its browser too.
  */
 export async function askForSignInLink(
   { database, keyring }: LinkParts,
   tenantId: TenantId,
-  email: string,
-  asking: Sensitive<string>,
+  { email, id, hash, knownBrowser }: LinkRequest,
   { address, client }: Visit,
 ): Promise<void> {
   const keys = await keyring.find(tenantId);
   // The response is the same for a tenant that does not exist.
   if (!keys) return;
-  await database.ordinary.run(tenantId, "unguarded", async (tx) => {
-    const details = { email, address, client, hashes: [] };
-    const id = beginSignIn(tx, keys, "link", hashOfSecret(asking.reveal()), details);
+  await asServer(database, keys).ordinary(async (tx) => {
+    const mailKey = sharedMailKey(keys, { email, knownBrowser }, tx.now);
+    const hasMail = await beginLinkSignIn(tx, { id, hash, mailKey }, { email, address, client, hashes: [] });
+    if (!hasMail) return;
     tx.enqueue(insertMessage, { id: newUuid(), sign_in_request_id: id });
     scheduleDue(tx, { kind: "mail", at: tx.now });
   });
@@ -54,12 +65,12 @@ export async function createOperatorLink(
   memberId: Uuid,
 ): Promise<Sensitive<string>> {
   const keys = await keyring.of(tenantId);
-  return database.ordinary.run(tenantId, "unguarded", async (tx) => {
+  return asServer(database, keys).ordinary(async (tx) => {
     const id = newUuid();
     const { text, hash } = newSecret("lnk", tenantId, id);
-    beginSignIn(tx, keys, "operator", null, { memberId, hashes: [hash.toString("hex")] }, { id });
+    beginSignIn(tx, "operator", null, { memberId, hashes: [hash.toString("hex")] }, { id });
     const details = { remark: "link by the operator", context: OPERATOR_CONTEXT };
-    writeLog(tx, logEntry(undefined, "sign_in", id, "authorize", details));
+    tx.log("sign_in", id, "authorize", details);
     return text;
   });
 }
@@ -70,53 +81,59 @@ export async function createOperatorLink(
  * @throws {Fault} validation_failed for a link that does not work; permission_denied in another browser.
  */
 export async function takeSignInLink(
-  { database, keyring }: LinkParts,
+  { database, keyring, onRefused }: SignInParts,
   text: string,
   visit: Visit,
 ): Promise<SignInStep> {
   const link = parseSecret("lnk", text);
   if (!link) throw expiredOrUsed();
-  const keys = await keyring.find(link.tenantId);
-  if (!keys) throw expiredOrUsed();
-  const taken = await database.ordinary.run(link.tenantId, "unguarded", (tx) => take(tx, keys, link, visit));
-  if (taken === "other_browser") {
-    throw new Fault("permission_denied", "Open this link in the browser where you asked for it, or ask for a new one.");
-  }
-  if (!taken) throw expiredOrUsed();
-  return taken;
+  return loggingRefusals(onRefused, { method: "link", secret: link, visit }, async () => {
+    const keys = await keyring.find(link.tenantId);
+    const taken = keys && (await asServer(database, keys).ordinary((tx) => take(tx, link, visit)));
+    if (!taken) throw expiredOrUsed();
+    return taken;
+  });
 }
 
 async function take(
-  tx: OrdinaryTransaction,
-  keys: TenantKeys,
+  tx: OrdinaryTenantTransaction,
   link: PresentedSecret,
   visit: Visit,
-): Promise<SignInStep | "other_browser" | undefined> {
+): Promise<SignInStep | undefined> {
   const row = await tx.query(readSignInRequest, link.id);
   if (!row || (row.method !== "link" && row.method !== "operator")) return undefined;
-  const details = openDetails(keys, tx.tenantId, row);
+  const details = openDetails(tx.keys, row);
   if (!linkHashesOf(details).includes(link.hash.toString("hex"))) return undefined;
-  const asking = visit.cookie("asking");
-  if (row.browser_hash && !(asking && hashOfSecret(asking).equals(row.browser_hash))) {
-    writeLog(tx, logEntry(undefined, "sign_in", row.id, "refuse", "another browser"));
-    return "other_browser";
+  if (row.browser_hash && !(await isOfAskingBrowser(tx, row, visit))) {
+    throw new Fault("permission_denied", "Open this link in the browser where you asked for it, or ask for a new one.");
   }
   if (!(await tx.query(consumeSignInRequest, row.id))) return undefined;
-  const member = await memberOf(tx, keys, details);
-  return member ? finishFirstFactor(tx, keys, member, row.method, visit) : undefined;
+  const member = await memberOf(tx, details);
+  return member ? finishFirstFactor(tx, member, row.method, visit) : undefined;
+}
+
+/** Whether a browser asked for this link, or for another one to the same address, which this one serves as well. */
+async function isOfAskingBrowser(tx: OrdinaryTenantTransaction, row: SignInRequestRow, visit: Visit): Promise<boolean> {
+  const asking = parseSecret("ask", visit.cookie("asking") ?? "");
+  if (!asking || asking.tenantId !== tx.tenantId) return false;
+  if (asking.id === row.id) return row.browser_hash?.equals(asking.hash) === true;
+  const own = await tx.query(readSignInRequest, asking.id);
+  if (own?.method !== "link" || !own.browser_hash?.equals(asking.hash)) return false;
+  const [asked, mailed] = [own, row].map((each) => openDetails(tx.keys, each).email);
+  return typeof asked === "string" && typeof mailed === "string" && asked.toLowerCase() === mailed.toLowerCase();
 }
 
 /** The member that a request is for; undefined if the member is gone. */
-async function memberOf(tx: Transaction, keys: TenantKeys, details: JsonObject): Promise<MemberRow | null> {
+async function memberOf(tx: TenantTransaction, details: JsonObject): Promise<MemberRow | null> {
   const { email, memberId } = details;
-  if (typeof email === "string") return memberWithAddress(tx, keys, email);
+  if (typeof email === "string") return memberWithAddress(tx, email);
   return typeof memberId === "string" ? tx.query(readMember, memberId) : null;
 }
 
 /** The member with an address. The sealed profile must have it too: the column alone could be changed. */
-export async function memberWithAddress(tx: Transaction, keys: TenantKeys, email: string): Promise<MemberRow | null> {
-  const row = await tx.query(findMemberByAddress, emailTerm(keys, email));
-  const own = row && openProfile(keys, tx.tenantId, row.id, row.profile).email;
+export async function memberWithAddress(tx: TenantTransaction, email: string): Promise<MemberRow | null> {
+  const row = await tx.query(findMemberByAddress, emailTerm(tx.keys, email));
+  const own = row && openProfile(tx.keys, row).email;
   return own?.toLowerCase() === email.toLowerCase() ? row : null;
 }
 

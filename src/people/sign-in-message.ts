@@ -1,13 +1,16 @@
 import { newSecret } from "../access/secret-text.js";
+import { asServer } from "../audit/tenant-database.js";
 import { escaped } from "../base/html.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
+import { htmlMessage } from "../mail/html-message.js";
 import type { Message } from "../mail/transport.js";
 import { readSignInRequest, updateSignInRequest } from "../store/people/sign-in-requests.js";
 import { readTenant } from "../store/tenancy/tenants.js";
 import { openProfile } from "../tenancy/profile.js";
+import { quotedName } from "../tenancy/quoted-name.js";
 import { type LinkParts, linkHashesOf, memberWithAddress } from "./sign-in-link.js";
-import { openDetails, sealDetails } from "./sign-in-request.js";
+import { openDetails, signInRequestRecord } from "./sign-in-request.js";
 
 /** The page that sign-in links open. The link's secret follows after #, which browsers do not send. */
 export const SIGN_IN_PATH = "/console/sign-in";
@@ -27,52 +30,49 @@ export async function writeSignInMessage(
   requestId: Uuid,
 ): Promise<Message | undefined> {
   const keys = await keyring.of(tenantId);
-  return database.ordinary.run(tenantId, "unguarded", async (tx) => {
+  return asServer(database, keys).ordinary(async (tx) => {
     const [row, tenant] = await Promise.all([tx.query(readSignInRequest, requestId), tx.query(readTenant, tenantId)]);
     if (!row || !tenant) return undefined;
-    const details = openDetails(keys, tenantId, row);
+    const details = openDetails(keys, row);
     const { email } = details;
-    const member = typeof email === "string" ? await memberWithAddress(tx, keys, email) : null;
+    const member = typeof email === "string" ? await memberWithAddress(tx, email) : null;
     // As the member has it: who asks may write it in another case, which can be another mailbox (RFC 5321, 2.4).
-    const to = member && openProfile(keys, tenantId, member.id, member.profile).email;
+    const to = member && openProfile(keys, member).email;
     if (!to) return undefined;
     const link = newSecret("lnk", tenantId, requestId);
     const hashes = [...linkHashesOf(details), link.hash.toString("hex")];
-    const resealed = sealDetails(keys, tenantId, row, { ...details, hashes });
+    const resealed = signInRequestRecord.seal(keys, row, { ...details, hashes });
     if (!(await tx.query(updateSignInRequest, { id: requestId, details: resealed }))) return undefined;
-    // A tenant chooses its name freely, so keep the name on one line.
-    const name = tenant.name.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
-    const asked = `${new Date(row.expires_at.getTime()).toUTCString()}. It was asked for from ${details.address} with ${details.client}`;
+    const vault = `${quotedName(tenant.name)} in the Cloakroom vault at ${new URL(publicUrl).host}`;
+    const asked = `${new Date(row.expires_at.getTime()).toUTCString()}. It was asked for first from ${details.address} with ${details.client}`;
     const url = `${publicUrl}${SIGN_IN_PATH}#${link.text.reveal()}`;
     return {
       to,
-      subject: `Sign in to ${name}`,
-      text: new Sensitive(textOf(name, url, asked)),
-      html: new Sensitive(htmlOf(name, url, asked)),
+      subject: `Sign in to Cloakroom at ${new URL(publicUrl).host}`,
+      text: new Sensitive(mailText(vault, url, asked)),
+      html: htmlOf(vault, url, asked),
     };
   });
 }
 
-function textOf(tenantName: string, url: string, asked: string): string {
-  return `To sign in to ${tenantName} in Cloakroom, open this address in the browser where you asked for it:
+function mailText(vault: string, url: string, asked: string): string {
+  return `To sign in to ${vault}, open this address in the browser where you asked for it:
 
 ${url}
 
 It works once, until ${asked}.
-If that was not you, there is nothing that you need to do: the link does not work in another browser.
+If that was not you, there is nothing that you need to do: the link works only in a browser that asked for one to your address.
 `;
 }
 
-function htmlOf(tenantName: string, url: string, asked: string): string {
+function htmlOf(vault: string, url: string, asked: string): Sensitive<string> {
   const link = escaped(url);
-  const html = `<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Sign in</title></head><body>
-<p>To sign in to <strong>${escaped(tenantName)}</strong> in Cloakroom, open this address in the browser where you asked for it:</p>
+  return htmlMessage(
+    "Sign in",
+    `<p>To sign in to ${escaped(vault)}, open this address in the browser where you asked for it:</p>
 <p><a href="${link}">Sign in</a></p>
 <p>${link}</p>
 <p>It works once, until ${escaped(asked)}.<br>
-If that was not you, there is nothing that you need to do: the link does not work in another browser.</p>
-</body></html>
-`;
-  return html.replaceAll(/\P{ASCII}/gu, (char) => `&#${char.codePointAt(0)};`);
+If that was not you, there is nothing that you need to do: the link works only in a browser that asked for one to your address.</p>`,
+  );
 }

@@ -1,11 +1,11 @@
-import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
-import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import { encodeAad, open, SealBroken, type SealContext, seal } from "../crypto/sealed.js";
+import type { TenantTransaction } from "../audit/tenant-transaction.js";
+import { newUuid, type Uuid } from "../base/ids.js";
+import type { JsonObject } from "../base/json.js";
+import { sealedRecord } from "../crypto/sealed-record.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { scheduleDue } from "../store/jobs/due.js";
-import { insertSignInRequest, type SignInRequestRow } from "../store/people/sign-in-requests.js";
-import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
-import type { Transaction } from "../store/transactions/transaction.js";
+import { insertMailedRequest, insertSignInRequest, type SignInRequestRow } from "../store/people/sign-in-requests.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-columns.js";
 import type { SignInMethod } from "./sign-in.js";
 
 /** How long a sign-in that has begun can be completed (OWASP ASVS 5.0, 6.5.5). */
@@ -17,8 +17,7 @@ type RequestKind = SignInMethod | "passkey" | "challenge";
 
 /** Begins a sign-in. `browserHash` names the only browser that may complete it; null: any. */
 export function beginSignIn(
-  tx: Transaction,
-  keys: TenantKeys,
+  tx: TenantTransaction,
   method: RequestKind,
   browserHash: Buffer | null,
   details: JsonObject,
@@ -26,24 +25,37 @@ export function beginSignIn(
 ): Uuid {
   const expiresAt = new Date(tx.now.getTime() + lifetimeMs);
   const columns = { id, method, browser_hash: browserHash, expires_at: expiresAt };
-  tx.enqueue(insertSignInRequest, { ...columns, details: sealDetails(keys, tx.tenantId, columns, details) });
+  tx.enqueue(insertSignInRequest, { ...columns, details: signInRequestRecord.seal(tx.keys, columns, details) });
   scheduleDue(tx, { kind: "sign_in_request", at: expiresAt });
   return id;
 }
 
-type Place = Omit<SignInRequestRow, "details">;
-
-export function sealDetails(keys: TenantKeys, tenantId: TenantId, row: Place, details: JsonObject): Buffer {
-  return seal(keys.data, requestPlace(tenantId, row), Buffer.from(JSON.stringify(details)));
+/**
+ * Begins a sign-in by a mailed link. Requests with the same `mailKey` share one mail: the first gets it.
+ * @returns whether this one gets a mail.
+ */
+export async function beginLinkSignIn(
+  tx: TenantTransaction,
+  { id, hash, mailKey }: { readonly id: Uuid; readonly hash: Buffer; readonly mailKey: Buffer },
+  details: JsonObject,
+): Promise<boolean> {
+  const expiresAt = new Date(tx.now.getTime() + REQUEST_MS);
+  const columns = { id, method: "link", browser_hash: hash, expires_at: expiresAt };
+  const row = { ...columns, details: signInRequestRecord.seal(tx.keys, columns, details) };
+  const isFirst = await tx.query(insertMailedRequest, { ...row, mail_key: mailKey });
+  if (!isFirst) tx.enqueue(insertSignInRequest, row);
+  scheduleDue(tx, { kind: "sign_in_request", at: expiresAt });
+  return isFirst;
 }
 
 /** @throws {SealBroken} if no server wrote the request. */
-export function openDetails(keys: TenantKeys, tenantId: TenantId, row: SignInRequestRow): JsonObject {
-  const stored: Json = JSON.parse(open(keys.data, requestPlace(tenantId, row), row.details).toString());
-  if (!isJsonObject(stored)) throw new SealBroken("the details of a sign-in request are not an object");
-  return stored;
+export function openDetails(keys: TenantKeys, row: SignInRequestRow): JsonObject {
+  return signInRequestRecord.open(keys, row, row.details);
 }
 
-function requestPlace(tenantId: TenantId, row: Place): SealContext {
-  return { tenantId, entity: row.id, field: "sign_in_request", bound: encodeAad(row, AAD_COLUMNS.sign_in_requests) };
-}
+/** The details of a request, by which its sign-in goes on. */
+export const signInRequestRecord = sealedRecord({
+  field: "sign_in_request",
+  bound: AAD_COLUMNS.sign_in_requests,
+  write: (details: JsonObject) => details,
+});

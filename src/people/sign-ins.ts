@@ -1,16 +1,16 @@
-import { actorOf, type Caller, type PersonPrincipal, personOf } from "../access/caller.js";
+import { type PersonPrincipal, personOf } from "../access/caller.js";
+import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import { isAdministrator } from "../access/role.js";
-import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID } from "../audit/log-entry.js";
+import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, notFound } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { readMember } from "../store/people/members.js";
 import { listPasskeyRows } from "../store/people/passkeys.js";
 import { deleteSignIn, listSignIns, readSignIn, readSignInOwner, type SignInRow } from "../store/people/sign-ins.js";
 import { incrementAuthRevision, readTenant } from "../store/tenancy/tenants.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
-import { openProfile, type Profile } from "../tenancy/profile.js";
+import { openProfile, openSealedRights, type Profile } from "../tenancy/profile.js";
 import { secondFactorUntil } from "./second-factor-time.js";
 import { openSignIn } from "./sign-in.js";
 
@@ -32,6 +32,8 @@ export interface SignedInPerson {
   readonly tenantName: string;
   readonly person: Pick<PersonPrincipal, "memberId" | "userId" | "signInId"> & { readonly role: string };
   readonly profile: Profile;
+  /** Where a DEVELOPER may give applications more than token:create. */
+  readonly containers: readonly string[];
   readonly signIn: SignIn;
   readonly hasPasskey: boolean;
   /** Until when the last proof of a second factor counts. */
@@ -40,8 +42,7 @@ export interface SignedInPerson {
 
 /** Reads who is signed in. */
 export async function identify(
-  tx: Transaction,
-  keys: TenantKeys,
+  tx: TenantTransaction,
   { memberId, signInId }: Pick<PersonPrincipal, "memberId" | "signInId">,
 ): Promise<SignedInPerson> {
   const [tenant, member, row, passkeys] = await Promise.all([
@@ -55,8 +56,9 @@ export async function identify(
     tenantId: tx.tenantId,
     tenantName: tenant.name,
     person: { memberId, userId: member.user_id, signInId, role: member.role },
-    profile: openProfile(keys, tx.tenantId, memberId, member.profile),
-    signIn: signInOf(keys, tx.tenantId, row),
+    profile: openProfile(tx.keys, member),
+    containers: openSealedRights(tx.keys, member).containers,
+    signIn: signInOf(tx.keys, row),
     hasPasskey: passkeys.length > 0,
     secondFactorUntil: secondFactorUntil(row.strong_at, tx.now),
   };
@@ -66,22 +68,16 @@ export async function identify(
  * The sign-ins of a member that are not over, newest first.
  * @throws {Fault} permission_denied for those of others, unless the caller is OWNER or ADMIN.
  */
-export async function signInsOf(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  memberId: Uuid,
-  idleMs: number,
-): Promise<readonly SignIn[]> {
-  const own = personOf(caller);
+export async function signInsOf(tx: CallerTransaction, memberId: Uuid, idleMs: number): Promise<readonly SignIn[]> {
+  const own = personOf(tx.caller);
   if (memberId !== own.memberId) {
     requireAdministrator(own, "see the sign-ins of others");
     if (!(await tx.query(readMember, memberId))) throw notFound("member");
   }
   const rows = await tx.query(listSignIns, memberId);
-  writeLog(tx, logEntry(actorOf(caller), "sign_in", ANY_ENTITY_ID, "list"));
+  tx.log("sign_in", ANY_ENTITY_ID, "list");
   const isOpen = (row: SignInRow) => tx.now.getTime() - row.last_seen_at.getTime() < idleMs;
-  return rows.filter(isOpen).map((row) => signInOf(keys, tx.tenantId, row));
+  return rows.filter(isOpen).map((row) => signInOf(tx.keys, row));
 }
 
 /**
@@ -89,8 +85,8 @@ export async function signInsOf(
  * @throws {Fault} permission_denied for those of others, unless the caller is OWNER, or ADMIN and they are not the
  *   OWNER's.
  */
-export async function endSignIn(tx: OrdinaryTransaction, caller: Caller, id: Uuid): Promise<void> {
-  const own = personOf(caller);
+export async function endSignIn(tx: OrdinaryCallerTransaction, id: Uuid): Promise<void> {
+  const own = personOf(tx.caller);
   const owner = await tx.query(readSignInOwner, id);
   if (!owner) throw notFound("sign-in");
   if (owner.member_id !== own.memberId) {
@@ -101,7 +97,7 @@ export async function endSignIn(tx: OrdinaryTransaction, caller: Caller, id: Uui
   }
   if (!(await tx.query(deleteSignIn, id))) throw notFound("sign-in");
   tx.enqueue(incrementAuthRevision, tx.tenantId);
-  writeLog(tx, logEntry(actorOf(caller), "sign_in", id, "delete"));
+  tx.log("sign_in", id, "delete");
 }
 
 export function requireAdministrator({ role }: PersonPrincipal, what: string): void {
@@ -109,10 +105,16 @@ export function requireAdministrator({ role }: PersonPrincipal, what: string): v
   throw new Fault("permission_denied", `Your role ${role} may not ${what}; OWNER and ADMIN may.`);
 }
 
-function signInOf(keys: TenantKeys, tenantId: TenantId, row: SignInRow): SignIn {
-  const { address, client } = openSignIn(keys, tenantId, row);
+function signInOf(keys: TenantKeys, row: SignInRow): SignIn {
+  const { address, client } = openSignIn(keys, row);
   return {
-    ...{ id: row.id, memberId: row.member_id, method: row.method, address, client },
-    ...{ createdAt: row.created_at, lastSeenAt: row.last_seen_at, expiresAt: row.expires_at },
+    id: row.id,
+    memberId: row.member_id,
+    method: row.method,
+    address,
+    client,
+    createdAt: row.created_at,
+    lastSeenAt: row.last_seen_at,
+    expiresAt: row.expires_at,
   };
 }

@@ -1,10 +1,12 @@
 import { type Caller, personOf } from "../access/caller.js";
+import { asCaller } from "../access/caller-database.js";
+import { type CallerTransaction, callerTransaction } from "../access/caller-transaction.js";
+import { asServer } from "../audit/tenant-database.js";
+import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, notFound } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { type MemberRow, readMember } from "../store/people/members.js";
 import { readSignIn } from "../store/people/sign-ins.js";
-import type { Transaction } from "../store/transactions/transaction.js";
 import { openProfile } from "../tenancy/profile.js";
 import { finishFirstFactor, type SignInStep } from "./finish-first-factor.js";
 import { memberWithIdentity } from "./identity.js";
@@ -33,30 +35,34 @@ export async function switchTenant(
   visit: Visit,
 ): Promise<SignInStep> {
   const ownKeys = await keyring.of(caller.tenantId);
-  const proven = await database.ordinary.run(caller.tenantId, caller.revision, (tx) => provenBy(tx, ownKeys, caller));
+  const proven = await asCaller(database, ownKeys, caller).ordinary((tx) => provenBy(tx));
   const keys = await keyring.find(tenantId);
   if (!keys) throw notFound("tenant");
-  const started = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
-    const member = await findIn(tx, keys, proven);
+  const started = await asServer(database, keys).ordinary(async (tx) => {
+    const member = await findIn(tx, proven);
     if (!member) throw notFound("tenant");
-    return finishFirstFactor(tx, keys, member, proven.method, visit, proven);
+    return finishFirstFactor(tx, member, proven.method, visit, proven);
   });
-  await database.ordinary.run(caller.tenantId, "unguarded", (tx) => endSignIn(tx, caller, personOf(caller).signInId));
+  await asServer(database, ownKeys).ordinary((tx) =>
+    endSignIn(callerTransaction(tx, ownKeys, caller), personOf(caller).signInId),
+  );
   return started;
 }
 
-async function provenBy(tx: Transaction, keys: TenantKeys, caller: Caller): Promise<Proven> {
-  const { memberId, signInId } = personOf(caller);
+async function provenBy(tx: CallerTransaction): Promise<Proven> {
+  const { memberId, signInId } = personOf(tx.caller);
   const [member, row] = await Promise.all([tx.query(readMember, memberId), tx.query(readSignIn, signInId)]);
   const method = METHODS.find((known) => known === row?.method);
   if (!member || !row || !method) throw new Fault("unauthenticated", "The sign-in has ended. Sign in again.");
-  const { email } = openProfile(keys, tx.tenantId, memberId, member.profile);
-  return { method, email, identity: openSignIn(keys, tx.tenantId, row).identity, until: row.expires_at };
+  const { email } = openProfile(tx.keys, member);
+  // The operator stood for the person in the tenant of the link only.
+  const taken = method === "operator" ? "link" : method;
+  return { method: taken, email, identity: openSignIn(tx.keys, row).identity, until: row.expires_at };
 }
 
 /** An issuer may have given the address to another person, so a sign-in there is found by its identity only. */
-function findIn(tx: Transaction, keys: TenantKeys, { method, email, identity }: Proven): Promise<MemberRow | null> {
-  if (identity) return memberWithIdentity(tx, keys, identity);
+function findIn(tx: TenantTransaction, { method, email, identity }: Proven): Promise<MemberRow | null> {
+  if (identity) return memberWithIdentity(tx, identity);
   if (method === "openid" || email === undefined) return Promise.resolve(null);
-  return memberWithAddress(tx, keys, email);
+  return memberWithAddress(tx, email);
 }

@@ -3,15 +3,15 @@ import type { Sensitive } from "../crypto/sensitive.js";
 
 /**
  * The cookies of a person's browser: of a sign-in, of a browser that asked for a link, of one at an issuer's page, of one
- * from which a passkey is awaited.
+ * from which a passkey is awaited, of one in which a member has signed in before.
  */
-export const COOKIES = ["sign_in", "asking", "openid", "passkey"] as const;
+export const COOKIES = ["sign_in", "asking", "openid", "passkey", "known"] as const;
 export type CookieName = (typeof COOKIES)[number];
 
 /** The browser of a person, as one request shows it. */
 export interface Visit {
   readonly address: string;
-  /** The network that the address belongs to, for limits: a /64 for IPv6. */
+  /** The network that the address belongs to, for limits: a /24, for IPv6 a /48. */
   readonly network: string;
   /** Browser and system, such as "Firefox on Linux". */
   readonly client: string;

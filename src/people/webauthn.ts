@@ -31,7 +31,11 @@ export async function registrationOptions(
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   const { generateRegistrationOptions } = await library();
   return generateRegistrationOptions({
-    ...{ rpName: "Cloakroom", rpID, userName: email, userDisplayName: email, timeout: TIMEOUT_MS },
+    rpName: "Cloakroom",
+    rpID,
+    userName: email,
+    userDisplayName: email,
+    timeout: TIMEOUT_MS,
     userID: new Uint8Array(Buffer.from(memberId)),
     challenge: new Uint8Array(Buffer.from(challenge, "base64url")),
     attestationType: "none",
@@ -49,7 +53,9 @@ export async function authenticationOptions(
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
   const { generateAuthenticationOptions } = await library();
   return generateAuthenticationOptions({
-    ...{ rpID, userVerification: "required", timeout: TIMEOUT_MS },
+    rpID,
+    userVerification: "required",
+    timeout: TIMEOUT_MS,
     challenge: new Uint8Array(Buffer.from(challenge, "base64url")),
     // Without transports: a browser would offer only those that it had when the passkey was made.
     allowCredentials: known.map(({ credentialId }) => ({ id: credentialId })),
@@ -65,8 +71,12 @@ export async function verifyRegistration(
   const { verifyRegistrationResponse } = await library();
   if (!(await hasNoAttestation(response.response.attestationObject))) return undefined;
   const verified = await verifyRegistrationResponse({
-    ...{ response, expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: id },
-    ...{ requireUserVerification: true, supportedAlgorithmIDs: ALGORITHMS },
+    response,
+    expectedChallenge: challenge,
+    expectedOrigin: origin,
+    expectedRPID: id,
+    requireUserVerification: true,
+    supportedAlgorithmIDs: ALGORITHMS,
   }).catch(() => undefined);
   if (!verified?.verified) return undefined;
   const { credential, credentialBackedUp: isSynced } = verified.registrationInfo;
@@ -88,7 +98,10 @@ export async function verifyAuthentication(
   if (!credential) return "unknown passkey";
   const { verifyAuthenticationResponse } = await library();
   const verified = await verifyAuthenticationResponse({
-    ...{ response, expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: id },
+    response,
+    expectedChallenge: challenge,
+    expectedOrigin: origin,
+    expectedRPID: id,
     requireUserVerification: true,
     // The counter is compared below, where its refusal has a name.
     credential: { id: credential.credentialId, publicKey: credential.publicKey, counter: 0 },

@@ -1,6 +1,7 @@
 import type { Worker } from "node:cluster";
 import type { MetricSnapshot } from "./aggregated-metrics.js";
 import type { FromProcess, ToProcess } from "./messages.js";
+import { closeUnacceptedAtEnd } from "./unaccepted-connections.js";
 
 /** How a process ended. */
 export interface ProcessEnd {
@@ -30,6 +31,7 @@ export class OneProcess {
   constructor(number: number, worker: Worker, hooks: OneProcessHooks) {
     this.number = number;
     this.#worker = worker;
+    closeUnacceptedAtEnd(worker);
     worker.on("message", (message: FromProcess) => {
       this.lastHeard = performance.now();
       if (message.type === "ready") this.ready = message;

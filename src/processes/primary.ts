@@ -4,13 +4,13 @@ import { createServer } from "node:net";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { Readiness } from "../api/health/health.js";
 import { createOperatorLog } from "../api/observation/operator-log.js";
-import { type Clock, systemClock } from "../base/clock.js";
+import { systemClock } from "../base/clock.js";
 import { memoryRateLimits, type RateLimits } from "../rate-limits/rate-limits.js";
 import { memorySignInLimits, type SignInLimits } from "../rate-limits/sign-in-limits.js";
 import { openAdminPort } from "../server/admin-port.js";
 import { listenAt, readTls } from "../server/listening.js";
-import { readinessOf } from "../server/readiness.js";
-import { databaseExited, type RunningServer } from "../server/running-server.js";
+import { readinessOfVault, warningOfRunner } from "../server/readiness.js";
+import { databaseExited, type RunningServer, type Surroundings } from "../server/running-server.js";
 import { waitForShares } from "../server/sealed-server.js";
 import { SERVICES } from "../server/served-services.js";
 import { ServerRecord } from "../server/server-record.js";
@@ -33,21 +33,18 @@ const METRICS_MS = 2_000;
  * Starts a server of several processes. This one, the primary, accepts no requests: it owns the shared resources (the
  * embedded database, the root key, the runner of tenants' code, the counters of rate limits, the admin port) and keeps
  * the others alive. It also owns the listening socket, and hands each connection to one of them in turn.
- * @param whileSealed ends the wait for shares of a split root key.
  * @throws {ProcessStartError}
  */
 export async function startProcesses(
   config: Config,
-  announce: (line: string) => void,
-  clock: Clock = systemClock,
-  whileSealed: AbortSignal = new AbortController().signal,
+  { announce, clock = systemClock, whileStarting = new AbortController().signal }: Surroundings,
 ): Promise<RunningServer> {
   const log = createOperatorLog(config.logLevel, 0);
   const tls = await readTls(config);
   await using opened = new AsyncDisposableStack();
   const shutdown = new Shutdown(log);
   const services = SERVICES.map(({ typeName }) => typeName);
-  const unseal = waitForShares({ config, tls, say: announce, stopping: whileSealed, services });
+  const unseal = waitForShares({ config, tls, say: announce, stopping: whileStarting, services });
   const vault = opened.use(await openVault({ config, announce, clock, as: "server", unseal, endPart: shutdown.end }));
   const record = new ServerRecord(vault, log);
   opened.defer(() => shutdown.end("the record of the stop", () => record.stop()));
@@ -58,7 +55,8 @@ export async function startProcesses(
   const limits = memoryLimitsOf(config);
   const handle = messageHandler({ beginning, runner, limits, signInLimits: memorySignInLimits() });
   const group: ProcessGroup = new ProcessGroup({
-    ...{ count: config.processes, log },
+    count: config.processes,
+    log,
     fork: () => cluster.fork(),
     onMessage: (process, message) => {
       if (message.type !== "code_failure") return handle(process, message);
@@ -67,19 +65,12 @@ export async function startProcesses(
     onEnd: ({ number }) => whole.processEnded(number),
   });
   const draining = new AbortController();
-  const page = whole.page(registryOf(group, runner), async () => {
-    await Promise.all(
-      group.ready.map(async (process) => {
-        const metrics = await process.metrics(METRICS_MS);
-        if (metrics) whole.report(process.number, metrics);
-      }),
-    );
-  });
-  const readiness = readinessOf(vault.database, vault.rootKey, clock, draining.signal);
-  const admin = openAdminPort(config, readinessOfAll(readiness, group), page);
+  const page = whole.page(registryOf(group, runner), () => collectMetrics(group, whole));
+  const readiness = readinessOfVault(vault, clock, draining.signal);
+  const admin = openAdminPort(config, readinessOfAll(warningOfRunner(readiness, runner), group), page);
   opened.defer(() => shutdown.end("the admin port", admin.close));
   opened.defer(() => shutdown.end("processes", () => group.stop(PROCESSES_END_MS)));
-  const { url, said } = await group.start();
+  const { url, said } = await group.start(whileStarting);
   const adminUrl = await admin.listen();
   record.start(`${config.processes} processes take requests`);
   for (const line of said) announce(line);
@@ -87,7 +78,8 @@ export async function startProcesses(
 
   const running = opened.move();
   return {
-    ...{ url, vault },
+    url,
+    vault,
     waitingFor: () => shutdown.waitingFor,
     failed: Promise.race([databaseExited(vault), group.failed]),
     stop: shutdown.stopper(async () => {
@@ -95,6 +87,15 @@ export async function startProcesses(
       await running.disposeAsync();
     }),
   };
+}
+
+async function collectMetrics(group: ProcessGroup, whole: AggregatedMetrics): Promise<void> {
+  await Promise.all(
+    group.ready.map(async (process) => {
+      const metrics = await process.metrics(METRICS_MS);
+      if (metrics) whole.report(process.number, metrics);
+    }),
+  );
 }
 
 /** The initial message of every process, without its number. */
@@ -184,13 +185,17 @@ function registryOf(group: ProcessGroup, runner: SharedRunnerHost): Registry {
     if (name.startsWith("nodejs_")) registry.removeSingleMetric(name);
   gaugeSandbox(registry, runner);
   new Gauge({
-    ...{ name: "cloakroom_processes", help: "Processes that take requests.", registers },
+    name: "cloakroom_processes",
+    help: "Processes that take requests.",
+    registers,
     collect() {
       this.set(group.ready.length);
     },
   });
   new Counter({
-    ...{ name: "cloakroom_processes_ended_total", help: "Processes that ended and had to be replaced.", registers },
+    name: "cloakroom_processes_ended_total",
+    help: "Processes that ended and had to be replaced.",
+    registers,
     collect() {
       this.reset();
       this.inc(group.ended);

@@ -1,5 +1,6 @@
 import type { Worker } from "node:cluster";
 import type { OperatorLog } from "../api/observation/operator-log.js";
+import { StoppedAtStart } from "../server/running-server.js";
 import type { FromProcess } from "./messages.js";
 import { OneProcess, type ProcessEnd, type ProcessReady } from "./one-process.js";
 import { ProcessStartError } from "./start-error.js";
@@ -81,14 +82,25 @@ export class ProcessGroup {
 
   /**
    * Starts the first process, then the others: an error that affects all of them is reported once.
-   * @throws {ProcessStartError} when one of them ends before it accepts requests.
+   * @param stopping ends the wait: those that serve already must not serve until the last one has started.
+   * @throws {ProcessStartError} when one of them ends before it accepts requests; {StoppedAtStart}.
    */
-  async start(): Promise<ProcessReady> {
-    const first = await this.#begin(1);
-    await Promise.all(Array.from({ length: this.#options.count - 1 }, (_, index) => this.#begin(index + 2)));
+  async start(stopping: AbortSignal): Promise<ProcessReady> {
+    const stopped = Promise.withResolvers<never>();
+    const stop = () => stopped.reject(new StoppedAtStart("stopped while processes started"));
+    if (stopping.aborted) stop();
+    stopping.addEventListener("abort", stop);
+    const first = await Promise.race([stopped.promise, this.#startAll()]);
+    stopping.removeEventListener("abort", stop);
     this.#isStarting = false;
     this.#lastTick = performance.now();
     this.#pings = setInterval(() => this.#ping(), this.#times.pingEvery);
+    return first;
+  }
+
+  async #startAll(): Promise<ProcessReady> {
+    const first = await this.#begin(1);
+    await Promise.all(Array.from({ length: this.#options.count - 1 }, (_, index) => this.#begin(index + 2)));
     return first;
   }
 

@@ -24,15 +24,21 @@ export class SharedRunnerHost {
       onHealth: (health) => {
         this.#counters.runner = health;
       },
-      onExit: () => {
+      onExit: ({ reason, cause }) => {
         this.#counters.runnerEnded();
-        log.warn({ reason: "runner_exited" }, "sandbox incident");
+        const because = cause === undefined ? {} : { cause };
+        log.warn({ reason: `runner_exited: ${reason}`, ...because }, "sandbox incident");
       },
     });
   }
 
   get socketPath(): string {
     return join(this.#directory, "runner.sock");
+  }
+
+  /** Why the runner does not start. Absent once it has started. */
+  get problem(): string | undefined {
+    return this.#supervisor.problem;
   }
 
   get metrics(): SandboxMetrics {

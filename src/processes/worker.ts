@@ -1,5 +1,4 @@
 import cluster from "node:cluster";
-import { systemClock } from "../base/clock.js";
 import { LocalRootKey } from "../crypto/local-root-key.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { CodeSource } from "../sandbox/run.js";
@@ -21,7 +20,7 @@ type Server = Awaited<ReturnType<typeof startServer>>;
  * Serves as one of several processes until the primary process or a SIGTERM stops it. When the primary ends, so does
  * this process, at once: node:cluster exits when its channel closes.
  */
-export async function serveAsOneOfSeveral(config: Config): Promise<void> {
+export async function serveAsWorker(config: Config): Promise<void> {
   const begun = Promise.withResolvers<StartMessage>();
   const stopped = Promise.withResolvers<undefined>();
   const stop = () => stopped.resolve(undefined);
@@ -77,11 +76,8 @@ function start(
   announce: (line: string) => void,
 ): Promise<Server> {
   const keys = rootKeys.map(({ id, base64 }) => new LocalRootKey(id, new Sensitive(Buffer.from(base64, "base64"))));
-  return startServer({ ...config, port }, announce, systemClock, undefined, {
-    number,
-    opened: { address, rootKeys: keys },
-    ...shared,
-  });
+  const part = { number, opened: { address, rootKeys: keys }, ...shared };
+  return startServer({ ...config, port }, { announce }, part);
 }
 
 /** A failed send needs no handling: the primary has ended, and this process is about to. */

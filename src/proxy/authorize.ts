@@ -50,20 +50,18 @@ export async function authorize(
   const { tenantId, caller, application, proxy, revision } = route;
   const bar = barOf(route);
   return recordingDenials(database, () =>
-    database.shared.run(
-      tenantId,
-      revision,
-      async (tx) => {
-        if (bar) throw bar;
-        const tokens = await useTokens(tx, route, ids);
-        const invoker = caller ?? application;
-        const details = { remark: proxy ? undefined : "ephemeral", context: route.context };
-        const actor = invoker && actorOf(invoker);
-        writeLog(tx, logEntry(actor, "proxy", proxy?.proxy.id ?? ANY_ENTITY_ID, "invoke", details));
-        return tokens;
-      },
-      memory,
-    ),
+    database.of(tenantId, { revision, memory: memory }).shared(async (tx) => {
+      if (bar) throw bar;
+      const tokens = await useTokens(tx, route, ids);
+      const invoker = caller ?? application;
+      const details = { remark: proxy ? undefined : "ephemeral", context: route.context };
+      const actor = invoker && actorOf(invoker);
+      const entry = logEntry(actor, "proxy", proxy?.proxy.id ?? ANY_ENTITY_ID, "invoke", details);
+      // The invoker's revision guards the transaction, and the webhooks with it: without one, no statement is needed.
+      const isSent = !invoker || invoker.eventTypes.some((type) => type === entry.event);
+      writeLog(tx, isSent ? entry : { ...entry, event: undefined });
+      return tokens;
+    }),
   );
 }
 

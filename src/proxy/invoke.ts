@@ -1,4 +1,6 @@
 import type { Authenticator } from "../access/authenticate.js";
+import { withFreshRights } from "../access/fresh-rights.js";
+import { recordingDenials } from "../access/refusal.js";
 import { Fault } from "../base/fault.js";
 import { KeyVersionUnknown } from "../crypto/sealed.js";
 import { type Destination, readDestination } from "../egress/destination.js";
@@ -6,7 +8,6 @@ import { EgressError } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { guardedRequest } from "../egress/guarded-request.js";
 import type { Database } from "../store/database.js";
-import { StaleAuthorization } from "../store/postgres/database-error.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { openTokens } from "../tokens/detokenize.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
@@ -32,8 +33,6 @@ export interface ProxyParts {
   readonly bins: BinTable | undefined;
 }
 
-const STALE_ATTEMPTS = 5;
-
 /**
  * Forwards a request with its references replaced.
  * @throws {Fault} for everything except the destination's own response; {@link DestinationFailed} after a response.
@@ -55,28 +54,29 @@ async function prepareCall(parts: ProxyParts, call: ProxyCall): Promise<Prepared
   const finders = { authenticator, loader, policy: agents.policy };
   let scanned: ScannedRequest | undefined;
   let hasReserved = false;
-  for (let attempt = 1; ; attempt += 1) {
-    const route = await chooseRoute(finders, call);
+  let chosen: Route | undefined;
+  const attempt = async () => {
+    chosen = undefined;
+    const route = await recordingDenials(database, () => chooseRoute(finders, call));
+    chosen = route;
     const { tenantId, caller, application, proxy } = route;
     call.onOwner?.({ tenantId, caller: caller ?? application, keyHolder: caller, proxy });
-    try {
-      await requireRight(database, route);
-      if (!hasReserved) await reserveDefinition(route, call);
-      hasReserved = true;
-      if (call.audit.badReason) throw await refuseReason(database, route, call.audit.badReason);
-      scanned ??= await scanReferences(call, route.definition);
-      const tokens = await authorize(database, route, scanned.references.tokenIds(), call.memory);
-      const keys = await keyring.of(route.tenantId);
-      const lookup = await openTokens(route.tenantId, keys, tokens, bins);
-      scanned.references.resolve(lookup, route.definition.configuration);
-      return { route, scanned };
-    } catch (error) {
-      const isStale = error instanceof StaleAuthorization || error instanceof KeyVersionUnknown;
-      if (!isStale || attempt === STALE_ATTEMPTS) throw error;
-      if (error instanceof KeyVersionUnknown) keyring.forget(route.tenantId);
-      forgetRoute(finders, call, route);
-    }
-  }
+    await requireRight(database, route);
+    if (!hasReserved) await reserveDefinition(route, call);
+    hasReserved = true;
+    if (call.audit.badReason) throw await refuseReason(database, route, call.audit.badReason);
+    scanned ??= await scanReferences(call, route.definition);
+    const tokens = await authorize(database, route, scanned.references.tokenIds(), call.memory);
+    const keys = await keyring.of(route.tenantId);
+    const lookup = await openTokens(keys, tokens, bins);
+    scanned.references.resolve(lookup, route.definition.configuration);
+    return { route, scanned };
+  };
+  return withFreshRights(attempt, (stale) => {
+    if (!chosen) throw stale;
+    if (stale instanceof KeyVersionUnknown) keyring.forget(chosen.tenantId);
+    forgetRoute(finders, call, chosen);
+  });
 }
 
 /** Definitions of this size and more count like bodies: one may have 5 MB of transforms, and lives as long as its calls. */
@@ -106,7 +106,10 @@ async function forward(
   const isEmpty = Buffer.isBuffer(changed.body) && changed.body.length === 0;
   // Without `timeouts`: the defaults of src/egress/exchange.ts apply.
   const response = await guardedRequest(parts.agents, {
-    ...{ url, target, method, signal },
+    url,
+    target,
+    method,
+    signal,
     headers: changed.headers,
     body: isEmpty ? undefined : changed.body,
     pool: tenantId,

@@ -19,7 +19,7 @@ export function isLocation(text: string): boolean {
 
 /**
  * Copies a JSON body with a value set at a path of names and indexes: `$.card.token`.
- * @throws {Fault} validation_failed for an empty path, which earlier versions stored.
+ * @throws {Fault} validation_failed for an empty path.
  */
 export function setAtLocation(body: Json, location: string, value: Json): Json {
   const steps = stepsOf(location);

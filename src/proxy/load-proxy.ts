@@ -1,8 +1,8 @@
 import { hash as digest } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { type PresentedKey, parseKey } from "../access/key-text.js";
+import { isMarked, type PresentedKey, parseKey } from "../access/key-text.js";
 import type { AuditContext } from "../audit/audit-context.js";
-import type { RefusedKey } from "../audit/refused-keys.js";
+import type { RefusedCredential } from "../audit/refused-credentials.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { Semaphore } from "../base/semaphore.js";
@@ -36,17 +36,19 @@ const FRESH_MS = 4_000;
 export class ProxyLoader {
   readonly #database: Database;
   readonly #keyring: Keyring;
-  readonly #onRefused: (refused: RefusedKey) => void;
+  readonly #onRefused: (refused: RefusedCredential) => void;
   /** By a digest of the key, to keep key texts out of memory; the whole key is used only for a miss. */
   readonly #loaded = new LRUCache<string, LoadedProxy>({
-    ...{ max: 5_000, ttl: FRESH_MS, maxSize: MAX_LOADED_BYTES },
+    max: 5_000,
+    ttl: FRESH_MS,
+    maxSize: MAX_LOADED_BYTES,
     sizeCalculation: ({ definitionBytes }) => 1_000 + definitionBytes,
   });
   readonly #loading = new Map<string, Promise<LoadedProxy | undefined>>();
   readonly #loads = new Semaphore(LOADS_AT_ONCE, LOADS_WAITING);
 
   /** @param onRefused called for each call with a key that is well-formed and of no proxy. */
-  constructor(database: Database, keyring: Keyring, onRefused: (refused: RefusedKey) => void) {
+  constructor(database: Database, keyring: Keyring, onRefused: (refused: RefusedCredential) => void) {
     this.#database = database;
     this.#keyring = keyring;
     this.#onRefused = onRefused;
@@ -59,7 +61,8 @@ export class ProxyLoader {
     if (known) return known;
     const key = parseKey(keyText);
     if (key?.kind !== "prx") throw unknownProxy();
-    const loaded = await this.#loadOnce(name, key);
+    const isOurs = isMarked(await this.#keyring.keyMark(), keyText);
+    const loaded = isOurs ? await this.#loadOnce(name, key) : undefined;
     if (!loaded) {
       this.#onRefused({ ...key, context, entityType: "proxy" });
       throw unknownProxy();
@@ -87,11 +90,11 @@ export class ProxyLoader {
   }
 
   async #load({ tenantId, hash }: PresentedKey): Promise<LoadedProxy | undefined> {
-    const row = await this.#database.shared.run(tenantId, "unguarded", (tx) => tx.query(findProxyByKey, hash));
+    const row = await this.#database.of(tenantId).shared((tx) => tx.query(findProxyByKey, hash));
     if (!row) return undefined;
     const keys = await this.#keyring.of(tenantId, row.auth_revision);
     const definitionBytes = row.definition.length;
-    return { tenantId, proxy: openProxy(keys, tenantId, row), revision: row.auth_revision, definitionBytes };
+    return { tenantId, proxy: openProxy(keys, row), revision: row.auth_revision, definitionBytes };
   }
 }
 

@@ -48,7 +48,9 @@ export async function checkProxy(checks: ProxyChecks, draft: ProxyDraft): Promis
   const { destinationUrl, requestTransform, responseTransform, requestReactorId, responseReactorId } = draft;
   requireNamedDestination("destination_url", destinationUrl, checks.policy);
   const definition: ProxyDefinition = {
-    ...{ destinationUrl, requestReactorId, responseReactorId },
+    destinationUrl,
+    requestReactorId,
+    responseReactorId,
     requestTransform: requestTransform && parseTransform(requestTransform, "request_transform", false),
     responseTransform: responseTransform && parseTransform(responseTransform, "response_transform", true),
     requestTransforms: parseAll(draft.requestTransforms, "request_transforms", false),

@@ -1,15 +1,16 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { isDeepStrictEqual } from "node:util";
+import { changedAuthorship, newAuthorship } from "../access/authorship.js";
+import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
+import { requireMayChangeCode } from "../access/changed-code.js";
 import { newKey } from "../access/key-text.js";
 import { requireOwn } from "../access/role-rights.js";
-import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
-import { invalid, notFound } from "../base/fault.js";
+import { NamedEntities } from "../access/stored-entities.js";
+import { changesBetween } from "../audit/log-changes.js";
+import { invalid } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
-import { type Page, type PageRequest, requirePageSize } from "../base/page.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireApplication, requireGrantableActing } from "../functions/acting-application.js";
 import { requireConfigurationSize } from "../functions/configuration.js";
 import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { deleteFailedRuns } from "../store/functions/failed-runs.js";
 import {
   deleteProxyRow,
@@ -17,14 +18,14 @@ import {
   listProxyRows,
   lockProxy,
   namesOfProxies,
+  type ProxyRow,
   readProxy,
   updateProxyRow,
 } from "../store/functions/proxies.js";
-import { readReactor } from "../store/functions/reactors.js";
+import { lockReactor, readReactor } from "../store/functions/reactors.js";
 import { incrementAuthRevision } from "../store/tenancy/tenants.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
-import { listByName } from "../tenancy/name-search.js";
-import { type ConfiguredProxy, openProxy, type ProxyDefinition, proxyRowOf } from "./proxy.js";
+import type { Transaction } from "../store/transactions/transaction.js";
+import { type ConfiguredProxy, openProxy, type ProxyDefinition, proxyColumns } from "./proxy.js";
 
 /** The properties of a proxy beside its definition. */
 export interface ProxyProperties {
@@ -33,10 +34,18 @@ export interface ProxyProperties {
   readonly requireAuth: boolean;
 }
 
+export const proxies = new NamedEntities<ProxyRow, ConfiguredProxy>({
+  type: "proxy",
+  plural: "proxies",
+  read: readProxy,
+  names: namesOfProxies,
+  list: listProxyRows,
+  remove: deleteProxyRow,
+  open: ({ keys }, row) => openProxy(keys, row),
+});
+
 export async function createProxy(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
+  tx: OrdinaryCallerTransaction,
   properties: ProxyProperties,
   definition: ProxyDefinition,
 ): Promise<ConfiguredProxy> {
@@ -46,65 +55,57 @@ export async function createProxy(
     requireReactor(tx, "request_reactor_id", definition.requestReactorId),
     requireReactor(tx, "response_reactor_id", definition.responseReactorId),
   ]);
-  await requireGrantableParts(tx, caller, keys, properties.applicationId, definition);
+  await requireGrantableParts(tx, properties.applicationId, definition);
   const id = newUuid();
-  const { text: key, hash } = newKey("prx", tx.tenantId);
+  const { text: key, hash } = newKey("prx", tx.tenantId, tx.keys);
   const { name, applicationId, requireAuth } = properties;
-  const createdBy = actorOf(caller).id;
-  const made = { id, name, key, definition, applicationId, requireAuth };
-  tx.enqueue(insertProxy, { ...proxyRowOf(keys, tx.tenantId, made), key_hash: hash, created_by: createdBy });
-  writeLog(tx, logEntry(actorOf(caller), "proxy", id, "create"));
-  const times = { createdBy, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
-  return { ...made, revision: 1, ...times };
-}
-
-export async function getProxy(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<ConfiguredProxy> {
-  const row = await tx.query(readProxy, id);
-  if (!row) throw notFound("proxy");
-  writeLog(tx, logEntry(actorOf(caller), "proxy", id, "read"));
-  return openProxy(keys, tx.tenantId, row);
-}
-
-export async function listProxies(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  { name, ...listing }: PageRequest & { readonly ids: readonly Uuid[]; readonly name: string | undefined },
-): Promise<Page<ConfiguredProxy>> {
-  const { items, total, bytes } =
-    name === undefined
-      ? await tx.query(listProxyRows, listing)
-      : await listByName(tx, keys, { names: namesOfProxies, read: readProxy }, { ...listing, name });
-  requirePageSize("proxies", bytes);
-  writeLog(tx, logEntry(actorOf(caller), "proxy", ANY_ENTITY_ID, "list"));
-  return { items: items.map((row) => openProxy(keys, tx.tenantId, row)), total };
+  const made = { id, name, key, definition, applicationId, requireAuth, revision: 1, ...newAuthorship(tx) };
+  tx.enqueue(insertProxy, { ...proxyColumns(tx.keys, made), key_hash: hash, created_by: made.createdBy });
+  tx.log("proxy", id, "create", { changes: changesBetween(undefined, loggedReach(made)) });
+  return made;
 }
 
 /** Changes a proxy. What is in use anywhere is loaded again, since the tenant's revision rises. */
 export async function updateProxy(
-  tx: OrdinaryTransaction,
-  caller: Caller,
-  keys: TenantKeys,
+  tx: OrdinaryCallerTransaction,
   id: Uuid,
   change: (current: ConfiguredProxy) => ProxyProperties & { readonly definition: ProxyDefinition },
 ): Promise<ConfiguredProxy> {
-  const row = await lockProxy(tx, id);
-  if (!row) throw notFound("proxy");
-  requireOwn(caller, row.created_by);
-  const current = openProxy(keys, tx.tenantId, row);
+  const row = proxies.present(await lockProxy(tx, id));
+  requireOwn(tx.caller, row.created_by);
+  const current = openProxy(tx.keys, row);
   const properties = change(current);
+  if (!isRenamedOnly(current, properties)) requireMayChangeCode(tx.caller, "a proxy", row.created_by);
   const { configuration } = properties.definition;
   if (configuration !== current.definition.configuration) requireConfigurationSize(configuration);
   if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);
   await requireNewReactors(tx, properties.definition, current.definition);
-  await requireGrantableParts(tx, caller, keys, current.applicationId, current.definition);
-  await requireGrantableParts(tx, caller, keys, properties.applicationId, properties.definition);
-  const columns = proxyRowOf(keys, tx.tenantId, { id, key: current.key, ...properties });
-  const modifiedBy = actorOf(caller).id;
+  await requireGrantableParts(tx, current.applicationId, current.definition);
+  await requireGrantableParts(tx, properties.applicationId, properties.definition);
+  const next = { ...current, ...properties, ...changedAuthorship(tx) };
   tx.enqueue(incrementAuthRevision, tx.tenantId);
-  tx.enqueue(updateProxyRow, { ...columns, revision: row.revision, modified_by: modifiedBy });
-  writeLog(tx, logEntry(actorOf(caller), "proxy", id, "update"));
-  return { ...current, ...properties, modifiedBy, modifiedAt: tx.now };
+  const columns = proxyColumns(tx.keys, next);
+  tx.enqueue(updateProxyRow, { ...columns, revision: row.revision, modified_by: next.modifiedBy });
+  tx.log("proxy", id, "update", { changes: changesBetween(loggedReach(current), loggedReach(next)) });
+  return next;
+}
+
+type Properties = ProxyProperties & Pick<ConfiguredProxy, "definition">;
+
+function isRenamedOnly(before: Properties, after: Properties): boolean {
+  const rest = ({ applicationId, requireAuth, definition }: Properties) => ({ applicationId, requireAuth, definition });
+  return isDeepStrictEqual(rest(before), rest(after));
+}
+
+/** What the log shows of a proxy: what it acts as and where it sends, without code, path and configuration. */
+function loggedReach({
+  applicationId,
+  requireAuth,
+  definition,
+}: Pick<ConfiguredProxy, "applicationId" | "requireAuth" | "definition">) {
+  const { destinationUrl, requestReactorId, responseReactorId, disableDetokenization } = definition;
+  const destinationHost = URL.parse(destinationUrl)?.host;
+  return { applicationId, requireAuth, destinationHost, requestReactorId, responseReactorId, disableDetokenization };
 }
 
 /** A proxy changed elsewhere keeps a deleted reactor: its calls are refused, with the reason. */
@@ -117,20 +118,21 @@ async function requireNewReactors(tx: Transaction, next: ProxyDefinition, last: 
   }
 }
 
-/** Checks the rights of everything that a proxy acts with, for a person who writes it. @throws {Fault} permission_denied. */
+/**
+ * Checks the rights of everything that a proxy acts with, for a person who writes it. Its reactors and applications stay
+ * locked: who gives them more rights meanwhile waits, and then finds the proxy.
+ * @throws {Fault} permission_denied.
+ */
 async function requireGrantableParts(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
+  tx: OrdinaryCallerTransaction,
   applicationId: Uuid | undefined,
   { requestReactorId, responseReactorId }: ProxyDefinition,
 ): Promise<void> {
-  if (caller.principal.kind !== "person") return;
-  await requireGrantableActing(tx, caller, keys, applicationId);
-  for (const id of [requestReactorId, responseReactorId]) {
-    const reactor = id === undefined ? null : await tx.query(readReactor, id);
-    await requireGrantableActing(tx, caller, keys, reactor?.application_id);
-  }
+  if (tx.caller.principal.kind !== "person") return;
+  const reactorIds = [requestReactorId, responseReactorId].filter((id) => id !== undefined).sort();
+  const applicationIds: (Uuid | null | undefined)[] = [applicationId];
+  for (const id of reactorIds) applicationIds.push((await lockReactor(tx, id))?.application_id);
+  for (const id of applicationIds) await requireGrantableActing(tx, id);
 }
 
 async function requireReactor(tx: Transaction, field: string, id: Uuid | undefined): Promise<void> {
@@ -138,23 +140,16 @@ async function requireReactor(tx: Transaction, field: string, id: Uuid | undefin
 }
 
 /** Deletes a proxy; its key stops working everywhere at once. */
-export async function deleteProxy(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
-  const row = await tx.query(readProxy, id);
-  if (!row) throw notFound("proxy");
-  requireOwn(caller, row.created_by);
+export async function deleteProxy(tx: CallerTransaction, id: Uuid): Promise<void> {
+  const row = await proxies.find(tx, id);
+  requireOwn(tx.caller, row.created_by);
   tx.enqueue(incrementAuthRevision, tx.tenantId);
-  if (!(await tx.query(deleteProxyRow, id))) throw notFound("proxy");
+  await proxies.delete(tx, id);
   tx.enqueue(deleteFailedRuns, id);
-  writeLog(tx, logEntry(actorOf(caller), "proxy", id, "delete"));
 }
 
 /** The failed runs of the proxy's transforms of the last day, newest first. */
-export async function failedRunsOfProxy(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  id: Uuid,
-): Promise<readonly FailedRun[]> {
-  if (!(await tx.query(readProxy, id))) throw notFound("proxy");
-  return readFailedRuns(tx, caller, keys, "proxy", id);
+export async function failedRunsOfProxy(tx: CallerTransaction, id: Uuid): Promise<readonly FailedRun[]> {
+  await proxies.find(tx, id);
+  return readFailedRuns(tx, "proxy", id);
 }

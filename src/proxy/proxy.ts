@@ -1,11 +1,12 @@
-import { isUuid, type TenantId, type Uuid } from "../base/ids.js";
-import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import { encodeAad, open, seal } from "../crypto/sealed.js";
-import { nameColumns, openName } from "../crypto/sealed-name.js";
+import { type Authorship, readAuthorship } from "../access/authorship.js";
+import { isUuid, type Uuid } from "../base/ids.js";
+import { type Json, type JsonObject, textsIn } from "../base/json.js";
+import { openName, sealName } from "../crypto/sealed-name.js";
+import { sealedRecord } from "../crypto/sealed-record.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { ProxyColumns, ProxyRow } from "../store/functions/proxies.js";
-import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-columns.js";
 import { parseTransform, readTransform, type Transform, writeTransform } from "./transform.js";
 
 /** How a proxy handles requests. Stored sealed. */
@@ -34,7 +35,7 @@ export interface ReactorStep {
 export type ProxyStep = Transform | ReactorStep;
 
 /** A pre-configured proxy. */
-export interface ConfiguredProxy {
+export interface ConfiguredProxy extends Authorship {
   readonly id: Uuid;
   readonly name: string;
   /** Sent in BT-PROXY-KEY. Every response shows it. */
@@ -44,14 +45,13 @@ export interface ConfiguredProxy {
   readonly applicationId: Uuid | undefined;
   readonly requireAuth: boolean;
   readonly revision: number;
-  readonly createdBy: Uuid | null;
-  readonly createdAt: Date;
-  readonly modifiedBy: Uuid | null;
-  readonly modifiedAt: Date | null;
 }
 
 /** Properties for creating or changing a proxy. */
-export type NewProxy = Pick<ConfiguredProxy, "id" | "name" | "key" | "definition" | "applicationId" | "requireAuth">;
+export type NewProxy = Pick<
+  ConfiguredProxy,
+  "id" | "name" | "key" | "definition" | "applicationId" | "requireAuth" | "createdBy"
+>;
 
 /** All steps of a direction in order of execution: the oldest form first. */
 export function requestSteps({ requestReactorId, requestTransform, requestTransforms }: ProxyDefinition): ProxyStep[] {
@@ -74,21 +74,26 @@ export function baseUrl({ destinationUrl }: ProxyDefinition): string {
 }
 
 /** The columns of a proxy that a caller chooses. */
-export function proxyRowOf(
+export function proxyColumns(
   keys: TenantKeys,
-  tenantId: TenantId,
-  { id, name, applicationId, requireAuth, ...sealed }: NewProxy,
+  { id, name, applicationId, requireAuth, createdBy, ...sealed }: NewProxy,
 ): ProxyColumns {
   const plain = { application_id: applicationId ?? null, require_auth: requireAuth };
-  const bound = encodeAad(plain, AAD_COLUMNS.proxies);
-  const definition = seal(keys.data, { tenantId, entity: id, field: "proxy", bound }, writeSealed(sealed));
-  return { id, ...plain, definition, ...nameColumns(keys, { tenantId, entity: id }, name) };
+  const definition = proxyRecord.seal(keys, { id, ...plain, created_by: createdBy }, sealed);
+  return { id, ...plain, definition, name: sealName(keys, id, name) };
 }
 
-function writeSealed({ key, definition }: Pick<ConfiguredProxy, "key" | "definition">): Buffer {
+export const proxyRecord = sealedRecord({
+  field: "proxy",
+  bound: AAD_COLUMNS.proxies,
+  write: writeSealed,
+  read: (stored) => ({ key: new Sensitive(String(stored.key)), definition: definitionOf(stored) }),
+});
+
+function writeSealed({ key, definition }: Pick<ConfiguredProxy, "key" | "definition">): JsonObject {
   const { destinationUrl, requestTransform, responseTransform, requestTransforms, responseTransforms } = definition;
   const { requestReactorId, responseReactorId, disableDetokenization } = definition;
-  const written: JsonObject = {
+  return {
     key: key.reveal(),
     destination_url: destinationUrl,
     ...(requestTransform ? { request_transform: writeTransform(requestTransform) } : {}),
@@ -100,26 +105,17 @@ function writeSealed({ key, definition }: Pick<ConfiguredProxy, "key" | "definit
     ...(responseReactorId ? { response_reactor_id: responseReactorId } : {}),
     ...(disableDetokenization ? { disable_detokenization: true } : {}),
   };
-  return Buffer.from(JSON.stringify(written));
 }
 
-export function openProxy(keys: TenantKeys, tenantId: TenantId, row: ProxyRow): ConfiguredProxy {
-  const place = { tenantId, entity: row.id };
-  const bound = encodeAad(row, AAD_COLUMNS.proxies);
-  const written: Json = JSON.parse(open(keys.data, { ...place, field: "proxy", bound }, row.definition).toString());
-  if (!isJsonObject(written)) throw new Error("the definition of a proxy is not an object");
+export function openProxy(keys: TenantKeys, row: ProxyRow): ConfiguredProxy {
   return {
     id: row.id,
-    name: openName(keys, place, row),
-    key: new Sensitive(String(written.key)),
-    definition: definitionOf(written),
+    name: openName(keys, row.id, row.name),
+    ...proxyRecord.open(keys, row, row.definition),
     applicationId: row.application_id ?? undefined,
     requireAuth: row.require_auth,
     revision: row.revision,
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    modifiedBy: row.modified_by,
-    modifiedAt: row.modified_at,
+    ...readAuthorship(row),
   };
 }
 
@@ -128,7 +124,6 @@ function definitionOf(written: JsonObject): ProxyDefinition {
     stored === undefined ? undefined : parseTransform(readTransform(stored), "transform", isResponse);
   const many = (stored: Json | undefined, isResponse: boolean) =>
     Array.isArray(stored) ? stored.map((item) => parseTransform(readTransform(item), "transform", isResponse)) : [];
-  const configuration = isJsonObject(written.configuration) ? written.configuration : {};
   return {
     destinationUrl: String(written.destination_url),
     requestReactorId: reactorIdOf(written.request_reactor_id),
@@ -137,7 +132,7 @@ function definitionOf(written: JsonObject): ProxyDefinition {
     responseTransform: one(written.response_transform, true),
     requestTransforms: many(written.request_transforms, false),
     responseTransforms: many(written.response_transforms, true),
-    configuration: Object.fromEntries(Object.entries(configuration).map(([name, value]) => [name, String(value)])),
+    configuration: textsIn(written.configuration),
     disableDetokenization: written.disable_detokenization === true,
   };
 }

@@ -10,7 +10,7 @@ import type { FunctionResult, FunctionRunner } from "../functions/function-runne
 import { openFormula } from "../reactors/formula.js";
 import { checkArguments } from "../reactors/formula-contract.js";
 import { openReactor } from "../reactors/reactor.js";
-import { applicationOf, reactorFunction } from "../reactors/reactor-function.js";
+import { reactorApplication, reactorFunction } from "../reactors/reactor-function.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { readFormula } from "../store/functions/reactor-formulas.js";
@@ -52,10 +52,10 @@ export function runReactorStep({ database, keyring, authenticator, functions }: 
   return async ({ tenantId, caller, context, kind }, { reactorId }, args, signal) => {
     const { row, formulaRow } = await readStep(database, { tenantId, caller, context }, reactorId);
     const keys = await keyring.of(tenantId);
-    const reactor = openReactor(keys, tenantId, row);
-    const formula = formulaRow ? openFormula(keys, tenantId, formulaRow) : undefined;
+    const reactor = openReactor(keys, row);
+    const formula = formulaRow ? openFormula(keys, formulaRow) : undefined;
     if (formula) checkArguments(formula, args);
-    const application = await applicationOf(authenticator, tenantId, reactor, context);
+    const application = await reactorApplication(authenticator, tenantId, reactor, context);
     // The limits of a transform, which sees bodies of up to 5 MB.
     const result = await functions.run(
       { ...reactorFunction(tenantId, reactor, formula, application), kind },
@@ -68,7 +68,7 @@ export function runReactorStep({ database, keyring, authenticator, functions }: 
 
 /** Read for each call, so changes to the reactor apply at once. Logs the run. */
 function readStep(database: Database, { tenantId, caller, context }: Omit<ReactorStepCall, "kind">, reactorId: Uuid) {
-  return database.shared.run(tenantId, "unguarded", async (tx) => {
+  return database.of(tenantId).shared(async (tx) => {
     const row = await tx.query(readReactor, reactorId);
     const formulaRow = row?.formula_id ? await tx.query(readFormula, row.formula_id) : null;
     if (!row || (row.formula_id && !formulaRow)) throw goneReactor();

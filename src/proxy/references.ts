@@ -26,7 +26,7 @@ export interface SearchedText {
 interface FoundReference {
   readonly place: Replacement;
   readonly reference: Reference;
-  readonly placeOf: PlaceOf;
+  readonly locate: PlaceOf;
 }
 
 interface ScannedText {
@@ -48,13 +48,13 @@ export class RequestReferences {
     const found: FoundReference[] = [];
     try {
       for (const place of find(text)) {
-        const placeOf = () => ({ field, position: searched.positionOf(place.start) });
+        const locate = () => ({ field, position: searched.positionOf(place.start) });
         const reference = parseReference(place.expression);
-        if ("rejected" in reference) throw expressionFault(placeOf, reference.rejected);
+        if ("rejected" in reference) throw expressionFault(locate, reference.rejected);
         this.#expressions += 1;
         if (this.#expressions > MAX_EXPRESSIONS)
           throw invalid(field, `must hold at most ${MAX_EXPRESSIONS} expressions`);
-        found.push({ place, reference, placeOf });
+        found.push({ place, reference, locate });
       }
     } catch (error) {
       throw error instanceof UnwritableValue ? invalid(field, error.reason) : error;
@@ -109,7 +109,7 @@ function spliced({ field, text }: SearchedText, places: readonly Replacement[], 
 function hasMoreOpenings(text: string, most: number): boolean {
   let count = 0;
   for (let at = text.indexOf("{{"); at >= 0 && count <= most; at = text.indexOf("{{", at + 2)) count += 1;
-  if (count > most || !/%7b/i.test(text)) return count > most;
+  if (count > most || !text.includes("7") || !/%7b/i.test(text)) return count > most;
   for (const _ of text.matchAll(/(?:\{|%7B){2}/gi)) {
     count += 1;
     if (count > 2 * most) return true;
@@ -118,7 +118,7 @@ function hasMoreOpenings(text: string, most: number): boolean {
 }
 
 function evaluated(
-  { place, reference, placeOf }: FoundReference,
+  { place, reference, locate }: FoundReference,
   lookup: TokenLookup,
   configuration: Readonly<Record<string, string>>,
   budget: Budget,
@@ -128,21 +128,21 @@ function evaluated(
     case "data":
     case "token": {
       const view = lookup(reference.tokenId);
-      if (!view) throw expressionFault(placeOf, "must refer to tokens that exist");
-      const value = evaluateReference(reference, view, { expression, placeOf, budget });
+      if (!view) throw expressionFault(locate, "must refer to tokens that exist");
+      const value = evaluateReference(reference, view, { expression, locate, budget });
       // A rule hides the value: the destination would get an empty text.
-      if (value === null && view.data === null) throw foundNothing(placeOf, expression);
+      if (value === null && view.data === null) throw foundNothing(locate, expression);
       return value;
     }
     case "config": {
       const value = Object.hasOwn(configuration, reference.name) ? configuration[reference.name] : undefined;
       if (value === undefined || reference.filters !== null) {
-        throw expressionFault(placeOf, "must name an entry of the configuration, without filters");
+        throw expressionFault(locate, "must name an entry of the configuration, without filters");
       }
       return value;
     }
     case "encrypted":
     case "transform_identifier":
-      throw expressionFault(placeOf, `must not use the ${reference.form} expression, which is not available here`);
+      throw expressionFault(locate, `must not use the ${reference.form} expression, which is not available here`);
   }
 }

@@ -36,7 +36,8 @@ export interface Route {
 
 /**
  * Finds the caller and proxy of a call, using the caches.
- * @throws {Fault} unauthenticated; not_found for an unknown proxy; validation_failed without a destination.
+ * @throws {Fault} unauthenticated; not_found for an unknown proxy; validation_failed without a destination; {Denied} for
+ * the key of a page.
  */
 export async function chooseRoute(
   parts: RouteParts,

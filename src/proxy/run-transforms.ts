@@ -199,7 +199,8 @@ function responseOf({ status, headers, body }: FunctionResponse): TransformedRes
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === "content-type");
   const type: HeaderPair[] = hasType || isText ? [] : [["Content-Type", "application/json; charset=utf-8"]];
   return {
-    ...{ status, statusText: "" },
+    status,
+    statusText: "",
     headers: [...Object.entries(headers).map(([name, value]): HeaderPair => [name, value]), ...type],
     body: Buffer.from(isText ? body : JSON.stringify(body)),
   };

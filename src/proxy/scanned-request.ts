@@ -40,7 +40,7 @@ export async function scanReferences(call: ProxyCall, definition: ProxyDefinitio
 
 function scanHead(references: RequestReferences, head: ScannedHead): void {
   const search = (field: string, text: string, find: FindPlaces, take: (text: string) => void) =>
-    references.scan({ ...{ field, text, find, take }, positionOf: (offset) => `character ${offset + 1}` });
+    references.scan({ field, text, find, take, positionOf: (offset) => `character ${offset + 1}` });
   search("path", head.path, placesInPath, (path) => {
     head.path = path;
   });

@@ -173,12 +173,26 @@ function madeUp({ runner, caller }: ProxyTesting, configuration: Readonly<Record
     revision: 0,
     definitionBytes: 0,
     proxy: {
-      ...{ id: TESTED_ID, name: "test", key: new Sensitive(""), applicationId: undefined, requireAuth: true },
-      ...{ revision: 0, createdBy: null, createdAt: new Date(0), modifiedBy: null, modifiedAt: null },
+      id: TESTED_ID,
+      name: "test",
+      key: new Sensitive(""),
+      applicationId: undefined,
+      requireAuth: true,
+      revision: 0,
+      createdBy: null,
+      createdAt: new Date(0),
+      modifiedBy: null,
+      modifiedAt: null,
       definition: {
-        ...{ destinationUrl: NOWHERE, requestTransform: undefined, responseTransform: undefined },
-        ...{ requestReactorId: undefined, responseReactorId: undefined, disableDetokenization: false },
-        ...{ requestTransforms: [], responseTransforms: [], configuration },
+        destinationUrl: NOWHERE,
+        requestTransform: undefined,
+        responseTransform: undefined,
+        requestReactorId: undefined,
+        responseReactorId: undefined,
+        disableDetokenization: false,
+        requestTransforms: [],
+        responseTransforms: [],
+        configuration,
       },
     },
   };
@@ -213,7 +227,12 @@ async function call(
     throw invalid("request", "must hold no expressions where destination_url is called: a test resolves none");
   try {
     const response = await guardedRequest(agents, {
-      ...{ url, target, method, headers, signal, pool: caller.tenantId },
+      url,
+      target,
+      method,
+      headers,
+      signal,
+      pool: caller.tenantId,
       body: body.length === 0 ? undefined : body,
     });
     return {

@@ -117,10 +117,8 @@ export function writeTransform(transform: Transform): JsonObject {
     case "code": {
       const { code, isTypeGiven, runtime } = transform;
       return {
-        type: "code",
+        ...(isTypeGiven ? { type: "code" } : {}),
         code,
-        // Transforms stored by earlier versions always have the type, and never this.
-        ...(isTypeGiven ? { is_type_given: true } : {}),
         ...(runtime ? { options: { runtime: { ...runtime } } } : {}),
       };
     }
@@ -148,9 +146,8 @@ export function readTransform(stored: Json): TransformDraft {
     const value = object[name];
     return typeof value === "string" ? value : undefined;
   };
-  const type = text("type");
   return {
-    type: type === "code" && object.is_type_given !== true ? undefined : type,
+    type: text("type"),
     code: text("code"),
     matcher: text("matcher"),
     expression: text("expression"),

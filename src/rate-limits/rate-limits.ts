@@ -1,4 +1,5 @@
-import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import { RateLimiterRes } from "rate-limiter-flexible";
+import { BoundedCounter } from "./bounded-counter.js";
 import type { Counter, CounterSettings } from "./counter.js";
 import { BLOCK_SECONDS, RATE_SCOPES, type RatePoints, type RateScope, WINDOW_SECONDS } from "./rate-scope.js";
 
@@ -34,7 +35,7 @@ export function counterSettings(scope: RateScope, points: RatePoints): CounterSe
 
 /** Counters in this process: a request costs less than a microsecond. */
 export function memoryRateLimits(points: RatePoints): RateLimits {
-  return rateLimits(points, (scope) => new RateLimiterMemory(counterSettings(scope, points)));
+  return rateLimits(points, (scope) => new BoundedCounter(counterSettings(scope, points)));
 }
 
 export function rateLimits(points: RatePoints, counterFor: (scope: RateScope) => Counter): RateLimits {

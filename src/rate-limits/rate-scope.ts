@@ -1,5 +1,5 @@
 /** Scopes that are counted separately. Every request counts as `global`, and some in one more. */
-export const RATE_SCOPES = ["global", "portal", "token_read", "token_write", "token_search"] as const;
+export const RATE_SCOPES = ["global", "portal", "token_read", "token_write", "token_search", "token_bulk"] as const;
 export type RateScope = (typeof RATE_SCOPES)[number];
 
 /** Requests of one client per {@link WINDOW_SECONDS}, by scope. */
@@ -16,6 +16,7 @@ export const DOCUMENTED_POINTS: RatePoints = {
   token_read: 100,
   token_write: 200,
   token_search: 50,
+  token_bulk: 600,
 };
 
 const MAX_POINTS = 1_000_000_000;

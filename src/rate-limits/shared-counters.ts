@@ -1,6 +1,7 @@
-import { RateLimiterMemory, RateLimiterRedis } from "rate-limiter-flexible";
+import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import type { Sensitive } from "../crypto/sensitive.js";
-import type { CounterSettings } from "./counter.js";
+import { BoundedCounter } from "./bounded-counter.js";
+import type { Counter, CounterSettings } from "./counter.js";
 
 /** Milliseconds. After this time the request is counted in memory instead. */
 const COMMAND_TIMEOUT = 100;
@@ -18,7 +19,7 @@ export interface SharedCountersEvents {
 /** A connection to a Valkey or Redis in which all replicas count. */
 export interface SharedCounters {
   /** A counter there. While the server does not respond, it counts in memory. */
-  counterFor(settings: CounterSettings): RateLimiterRedis;
+  counterFor(settings: CounterSettings): Counter;
   close(): Promise<void>;
 }
 
@@ -59,16 +60,36 @@ export async function openSharedCounters(
   });
   return {
     counterFor: (settings) =>
-      new RateLimiterRedis({
-        ...settings,
-        storeClient: client,
-        rejectIfRedisNotReady: true,
-        insuranceLimiter: new RateLimiterMemory(settings),
-      }),
+      new InsuredCounter(
+        new RateLimiterRedis({ ...settings, storeClient: client, rejectIfRedisNotReady: true }),
+        new BoundedCounter(settings),
+      ),
     async close() {
       client.removeAllListeners();
       client.on("error", () => {});
       client.disconnect();
     },
   };
+}
+
+/** Counts in this process while the shared counter fails. */
+class InsuredCounter implements Counter {
+  readonly #shared: Counter;
+  readonly #own: Counter;
+
+  constructor(shared: Counter, own: Counter) {
+    this.#shared = shared;
+    this.#own = own;
+  }
+
+  get(key: string): Promise<RateLimiterRes | null> {
+    return this.#shared.get(key).catch(() => this.#own.get(key));
+  }
+
+  consume(key: string): Promise<RateLimiterRes> {
+    return this.#shared.consume(key).catch((error) => {
+      if (error instanceof RateLimiterRes) throw error;
+      return this.#own.consume(key);
+    });
+  }
 }

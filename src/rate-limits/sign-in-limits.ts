@@ -1,21 +1,26 @@
 import { createHash } from "node:crypto";
-import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import { RateLimiterRes } from "rate-limiter-flexible";
+import { BoundedCounter } from "./bounded-counter.js";
 import type { Counter, CounterSettings } from "./counter.js";
 
-const HOUR_SECONDS = 60 * 60;
-
 /**
- * Limits of mailed links, of sign-ins at an issuer, and of challenges of passkeys. No account is ever locked: otherwise an
- * attacker could lock members out.
+ * Limits of requests for a mailed link, of sign-ins at an issuer, and of challenges of passkeys. None of them counts what
+ * others can use up for a member: a network counts for itself alone, and so does a known browser.
  */
 const LIMITS = {
-  address: { points: 5, duration: HOUR_SECONDS },
-  network: { points: 20, duration: HOUR_SECONDS },
-  openid: { points: 30, duration: 60 },
+  /** Of one address from one network. */
+  pair: { points: 10, duration: 10 * 60 },
+  link: { points: 30, duration: 60 },
+  openid: { points: 60, duration: 60 },
+  browser: { points: 20, duration: 60 * 60 },
   passkey: { points: 10, duration: 60 },
   device: { points: 60, duration: 60 },
+  /** Of all networks, beyond the first of each. */
   vault: { points: 200, duration: 60 },
 } as const;
+
+/** In each period of its own limit, a network has this many requests whatever all others have used. */
+export const FIRST_OF_NETWORK = 3;
 
 type LimitName = keyof typeof LIMITS;
 
@@ -26,12 +31,18 @@ export function secondsOfLimit(name: LimitName): number {
   return LIMITS[name].duration;
 }
 
+interface FromNetwork {
+  readonly network: string;
+  /** A browser in which a member has signed in before. */
+  readonly browser?: string | undefined;
+}
+
 /** One attempt of a person who is not signed in yet, or of a sign-in that asks for a passkey. */
 export type SignInAttempt =
   /** A link to an address of a tenant. */
-  | { readonly kind: "link"; readonly tenantId: string; readonly email: string; readonly network: string }
+  | ({ readonly kind: "link"; readonly tenantId: string; readonly email: string } & FromNetwork)
   /** A sign-in at the issuer, which sends no mail. */
-  | { readonly kind: "openid"; readonly network: string }
+  | ({ readonly kind: "openid" } & FromNetwork)
   /** A challenge of a passkey for a sign-in, or for one that waits: each has proved a first factor. */
   | { readonly kind: "passkey"; readonly signInId: string }
   /** Polls the issuer for a device sign-in. The limits on starting one bound the number of ids. */
@@ -45,43 +56,47 @@ export interface SignInLimits {
 
 /** Counts in this process. */
 export function memorySignInLimits(): SignInLimits {
-  return signInLimits((settings) => new RateLimiterMemory(settings));
+  return signInLimits((settings) => new BoundedCounter(settings));
 }
 
 export function signInLimits(counterFor: (settings: CounterSettings) => Counter): SignInLimits {
   const counter = (name: LimitName) => counterFor({ ...LIMITS[name], keyPrefix: `cloakroom:sign-in:${name}` });
-  const [address, network, openid] = [counter("address"), counter("network"), counter("openid")];
-  const [passkey, device, vault] = [counter("passkey"), counter("device"), counter("vault")];
-  /**
-   * The vault's own limit bounds the networks that are remembered. It counts what a network's limit lets through:
-   * otherwise one network could use it up, and keep all others from signing in.
-   */
-  const isWithinNetwork = async (limit: Counter, key: string) => {
-    const all = await vault.get(ALL);
-    if (all && all.remainingPoints <= 0) return false;
-    return (await isWithin(limit, key)) && isWithin(vault, ALL);
+  const pair = counter("pair");
+  const link = counter("link");
+  const openid = counter("openid");
+  const browser = counter("browser");
+  const passkey = counter("passkey");
+  const device = counter("device");
+  const vault = counter("vault");
+  /** What the limit of a network refuses does not count for the vault. */
+  const isWithinNetwork = async (limit: Counter, network: string) => {
+    const used = await usedOf(limit, network);
+    return used !== undefined && (used <= FIRST_OF_NETWORK || (await usedOf(vault, ALL)) !== undefined);
   };
+  const isKnown = async (known: string | undefined) =>
+    known !== undefined && (await usedOf(browser, known)) !== undefined;
   return {
     async allows(attempt) {
-      if (attempt.kind === "passkey") return isWithin(passkey, attempt.signInId);
-      if (attempt.kind === "device") return isWithin(device, attempt.id);
+      if (attempt.kind === "passkey") return (await usedOf(passkey, attempt.signInId)) !== undefined;
+      if (attempt.kind === "device") return (await usedOf(device, attempt.id)) !== undefined;
+      if (await isKnown(attempt.browser)) return true;
       if (attempt.kind === "openid") return isWithinNetwork(openid, attempt.network);
-      return (await isWithinNetwork(network, attempt.network)) && isWithin(address, keyOf(attempt));
+      return (await isWithinNetwork(link, attempt.network)) && (await usedOf(pair, keyOf(attempt))) !== undefined;
     },
   };
 }
 
 /** A hash, because counters of all replicas may be kept outside of the vault, where no address belongs. */
-function keyOf({ tenantId, email }: Extract<SignInAttempt, { kind: "link" }>): string {
-  return createHash("sha256").update(`${tenantId} ${email.toLowerCase()}`).digest("base64url");
+function keyOf({ tenantId, email, network }: Extract<SignInAttempt, { kind: "link" }>): string {
+  return createHash("sha256").update(`${tenantId} ${network} ${email.toLowerCase()}`).digest("base64url");
 }
 
-async function isWithin(counter: Counter, key: string): Promise<boolean> {
+/** Counts one. Returns how many are used with it; undefined if it is one too many. */
+async function usedOf(counter: Counter, key: string): Promise<number | undefined> {
   try {
-    await counter.consume(key);
-    return true;
+    return (await counter.consume(key)).consumedPoints;
   } catch (error) {
-    if (error instanceof RateLimiterRes) return false;
+    if (error instanceof RateLimiterRes) return undefined;
     throw error;
   }
 }

@@ -1,17 +1,17 @@
-import { actorOf, type Caller, personOf } from "../access/caller.js";
+import { type Authorship, changedAuthorship, newAuthorship, readAuthorship } from "../access/authorship.js";
+import { actorOf, type Caller } from "../access/caller.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
+import { requirePower } from "../access/power.js";
 import { type Denied, deniedWith } from "../access/refusal.js";
-import { isAdministrator } from "../access/role.js";
-import { canGrantAnyPermission, requireOwn } from "../access/role-rights.js";
-import { secondFactorRequired } from "../access/second-factor.js";
-import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
+import { requireOwn } from "../access/role-rights.js";
+import { NamedEntities } from "../access/stored-entities.js";
+import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { Fault, invalid, notFound } from "../base/fault.js";
-import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
-import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import { type Page, type PageRequest, requirePageSize } from "../base/page.js";
-import { open, seal } from "../crypto/sealed.js";
-import { nameColumns, openName } from "../crypto/sealed-name.js";
+import { newUuid, type Uuid } from "../base/ids.js";
+import { isJsonObject, type Json, type JsonObject, textIn } from "../base/json.js";
+import { openName, sealName } from "../crypto/sealed-name.js";
+import { sealedRecord } from "../crypto/sealed-record.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import {
   deleteFormulaRow,
   type FormulaRow,
@@ -22,15 +22,13 @@ import {
   readFormula,
   updateFormulaRow,
 } from "../store/functions/reactor-formulas.js";
-import type { Transaction } from "../store/transactions/transaction.js";
-import { listByName } from "../tenancy/name-search.js";
 import type { ConfigurationEntry, FormulaContract, RequestParameter, ValueType } from "./formula-contract.js";
 
 /** Whether reactors can be created from it already. */
 export type FormulaStatus = "verified" | "coming_soon";
 
 /** Code shared by reactors, with the configuration and arguments that it expects. */
-export interface Formula extends FormulaContract {
+export interface Formula extends FormulaContract, Authorship {
   readonly id: Uuid;
   readonly name: string;
   readonly type: "official" | "private";
@@ -40,16 +38,9 @@ export interface Formula extends FormulaContract {
   readonly icon: string | undefined;
   readonly code: string;
   readonly revision: number;
-  readonly createdBy: Uuid | null;
-  readonly createdAt: Date;
-  readonly modifiedBy: Uuid | null;
-  readonly modifiedAt: Date | null;
 }
 
-export type FormulaDraft = Omit<
-  Formula,
-  "id" | "type" | "status" | "revision" | "createdBy" | "createdAt" | "modifiedBy" | "modifiedAt"
->;
+export type FormulaDraft = Omit<Formula, "id" | "type" | "status" | "revision" | keyof Authorship>;
 
 /** Clients of 2023 write a blank after the comma. */
 const ICON = /^data:image\/(?:png|jpe?g);base64, ?[A-Za-z0-9+/]+={0,2}$/;
@@ -61,85 +52,60 @@ export function checkIcon(icon: string | undefined): void {
   }
 }
 
+export const formulas = new NamedEntities<FormulaRow, Formula>({
+  type: "reactor_formula",
+  plural: "formulas",
+  read: readFormula,
+  names: namesOfFormulas,
+  list: listFormulaRows,
+  remove: deleteFormulaRow,
+  open: ({ keys }, row) => openFormula(keys, row),
+});
+
 export async function createFormula(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
+  tx: CallerTransaction,
   draft: FormulaDraft,
   wantedId: Uuid | undefined,
 ): Promise<Formula> {
   const id = wantedId ?? newUuid();
   const official = await tx.query(readFormula, id);
-  const row = { ...rowOf(keys, tx.tenantId, id, draft), created_by: actorOf(caller).id };
+  const row = { ...formulaColumns(tx.keys, id, draft), created_by: actorOf(tx.caller).id };
   if (official || !(await tx.query(insertFormula, row))) {
     throw new Fault("already_exists", "There is a formula with this id already.", { fields: { id: ["is taken"] } });
   }
-  writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "create"));
-  const times = { createdBy: actorOf(caller).id, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
-  return { ...draft, id, type: "private", status: "verified", revision: 1, ...times };
-}
-
-export async function getFormula(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<Formula> {
-  const row = await tx.query(readFormula, id);
-  if (!row) throw notFound("reactor formula");
-  writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "read"));
-  return openFormula(keys, tx.tenantId, row);
-}
-
-export async function listFormulas(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  { name, ...listing }: PageRequest & { readonly name: string | undefined },
-): Promise<Page<Formula>> {
-  const { items, total, bytes } =
-    name === undefined
-      ? await tx.query(listFormulaRows, listing)
-      : await listByName(tx, keys, { names: namesOfFormulas, read: readFormula }, { ...listing, name });
-  requirePageSize("formulas", bytes);
-  writeLog(tx, logEntry(actorOf(caller), "reactor_formula", ANY_ENTITY_ID, "list"));
-  return { items: items.map((row) => openFormula(keys, tx.tenantId, row)), total };
+  tx.log("reactor_formula", id, "create");
+  return { ...draft, id, type: "private", status: "verified", revision: 1, ...newAuthorship(tx) };
 }
 
 /** Replaces a formula of the tenant. Only the operator changes official ones. */
-export async function updateFormula(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  id: Uuid,
-  draft: FormulaDraft,
-): Promise<Formula> {
-  const row = await tx.query(readFormula, id);
-  if (!row) throw notFound("reactor formula");
-  if (row.official) throw deniedOfficial(caller, id);
-  requireOwn(caller, row.created_by);
-  if (!canGrantAnyPermission(caller) && (await tx.query(formulaInUse, id))) throw mayNotChangeUsed(caller);
-  const change = { ...rowOf(keys, tx.tenantId, id, draft), modified_by: actorOf(caller).id };
+export async function updateFormula(tx: CallerTransaction, id: Uuid, draft: FormulaDraft): Promise<Formula> {
+  const row = await formulas.find(tx, id);
+  if (row.official) throw deniedOfficial(tx.caller, id);
+  requireOwn(tx.caller, row.created_by);
+  if (await tx.query(formulaInUse, id)) requireMayChangeUsed(tx.caller);
+  const change = { ...formulaColumns(tx.keys, id, draft), modified_by: actorOf(tx.caller).id };
   if (!(await tx.query(updateFormulaRow, change))) throw notFound("reactor formula");
-  writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "update"));
-  const current = openFormula(keys, tx.tenantId, row);
-  return { ...current, ...draft, modifiedBy: actorOf(caller).id, modifiedAt: tx.now };
+  tx.log("reactor_formula", id, "update");
+  const current = openFormula(tx.keys, row);
+  return { ...current, ...draft, ...changedAuthorship(tx) };
 }
 
 /** Deletes a formula of the tenant, unless a reactor uses it: that would lose its code. */
-export async function deleteFormula(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
-  const [row, isUsed] = await Promise.all([tx.query(readFormula, id), tx.query(formulaInUse, id)]);
-  if (!row) throw notFound("reactor formula");
-  if (row.official) throw deniedOfficial(caller, id);
-  requireOwn(caller, row.created_by);
+export async function deleteFormula(tx: CallerTransaction, id: Uuid): Promise<void> {
+  const [row, isUsed] = await Promise.all([formulas.find(tx, id), tx.query(formulaInUse, id)]);
+  if (row.official) throw deniedOfficial(tx.caller, id);
+  requireOwn(tx.caller, row.created_by);
   if (isUsed) throw usedFormula();
-  if (!(await tx.query(deleteFormulaRow, id))) throw notFound("reactor formula");
+  await formulas.delete(tx, id);
   // A concurrent creation of a reactor locks the formula until the reactor is stored.
   if (await tx.query(formulaInUse, id)) throw usedFormula();
-  writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "delete"));
 }
 
 /** Code that reactors run has the rights of their applications. */
-function mayNotChangeUsed(caller: Caller): Fault {
-  const { role } = personOf(caller);
-  if (isAdministrator(role)) return secondFactorRequired("Changing a formula that reactors use");
-  const text = `Your role ${role} may not change a formula that reactors use; OWNER and ADMIN may, with a second factor.`;
-  return new Fault("permission_denied", text);
+function requireMayChangeUsed(caller: Caller): void {
+  if (caller.principal.kind === "application") return;
+  const what = "a formula that reactors use";
+  requirePower(caller, { needs: ["administer"], doing: `Changing ${what}`, act: `change ${what}` });
 }
 
 function usedFormula(): Fault {
@@ -155,18 +121,16 @@ export function deniedOfficial(caller: Caller, id: Uuid | undefined): Denied {
   return deniedWith(caller, fault, "reactor_formula", id ?? ANY_ENTITY_ID, "official");
 }
 
-function rowOf(keys: TenantKeys, tenantId: TenantId, id: Uuid, draft: FormulaDraft) {
-  const place = { tenantId, entity: id };
-  const written = Buffer.from(JSON.stringify(writeFormula(draft)));
-  return {
-    id,
-    definition: seal(keys.data, { ...place, field: "formula" }, written),
-    ...nameColumns(keys, place, draft.name),
-  };
+function formulaColumns(keys: TenantKeys, id: Uuid, draft: FormulaDraft) {
+  return { id, definition: formulaRecord.seal(keys, { id }, draft), name: sealName(keys, id, draft.name) };
 }
 
+/** A formula's name has a column of its own. */
+export const formulaRecord = sealedRecord({ field: "formula", write: writeFormula, read: readStored });
+
 /** Encodes a formula for storage, sealed for a tenant or plain for all. */
-export function writeFormula({ description, icon, code, configuration, requestParameters }: FormulaDraft): JsonObject {
+export function writeFormula(formula: Omit<FormulaDraft, "name">): JsonObject {
+  const { description, icon, code, configuration, requestParameters } = formula;
   const entry = ({ name, description: text, type }: ConfigurationEntry): JsonObject => ({
     name,
     ...(text === undefined ? {} : { description: text }),
@@ -181,34 +145,33 @@ export function writeFormula({ description, icon, code, configuration, requestPa
   };
 }
 
-export function openFormula(keys: TenantKeys, tenantId: TenantId, row: FormulaRow): Formula {
-  const place = { tenantId, entity: row.id };
-  const stored: Json = row.sealed
-    ? JSON.parse(open(keys.data, { ...place, field: "formula" }, row.sealed).toString())
-    : row.official;
-  if (!isJsonObject(stored)) throw new Error("the definition of a formula is not an object");
+export function openFormula(keys: TenantKeys, row: FormulaRow): Formula {
+  const { official, sealed } = row;
   return {
     id: row.id,
-    name: openName(keys, place, row),
-    type: row.official ? "official" : "private",
-    status: stored.status === "coming_soon" ? "coming_soon" : "verified",
-    description: textOf(stored.description),
-    icon: textOf(stored.icon),
-    code: textOf(stored.code) ?? "",
+    name: row.name ? openName(keys, row.id, row.name) : (row.official_name ?? ""),
+    type: official ? "official" : "private",
+    status: official?.status === "coming_soon" ? "coming_soon" : "verified",
+    ...(sealed ? formulaRecord.open(keys, row, sealed) : readStored(official ?? {})),
+    revision: row.revision,
+    ...readAuthorship(row),
+  };
+}
+
+function readStored(stored: JsonObject): Omit<FormulaDraft, "name"> {
+  return {
+    description: textIn(stored.description),
+    icon: textIn(stored.icon),
+    code: textIn(stored.code) ?? "",
     configuration: entriesOf(stored.configuration),
     requestParameters: parametersOf(stored.request_parameters),
-    revision: row.revision,
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    modifiedBy: row.modified_by,
-    modifiedAt: row.modified_at,
   };
 }
 
 function entriesOf(stored: Json | undefined): ConfigurationEntry[] {
   return objectsOf(stored).map(({ name, description, type }) => ({
     name: String(name),
-    description: textOf(description),
+    description: textIn(description),
     type: valueType(type),
   }));
 }
@@ -216,7 +179,7 @@ function entriesOf(stored: Json | undefined): ConfigurationEntry[] {
 function parametersOf(stored: Json | undefined): RequestParameter[] {
   return objectsOf(stored).map(({ name, description, type, optional }) => ({
     name: String(name),
-    description: textOf(description),
+    description: textIn(description),
     type: valueType(type),
     optional: optional === true,
   }));
@@ -224,10 +187,6 @@ function parametersOf(stored: Json | undefined): RequestParameter[] {
 
 function objectsOf(stored: Json | undefined): JsonObject[] {
   return Array.isArray(stored) ? stored.filter(isJsonObject) : [];
-}
-
-function textOf(value: Json | undefined): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }
 
 function valueType(value: Json | undefined): ValueType {

@@ -37,7 +37,7 @@ export function afterThrow(error: unknown, isStopping: boolean): RunEnd | Interr
 }
 
 /** The result that a waiting caller would get. @throws {FunctionFailed | Fault} if it is an error. */
-export function outcomeOf(end: RunEnd): ReactOutcome {
+export function runOutcomeOf(end: RunEnd): ReactOutcome {
   if (end.kind === "failed") throw end.failure;
   if (end.kind === "refused") throw end.fault;
   return end;
@@ -80,7 +80,7 @@ export function writeEnd(end: RunEnd): JsonObject {
 }
 
 /** Decodes the result of {@link writeEnd}. */
-export function readEnd(stored: Json): RunEnd {
+export function readRunResult(stored: Json): RunEnd {
   if (!isJsonObject(stored)) throw new Error("the end of a run is not an object");
   const { kind } = stored;
   if (kind === "result") {

@@ -1,17 +1,15 @@
 import type { Authenticator } from "../access/authenticate.js";
-import { actingThrough, actorOf, type Caller } from "../access/caller.js";
-import { logEntry } from "../audit/log-entry.js";
+import { actingThrough, type Caller } from "../access/caller.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
 import { notFound } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import type { FunctionRunner } from "../functions/function-runner.js";
-import type { CallApi } from "../functions/host-calls.js";
-import { writeLog } from "../store/audit/audit-logs.js";
+import type { CallApi } from "../functions/serve-host-calls.js";
 import { type FormulaRow, readFormula } from "../store/functions/reactor-formulas.js";
 import { type ReactorRow, readReactor } from "../store/functions/reactors.js";
-import type { Transaction } from "../store/transactions/transaction.js";
 import { detokenize, findTokens, openTokens, referencedTokens } from "../tokens/detokenize.js";
 import type { ReadableToken } from "../tokens/read.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
@@ -19,7 +17,7 @@ import { openFormula } from "./formula.js";
 import { checkArguments } from "./formula-contract.js";
 import type { CreatedTokens, ReactOutcome } from "./outcome.js";
 import { openReactor } from "./reactor.js";
-import { applicationOf, reactorFunction } from "./reactor-function.js";
+import { reactorApplication, reactorFunction } from "./reactor-function.js";
 
 export interface ReactParts {
   readonly authenticator: Authenticator;
@@ -42,8 +40,7 @@ export function tokensOfArgs(args: Json): string[] {
 
 /** Checks rights, loads the tokens and writes the log rows, in one transaction. */
 export async function authorizeRun(
-  tx: Transaction,
-  caller: Caller,
+  tx: CallerTransaction,
   id: Uuid,
   tokenIds: readonly string[],
 ): Promise<AuthorizedRun> {
@@ -51,8 +48,13 @@ export async function authorizeRun(
   if (!reactor) throw notFound("reactor");
   const formula = reactor.formula_id ? await tx.query(readFormula, reactor.formula_id) : null;
   if (reactor.formula_id && !formula) throw notFound("reactor formula");
-  const tokens = await findTokens(tx, actingThrough(caller, { type: "reactor", id }), tokenIds, "token:use", "use");
-  writeLog(tx, logEntry(actorOf(caller), "reactor", id, "invoke"));
+  const tokens = await findTokens(
+    tx.actingAs(actingThrough(tx.caller, { type: "reactor", id })),
+    tokenIds,
+    "token:use",
+    "use",
+  );
+  tx.log("reactor", id, "invoke");
   return { reactor, formula: formula ?? undefined, tokens };
 }
 
@@ -69,11 +71,11 @@ export async function react(
   signal: AbortSignal,
 ): Promise<ReactOutcome> {
   const { tenantId } = caller;
-  const reactor = openReactor(keys, tenantId, row);
-  const formula = formulaRow && openFormula(keys, tenantId, formulaRow);
-  const values = detokenize(args, "args", await openTokens(tenantId, keys, tokens, parts.bins));
+  const reactor = openReactor(keys, row);
+  const formula = formulaRow && openFormula(keys, formulaRow);
+  const values = detokenize(args, "args", await openTokens(keys, tokens, parts.bins));
   if (formula) checkArguments(formula, values);
-  const application = await applicationOf(parts.authenticator, tenantId, reactor, caller.context);
+  const application = await reactorApplication(parts.authenticator, tenantId, reactor, caller.context);
   const result = await parts.functions.run(reactorFunction(tenantId, reactor, formula, application), values, signal);
   if (result.kind === "answered") return result;
   const { raw, tokenize } = returnedObject(result.value);

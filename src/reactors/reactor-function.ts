@@ -37,7 +37,7 @@ export function reactorFunction(
  * @param context of the request that the code runs for.
  * @throws {Fault} permission_denied if it was deleted: code does not fall back to its caller's rights.
  */
-export async function applicationOf(
+export async function reactorApplication(
   authenticator: Authenticator,
   tenantId: TenantId,
   { id, applicationId }: Reactor,

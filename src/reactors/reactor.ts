@@ -1,18 +1,21 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { isDeepStrictEqual } from "node:util";
+import { type Authorship, changedAuthorship, newAuthorship, readAuthorship } from "../access/authorship.js";
+import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
+import { requireMayChangeCode } from "../access/changed-code.js";
 import { requireOwn } from "../access/role-rights.js";
-import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
-import { type Fault, invalid, notFound } from "../base/fault.js";
-import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
-import { isJsonObject, type Json } from "../base/json.js";
-import { type Page, type PageRequest, requirePageSize } from "../base/page.js";
-import { encodeAad, open, seal } from "../crypto/sealed.js";
-import { nameColumns, openName } from "../crypto/sealed-name.js";
+import { NamedEntities } from "../access/stored-entities.js";
+import { changesBetween } from "../audit/log-changes.js";
+import type { OrdinaryTenantTransaction, TenantTransaction } from "../audit/tenant-transaction.js";
+import { type Fault, invalid } from "../base/fault.js";
+import { newUuid, type Uuid } from "../base/ids.js";
+import { textsIn } from "../base/json.js";
+import { openName, sealName } from "../crypto/sealed-name.js";
+import { sealedRecord } from "../crypto/sealed-record.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireApplication, requireGrantableActing } from "../functions/acting-application.js";
 import { requireConfigurationSize } from "../functions/configuration.js";
 import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { deleteFailedRuns } from "../store/functions/failed-runs.js";
 import { lockFormula, readFormula } from "../store/functions/reactor-formulas.js";
 import {
@@ -26,9 +29,7 @@ import {
   readReactor,
   updateReactorRow,
 } from "../store/functions/reactors.js";
-import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
-import { listByName } from "../tenancy/name-search.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-columns.js";
 import { type Formula, openFormula } from "./formula.js";
 import { typedConfiguration } from "./formula-contract.js";
 
@@ -46,13 +47,9 @@ export interface ReactorProperties {
 }
 
 /** A tenant's function, called by its id. */
-export interface Reactor extends ReactorProperties {
+export interface Reactor extends ReactorProperties, Authorship {
   readonly id: Uuid;
   readonly revision: number;
-  readonly createdBy: Uuid | null;
-  readonly createdAt: Date;
-  readonly modifiedBy: Uuid | null;
-  readonly modifiedAt: Date | null;
 }
 
 /** A reactor with the current version of its formula. */
@@ -76,95 +73,86 @@ export function lacksCode(): Fault {
   return invalid("code", "must be given, or a formula");
 }
 
+export const reactors = new NamedEntities<ReactorRow, ShownReactor>({
+  type: "reactor",
+  plural: "reactors",
+  read: readReactor,
+  names: namesOfReactors,
+  list: listReactorRows,
+  remove: deleteReactorRow,
+  open: withFormula,
+});
+
 export async function createReactor(
-  tx: OrdinaryTransaction,
-  caller: Caller,
-  keys: TenantKeys,
+  tx: OrdinaryCallerTransaction,
   properties: ReactorProperties,
 ): Promise<ShownReactor> {
   requireConfigurationSize(properties.configuration);
   await requireApplication(tx, properties.applicationId);
-  await requireGrantableActing(tx, caller, keys, properties.applicationId);
-  const formula = await requireContract(tx, keys, properties);
-  const id = newUuid();
-  const createdBy = actorOf(caller).id;
-  tx.enqueue(insertReactor, { ...rowOf(tx.tenantId, keys, id, properties), created_by: createdBy });
-  writeLog(tx, logEntry(actorOf(caller), "reactor", id, "create"));
-  return { ...properties, formula, id, revision: 1, createdBy, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
+  await requireGrantableActing(tx, properties.applicationId);
+  const formula = await requireContract(tx, properties);
+  const made = { ...properties, id: newUuid(), revision: 1, ...newAuthorship(tx) };
+  tx.enqueue(insertReactor, { ...reactorColumns(tx.keys, made), created_by: made.createdBy });
+  tx.log("reactor", made.id, "create", { changes: changesBetween(undefined, loggedReach(made)) });
+  return { ...made, formula };
 }
 
-export async function getReactor(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<ShownReactor> {
-  const row = await tx.query(readReactor, id);
-  if (!row) throw notFound("reactor");
-  writeLog(tx, logEntry(actorOf(caller), "reactor", id, "read"));
-  return withFormula(tx, keys, row);
-}
-
-export async function listReactors(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  { name, ...listing }: PageRequest & { readonly ids: readonly Uuid[]; readonly name: string | undefined },
-): Promise<Page<ShownReactor>> {
-  const { items, total, bytes } =
-    name === undefined
-      ? await tx.query(listReactorRows, listing)
-      : await listByName(tx, keys, { names: namesOfReactors, read: readReactor }, { ...listing, name });
-  requirePageSize("reactors", bytes);
-  writeLog(tx, logEntry(actorOf(caller), "reactor", ANY_ENTITY_ID, "list"));
-  return { items: await Promise.all(items.map((row) => withFormula(tx, keys, row))), total };
-}
-
-async function withFormula(tx: Transaction, keys: TenantKeys, row: ReactorRow): Promise<ShownReactor> {
+async function withFormula(tx: TenantTransaction, row: ReactorRow): Promise<ShownReactor> {
   const formula = row.formula_id ? await tx.query(readFormula, row.formula_id) : null;
   return {
-    ...openReactor(keys, tx.tenantId, row),
-    formula: formula ? openFormula(keys, tx.tenantId, formula) : undefined,
+    ...openReactor(tx.keys, row),
+    formula: formula ? openFormula(tx.keys, formula) : undefined,
   };
 }
 
 export async function updateReactor(
-  tx: OrdinaryTransaction,
-  caller: Caller,
-  keys: TenantKeys,
+  tx: OrdinaryCallerTransaction,
   id: Uuid,
   change: (current: Reactor) => ReactorProperties,
 ): Promise<ShownReactor> {
-  const row = await lockReactor(tx, id);
-  if (!row) throw notFound("reactor");
-  requireOwn(caller, row.created_by);
-  const current = openReactor(keys, tx.tenantId, row);
+  const row = reactors.present(await lockReactor(tx, id));
+  requireOwn(tx.caller, row.created_by);
+  const current = openReactor(tx.keys, row);
   const properties = change(current);
+  if (!isRenamedOnly(current, properties)) requireMayChangeCode(tx.caller, "a reactor", row.created_by);
   if (properties.configuration !== current.configuration) requireConfigurationSize(properties.configuration);
   if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);
-  await requireGrantableActing(tx, caller, keys, current.applicationId);
-  await requireGrantableActing(tx, caller, keys, properties.applicationId);
-  const formula = await requireContract(tx, keys, properties);
-  const { id: _, ...changed } = rowOf(tx.tenantId, keys, id, properties);
-  const modifiedBy = actorOf(caller).id;
-  tx.enqueue(updateReactorRow, { id, ...changed, revision: row.revision, modified_by: modifiedBy });
-  writeLog(tx, logEntry(actorOf(caller), "reactor", id, "update"));
-  return { ...current, ...properties, formula, modifiedBy, modifiedAt: tx.now };
+  await requireGrantableActing(tx, current.applicationId);
+  await requireGrantableActing(tx, properties.applicationId);
+  const formula = await requireContract(tx, properties);
+  const next = { ...current, ...properties, ...changedAuthorship(tx) };
+  const columns = reactorColumns(tx.keys, next);
+  tx.enqueue(updateReactorRow, { ...columns, revision: row.revision, modified_by: next.modifiedBy });
+  tx.log("reactor", id, "update", { changes: changesBetween(loggedReach(current), loggedReach(next)) });
+  return { ...next, formula };
 }
 
-export async function deleteReactor(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
-  const row = await tx.query(readReactor, id);
-  if (!row) throw notFound("reactor");
-  requireOwn(caller, row.created_by);
-  if (!(await tx.query(deleteReactorRow, id))) throw notFound("reactor");
+function isRenamedOnly(before: ReactorProperties, after: ReactorProperties): boolean {
+  const rest = ({ code, applicationId, configuration, runtime }: ReactorProperties) => [
+    code,
+    applicationId,
+    configuration,
+    runtime,
+  ];
+  return isDeepStrictEqual(rest(before), rest(after));
+}
+
+/** What the log shows of a reactor: what it acts as and whose code it runs, without code and configuration. */
+function loggedReach({ applicationId, code }: ReactorProperties) {
+  return { applicationId, formulaId: code.kind === "formula" ? code.formulaId : undefined };
+}
+
+export async function deleteReactor(tx: CallerTransaction, id: Uuid): Promise<void> {
+  const row = await reactors.find(tx, id);
+  requireOwn(tx.caller, row.created_by);
+  await reactors.delete(tx, id);
   tx.enqueue(deleteFailedRuns, id);
-  writeLog(tx, logEntry(actorOf(caller), "reactor", id, "delete"));
 }
 
 /** The reactor's failed runs of the last day, newest first. */
-export async function failedRunsOfReactor(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  id: Uuid,
-): Promise<readonly FailedRun[]> {
-  if (!(await tx.query(readReactor, id))) throw notFound("reactor");
-  return readFailedRuns(tx, caller, keys, "reactor", id);
+export async function failedRunsOfReactor(tx: CallerTransaction, id: Uuid): Promise<readonly FailedRun[]> {
+  await reactors.find(tx, id);
+  return readFailedRuns(tx, "reactor", id);
 }
 
 /**
@@ -172,8 +160,7 @@ export async function failedRunsOfReactor(
  * transaction that deletes it waits, and finds the reactor.
  */
 async function requireContract(
-  tx: OrdinaryTransaction,
-  keys: TenantKeys,
+  tx: OrdinaryTenantTransaction,
   { code, configuration }: ReactorProperties,
 ): Promise<Formula | undefined> {
   if (code.kind !== "formula") return undefined;
@@ -182,7 +169,7 @@ async function requireContract(
     tx.query(readFormula, code.formulaId),
   ]);
   if (!row || !(isHeld || row.official)) throw unknownFormula();
-  const formula = openFormula(keys, tx.tenantId, row);
+  const formula = openFormula(tx.keys, row);
   typedConfiguration(formula, configuration);
   return formula;
 }
@@ -191,41 +178,42 @@ function unknownFormula(): Fault {
   return invalid("formula.id", "must be an official formula or one of this tenant");
 }
 
-function rowOf(
-  tenantId: TenantId,
+function reactorColumns(
   keys: TenantKeys,
-  id: Uuid,
-  { name, code, applicationId, configuration, runtime }: ReactorProperties,
+  { id, name, code, applicationId, configuration, runtime, createdBy }: Reactor,
 ): ReactorColumns {
-  const written = {
-    ...(code.kind === "code" ? { code: code.code } : {}),
-    configuration: { ...configuration },
-    ...(runtime ? { runtime: { ...runtime } } : {}),
-  };
   const plain = { application_id: applicationId ?? null, formula_id: code.kind === "formula" ? code.formulaId : null };
-  const place = { tenantId, entity: id };
-  const bound = encodeAad(plain, AAD_COLUMNS.reactors);
-  const definition = seal(keys.data, { ...place, field: "reactor", bound }, Buffer.from(JSON.stringify(written)));
-  return { id, ...plain, definition, ...nameColumns(keys, place, name) };
+  const definition = reactorRecord.seal(
+    keys,
+    { id, ...plain, created_by: createdBy },
+    { code: code.kind === "code" ? code.code : undefined, configuration, runtime },
+  );
+  return { id, ...plain, definition, name: sealName(keys, id, name) };
 }
 
-export function openReactor(keys: TenantKeys, tenantId: TenantId, row: ReactorRow): Reactor {
-  const place = { tenantId, entity: row.id };
-  const bound = encodeAad(row, AAD_COLUMNS.reactors);
-  const stored: Json = JSON.parse(open(keys.data, { ...place, field: "reactor", bound }, row.definition).toString());
-  if (!isJsonObject(stored)) throw new Error("the definition of a reactor is not an object");
-  const configuration = isJsonObject(stored.configuration) ? stored.configuration : {};
+/** What is sealed of a reactor. A reactor made from a formula has no code of its own. */
+type SealedReactor = Pick<Reactor, "configuration" | "runtime"> & { readonly code: string | undefined };
+
+export const reactorRecord = sealedRecord({
+  field: "reactor",
+  bound: AAD_COLUMNS.reactors,
+  write: ({ code, configuration, runtime }: SealedReactor) => ({ code, configuration, runtime }),
+  read: ({ code, configuration, runtime }) => ({
+    code: code === undefined ? undefined : String(code),
+    configuration: textsIn(configuration),
+    runtime: runtime === undefined ? undefined : parseRuntime(runtime, "runtime"),
+  }),
+});
+
+export function openReactor(keys: TenantKeys, row: ReactorRow): Reactor {
+  const { code = "", ...sealed } = reactorRecord.open(keys, row, row.definition);
   return {
     id: row.id,
-    name: openName(keys, place, row),
-    code: row.formula_id ? { kind: "formula", formulaId: row.formula_id } : { kind: "code", code: String(stored.code) },
+    name: openName(keys, row.id, row.name),
+    code: row.formula_id ? { kind: "formula", formulaId: row.formula_id } : { kind: "code", code },
     applicationId: row.application_id ?? undefined,
-    configuration: Object.fromEntries(Object.entries(configuration).map(([name, value]) => [name, String(value)])),
-    runtime: stored.runtime === undefined ? undefined : parseRuntime(stored.runtime, "runtime"),
+    ...sealed,
     revision: row.revision,
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    modifiedBy: row.modified_by,
-    modifiedAt: row.modified_at,
+    ...readAuthorship(row),
   };
 }

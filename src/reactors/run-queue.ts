@@ -1,3 +1,5 @@
+import { asCaller } from "../access/caller-database.js";
+import { withFreshRights } from "../access/fresh-rights.js";
 import { recordingDenials } from "../access/refusal.js";
 import { Fault, type Reason } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
@@ -10,14 +12,13 @@ import { FunctionFailed } from "../functions/function-failed.js";
 import type { Database } from "../store/database.js";
 import { advanceRun, claimRuns, deleteRun, type RunProgress, type RunRow } from "../store/functions/reactor-runs.js";
 import { scheduleDue } from "../store/jobs/due.js";
-import { StaleAuthorization } from "../store/postgres/database-error.js";
 import type { ReadMemory } from "../store/transactions/large-reads.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { postResult, retryDelay } from "./callback.js";
 import { afterThrow, bodyOf, type Interruption, type RunEnd } from "./outcome.js";
 import { authorizeRun, type ReactParts, react, tokensOfArgs } from "./react.js";
-import { openEnd, openRequest, type StoredRequest, sealEnd, sealRequest } from "./runs.js";
+import { runEndRecord, runRequestRecord, type StoredRequest } from "./runs.js";
 
 /** The memory for large tokens of one run. */
 export interface RunMemory extends Pick<ReadMemory, "reserveReadNow"> {
@@ -58,7 +59,6 @@ const TENANTS_AT_ONCE = 16;
 const MAX_CUT_OFF = 3;
 /** Delay before retrying a run that found no thread or no database. */
 const SOON_MS = 2_000;
-const STALE_ATTEMPTS = 5;
 
 /**
  * Executes runs without a waiting caller. Runs are leased: another replica restarts those of a replica that died, so
@@ -91,96 +91,81 @@ export class RunQueue {
   async #work(tenantId: TenantId): Promise<void> {
     let runs: readonly RunRow[];
     do {
-      runs = await this.#parts.database.ordinary.run(tenantId, "unguarded", (tx) =>
-        tx.query(claimRuns, { limit: AT_ONCE, seconds: LEASE_SECONDS }),
-      );
+      runs = await this.#parts.database
+        .of(tenantId)
+        .ordinary((tx) => tx.query(claimRuns, { limit: AT_ONCE, seconds: LEASE_SECONDS }));
       const keys = await this.#parts.keyring.of(tenantId);
       // Waits for all, even if one fails: abandoned runs would continue beside the next ones, and after the end.
-      const ends = await Promise.allSettled(runs.map((run) => this.#advance(tenantId, keys, run)));
+      const ends = await Promise.allSettled(runs.map((run) => this.#advance(keys, run)));
       const failed = ends.find((end) => end.status === "rejected");
       if (failed) throw failed.reason;
     } while (runs.length > 0 && !this.#stopping.signal.aborted);
   }
 
-  async #advance(tenantId: TenantId, keys: TenantKeys, run: RunRow): Promise<void> {
-    const request = this.#open(keys, tenantId, run);
+  async #advance(keys: TenantKeys, run: RunRow): Promise<void> {
+    const request = this.#open(keys, run);
     if (run.state === "delivering") {
-      await this.#deliver(tenantId, run, request, openEnd(keys, tenantId, run), run.attempts);
+      if (!run.result) throw new Error("a run that delivers its result has none");
+      await this.#deliver(keys.tenantId, run, request, runEndRecord.open(keys, run, run.result), run.attempts);
       return;
     }
-    const end = await this.#end(tenantId, keys, run, request);
+    const end = await this.#end(keys, run, request);
     if (end.kind === "postponed" || end.kind === "broken_off") {
       const attempts = run.attempts + (end.kind === "broken_off" ? 1 : 0);
-      await this.#later(tenantId, run, { state: "queued", result: null, attempts, delay: SOON_MS, spent: null });
+      await this.#later(keys.tenantId, run, { state: "queued", result: null, attempts, delay: SOON_MS, spent: null });
       return;
     }
     // The tenant's keys may have been rotated during the run.
-    const current = await this.#parts.keyring.of(tenantId);
-    const result = sealEnd(current, tenantId, run, end);
+    const current = await this.#parts.keyring.of(keys.tenantId);
+    const result = runEndRecord.seal(current, run, end);
     // The arguments, which may include a card's verification code, are not kept as long as the result.
-    const spent = sealRequest(current, tenantId, run, { ...request, args: null });
+    const spent = runRequestRecord.seal(current, run, { ...request, args: null });
     if (request.callbackUrl === undefined) {
-      await this.#later(tenantId, run, { state: "done", result, attempts: run.attempts, delay: 0, spent });
+      await this.#later(keys.tenantId, run, { state: "done", result, attempts: run.attempts, delay: 0, spent });
     } else {
-      await this.#deliver(tenantId, { ...run, result, request: spent }, request, end, 0);
+      await this.#deliver(keys.tenantId, { ...run, result, request: spent }, request, end, 0);
     }
   }
 
   /** A run under a newer key than the loaded ones fails once; the next attempt loads the new key. */
-  #open(keys: TenantKeys, tenantId: TenantId, run: RunRow): StoredRequest {
+  #open(keys: TenantKeys, run: RunRow): StoredRequest {
     try {
-      return openRequest(keys, tenantId, run);
+      return runRequestRecord.open(keys, run, run.request);
     } catch (error) {
-      if (error instanceof KeyVersionUnknown) this.#parts.keyring.forget(tenantId);
+      if (error instanceof KeyVersionUnknown) this.#parts.keyring.forget(keys.tenantId);
       throw error;
     }
   }
 
-  async #end(
-    tenantId: TenantId,
-    keys: TenantKeys,
-    run: RunRow,
-    request: StoredRequest,
-  ): Promise<RunEnd | Interruption> {
+  async #end(keys: TenantKeys, run: RunRow, request: StoredRequest): Promise<RunEnd | Interruption> {
     if (run.attempts >= MAX_CUT_OFF) return { kind: "failed", failure: cutOff() };
-    const memory = this.#parts.openMemory(tenantId, run.application_id);
+    const memory = this.#parts.openMemory(keys.tenantId, run.application_id);
     try {
-      return await this.#react(tenantId, keys, run, request, withoutWaiting(memory));
+      return await this.#react(keys, run, request, withoutWaiting(memory));
     } catch (error) {
       const end = afterThrow(error, this.#stopping.signal.aborted);
-      if (end.kind === "broken_off") this.#parts.onFailure(tenantId, end.defect);
+      if (end.kind === "broken_off") this.#parts.onFailure(keys.tenantId, end.defect);
       return end;
     } finally {
       memory.close();
     }
   }
 
-  async #react(
-    tenantId: TenantId,
-    keys: TenantKeys,
-    run: RunRow,
-    { args, context }: StoredRequest,
-    memory: ReadMemory,
-  ): Promise<RunEnd> {
+  async #react(keys: TenantKeys, run: RunRow, { args, context }: StoredRequest, memory: ReadMemory): Promise<RunEnd> {
     const { authenticator, database } = this.#parts;
-    for (let attempt = 1; ; attempt += 1) {
-      const caller = await authenticator.application(tenantId, run.application_id, context);
+    const attempt = async () => {
+      const caller = await authenticator.application(keys.tenantId, run.application_id, context);
       if (!caller) throw new Fault("permission_denied", "The application that asked for this does not exist any more.");
-      try {
-        const authorized = await recordingDenials(database, () =>
-          database.shared.run(
-            tenantId,
-            caller.revision,
-            (tx) => authorizeRun(tx, caller, run.reactor_id, tokensOfArgs(args)),
-            memory,
-          ),
-        );
-        return await react(this.#parts, caller, keys, authorized, args, this.#stopping.signal);
-      } catch (error) {
-        if (!(error instanceof StaleAuthorization) || attempt === STALE_ATTEMPTS) throw error;
-        authenticator.forgetApplication(tenantId, run.application_id);
-      }
-    }
+      const authorized = await recordingDenials(database, () =>
+        asCaller(database, keys, caller, memory).shared((tx) => authorizeRun(tx, run.reactor_id, tokensOfArgs(args))),
+      );
+      return react(this.#parts, caller, keys, authorized, args, this.#stopping.signal);
+    };
+    return withFreshRights(attempt, (stale) => {
+      // The next attempt of the run has the newer key.
+      if (stale instanceof KeyVersionUnknown) throw stale;
+      authenticator.forgetApplication(keys.tenantId, run.application_id);
+    });
   }
 
   async #deliver(tenantId: TenantId, run: RunRow, request: StoredRequest, end: RunEnd, failed: number): Promise<void> {
@@ -217,7 +202,7 @@ export class RunQueue {
   }
 
   async #write(tenantId: TenantId, write: (tx: Transaction) => void): Promise<void> {
-    await this.#parts.database.ordinary.run(tenantId, "unguarded", async (tx) => write(tx));
+    await this.#parts.database.of(tenantId).ordinary(async (tx) => write(tx));
   }
 }
 

@@ -1,20 +1,17 @@
-import { actorOf, applicationOf, type Caller } from "../access/caller.js";
+import { applicationOf } from "../access/caller.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
 import { deniedWith } from "../access/refusal.js";
 import { type AuditContext, readContext, writeContext } from "../audit/audit-context.js";
-import { logEntry } from "../audit/log-entry.js";
 import { DAY_MS } from "../base/clock.js";
 import { Fault, notFound } from "../base/fault.js";
-import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
-import { isJsonObject, type Json } from "../base/json.js";
-import { encodeAad, open, type SealContext, seal } from "../crypto/sealed.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
-import { insertRun, type RunRow, readRun } from "../store/functions/reactor-runs.js";
-import { readReactor } from "../store/functions/reactors.js";
+import { newUuid, type Uuid } from "../base/ids.js";
+import type { Json } from "../base/json.js";
+import { sealedRecord } from "../crypto/sealed-record.js";
+import { insertRun, readRun } from "../store/functions/reactor-runs.js";
 import { scheduleDue } from "../store/jobs/due.js";
-import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
-import type { Transaction } from "../store/transactions/transaction.js";
-import { type RunEnd, readEnd, writeEnd } from "./outcome.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-columns.js";
+import { type RunEnd, readRunResult, writeEnd } from "./outcome.js";
+import { reactors } from "./reactor.js";
 
 /** How long results are kept, and how long a run may be pending. */
 const KEPT_MS = DAY_MS;
@@ -36,21 +33,16 @@ export interface StoredRequest extends RunRequest {
  * Stores a run to start later, as the calling application.
  * @returns the id for reading its result.
  */
-export async function startRun(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  reactorId: Uuid,
-  request: RunRequest,
-): Promise<Uuid> {
-  if (caller.session) throw deniedWith(caller, sessionsDoNotOutlast(), "reactor", reactorId, "later, by a session");
-  if (!(await tx.query(readReactor, reactorId))) throw notFound("reactor");
+export async function startRun(tx: CallerTransaction, reactorId: Uuid, request: RunRequest): Promise<Uuid> {
+  if (tx.caller.session)
+    throw deniedWith(tx.caller, sessionsDoNotOutlast(), "reactor", reactorId, "later, by a session");
+  await reactors.find(tx, reactorId);
   const id = newUuid();
   const expiresAt = new Date(tx.now.getTime() + KEPT_MS);
-  const run = { id, reactor_id: reactorId, application_id: applicationOf(caller).id };
+  const run = { id, reactor_id: reactorId, application_id: applicationOf(tx.caller).id };
   tx.enqueue(insertRun, {
     ...run,
-    request: sealRequest(keys, tx.tenantId, run, { ...request, context: caller.context }),
+    request: runRequestRecord.seal(tx.keys, run, { ...request, context: tx.caller.context }),
     due_at: tx.now,
     expires_at: expiresAt,
   });
@@ -60,53 +52,36 @@ export async function startRun(
 }
 
 /** The end of a run. Visible to the application that requested it, once the run has ended. */
-export async function readRunEnd(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  reactorId: Uuid,
-  id: Uuid,
-): Promise<RunEnd> {
+export async function readRunEnd(tx: CallerTransaction, reactorId: Uuid, id: Uuid): Promise<RunEnd> {
   const row = await tx.query(readRun, id);
-  const isTheirs = row?.reactor_id === reactorId && row.application_id === applicationOf(caller).id && !caller.session;
+  const isTheirs =
+    row?.reactor_id === reactorId && row.application_id === applicationOf(tx.caller).id && !tx.caller.session;
   if (!row?.result || !isTheirs || row.state !== "done") throw notFound("result, or not yet");
-  writeLog(tx, logEntry(actorOf(caller), "reactor", reactorId, "read", "result"));
-  return openEnd(keys, tx.tenantId, row);
+  tx.log("reactor", reactorId, "read", "result");
+  return runEndRecord.open(tx.keys, row, row.result);
 }
 
-/** The place of a run's sealed parts: the reactor and the application it runs as. */
-type RunPlace = Pick<RunRow, "id" | (typeof AAD_COLUMNS.reactor_runs)[number]>;
+export const runRequestRecord = sealedRecord({
+  field: "run_request",
+  bound: AAD_COLUMNS.reactor_runs,
+  write: ({ args, callbackUrl, context }: StoredRequest) => ({
+    args,
+    callback_url: callbackUrl ?? null,
+    context: writeContext(context),
+  }),
+  read: ({ args = null, callback_url: url, context }): StoredRequest => ({
+    args,
+    context: readContext(context),
+    callbackUrl: typeof url === "string" ? url : undefined,
+  }),
+});
 
-export function sealRequest(
-  keys: TenantKeys,
-  tenantId: TenantId,
-  run: RunPlace,
-  { args, callbackUrl, context }: StoredRequest,
-): Buffer {
-  const part = { args, callback_url: callbackUrl ?? null, context: writeContext(context) };
-  return seal(keys.data, placeOf(tenantId, run, "run_request"), Buffer.from(JSON.stringify(part)));
-}
-
-/** @throws {Error} if the row was not written by {@link sealRequest}. */
-export function openRequest(keys: TenantKeys, tenantId: TenantId, row: RunRow): StoredRequest {
-  const stored: Json = JSON.parse(open(keys.data, placeOf(tenantId, row, "run_request"), row.request).toString());
-  if (!isJsonObject(stored)) throw new Error("the request of a run is not an object");
-  const { args = null, callback_url: url, context } = stored;
-  return { args, context: readContext(context), callbackUrl: typeof url === "string" ? url : undefined };
-}
-
-export function sealEnd(keys: TenantKeys, tenantId: TenantId, run: RunPlace, end: RunEnd): Buffer {
-  return seal(keys.data, placeOf(tenantId, run, "run_result"), Buffer.from(JSON.stringify(writeEnd(end))));
-}
-
-export function openEnd(keys: TenantKeys, tenantId: TenantId, run: RunPlace & Pick<RunRow, "result">): RunEnd {
-  if (!run.result) throw new Error("a run has no result yet");
-  return readEnd(JSON.parse(open(keys.data, placeOf(tenantId, run, "run_result"), run.result).toString()));
-}
-
-function placeOf(tenantId: TenantId, run: RunPlace, field: "run_request" | "run_result"): SealContext {
-  return { tenantId, entity: run.id, field, bound: encodeAad(run, AAD_COLUMNS.reactor_runs) };
-}
+export const runEndRecord = sealedRecord({
+  field: "run_result",
+  bound: AAD_COLUMNS.reactor_runs,
+  write: writeEnd,
+  read: readRunResult,
+});
 
 function sessionsDoNotOutlast(): Fault {
   return new Fault("permission_denied", "A session may expire before such a run ends: use an application key.");

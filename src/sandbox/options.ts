@@ -61,6 +61,8 @@ export type SandboxIncident =
       readonly reason: ExitReason;
       readonly code: number | null;
       readonly signal: string | null;
+      /** Why it did not start, in the words of its first error. */
+      readonly cause: string | undefined;
       readonly runs: number;
     };
 

@@ -1,7 +1,8 @@
 import { performance } from "node:perf_hooks";
 import type { RunnerSettings } from "./runner/settings.js";
+import { whyRunnerDoesNotStart } from "./runner-diagnosis.js";
 import type { ExitReason, RunnerLink } from "./runner-link.js";
-import { RunnerProcess } from "./runner-process.js";
+import { type RunnerExit, RunnerProcess } from "./runner-process.js";
 import { type ReadyRunner, RunnerWaiters } from "./runner-waiters.js";
 import { type Frame, FrameKind } from "./wire/frame.js";
 import { type RunnerHealth, readHealth } from "./wire/messages.js";
@@ -16,11 +17,11 @@ export interface SupervisorHooks {
   readonly onFrame: (runner: ReadyRunner, frame: Frame) => void;
   readonly onHealth: (health: RunnerHealth) => void;
   /** No further frame of this runner follows. */
-  readonly onExit: (exit: {
-    readonly reason: ExitReason;
-    readonly code: number | null;
-    readonly signal: string | null;
-  }) => void;
+  readonly onExit: (exit: EndedRunner) => void;
+}
+
+export interface EndedRunner extends Pick<RunnerExit, "code" | "signal" | "cause"> {
+  readonly reason: ExitReason;
 }
 
 /** Keeps one runner alive: starts it, checks that it responds, and replaces it. */
@@ -32,6 +33,8 @@ export class RunnerSupervisor implements RunnerLink {
   #runner: RunnerProcess | undefined;
   #isReady = false;
   #isClosed = false;
+  readonly #closing = new AbortController();
+  #problem: string | undefined;
   #startedAt = 0;
   #failedStarts = 0;
   #restart: NodeJS.Timeout | undefined;
@@ -58,6 +61,10 @@ export class RunnerSupervisor implements RunnerLink {
     return this.#isReady;
   }
 
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
   kill(reason: ExitReason): void {
     this.#exitReason ??= reason;
     this.#runner?.kill();
@@ -65,6 +72,7 @@ export class RunnerSupervisor implements RunnerLink {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#closing.abort();
     clearInterval(this.#pings);
     clearTimeout(this.#restart);
     this.#waiting.settle(undefined);
@@ -79,7 +87,7 @@ export class RunnerSupervisor implements RunnerLink {
     this.#gone = Promise.withResolvers<void>();
     const runner = new RunnerProcess(this.#settings, {
       onFrame: (frame) => this.#receive(runner, frame),
-      onExit: ({ code, signal, broke }) => this.#exited(code, signal, broke),
+      onExit: (exit) => this.#exited(exit),
     });
     this.#runner = runner;
   }
@@ -87,6 +95,7 @@ export class RunnerSupervisor implements RunnerLink {
   #receive(runner: RunnerProcess, frame: Frame): void {
     if (frame.kind === FrameKind.ready) {
       this.#isReady = true;
+      this.#problem = undefined;
       this.#lastPong = performance.now();
       this.#waiting.settle(runner);
     } else if (frame.kind === FrameKind.pong) {
@@ -97,7 +106,7 @@ export class RunnerSupervisor implements RunnerLink {
     }
   }
 
-  #exited(code: number | null, signal: string | null, broke: boolean): void {
+  #exited({ code, signal, broke, cause }: RunnerExit): void {
     const wasReady = this.#isReady;
     const livedMs = performance.now() - this.#startedAt;
     this.#runner = undefined;
@@ -105,10 +114,20 @@ export class RunnerSupervisor implements RunnerLink {
     this.#gone.resolve();
     const found = broke ? "protocol" : wasReady ? "crashed" : "not_started";
     if (this.#isClosed) return;
-    this.#hooks.onExit({ reason: this.#exitReason ?? found, code, signal });
+    const reason = this.#exitReason ?? found;
+    if (reason === "not_started") void this.#diagnose({ reason, code, signal, cause });
+    else this.#hooks.onExit({ reason, code, signal, cause });
     this.#failedStarts = wasReady && livedMs > HEALTHY_MS ? 0 : this.#failedStarts + 1;
     const pause = this.#failedStarts <= 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (this.#failedStarts - 2), MAX_PAUSE_MS);
     this.#restart = setTimeout(() => this.#start(), pause);
+  }
+
+  /** Reports a runner that did not start, with the cause if the next one to try tells it. */
+  async #diagnose(exit: EndedRunner): Promise<void> {
+    const known = exit.cause ?? (await whyRunnerDoesNotStart(this.#settings, this.#closing.signal));
+    if (this.#isClosed) return;
+    if (!this.#isReady) this.#problem = known ?? describeExit(exit.code, exit.signal);
+    this.#hooks.onExit({ ...exit, cause: known });
   }
 
   #ping(): void {
@@ -122,4 +141,8 @@ export class RunnerSupervisor implements RunnerLink {
     else if (now - this.#lastPong > silenceMs) this.kill("silent");
     this.#runner.socket.send(FrameKind.ping);
   }
+}
+
+function describeExit(code: number | null, signal: string | null): string {
+  return signal === null ? `exit code ${code}` : `ended by ${signal}`;
 }

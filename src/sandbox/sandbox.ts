@@ -31,6 +31,10 @@ export interface Sandbox {
    */
   compile(tenantId: string, code: string): Promise<CompileProblem | undefined>;
   readonly metrics: SandboxMetrics;
+  /** Why the runner does not start. Absent once it has started. */
+  readonly problem: string | undefined;
+  /** Whether the runner is ready within this time. */
+  isReady(withinMs: number): Promise<boolean>;
   /** Ends the runner. Runs in progress fail. */
   close(): Promise<void>;
 }
@@ -90,6 +94,14 @@ class RunnerSandbox implements Sandbox {
 
   get metrics(): SandboxMetrics {
     return this.#counters.snapshot(this.#requests.size + this.#early);
+  }
+
+  get problem(): string | undefined {
+    return this.#link.problem;
+  }
+
+  async isReady(withinMs: number): Promise<boolean> {
+    return (await this.#link.ready(withinMs)) !== undefined;
   }
 
   async run(request: RunRequest, hosts: HostCalls, signal?: AbortSignal): Promise<RunOutcome> {

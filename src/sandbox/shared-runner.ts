@@ -46,6 +46,9 @@ export class SharedRunner implements RunnerLink {
     return this.#ready !== undefined;
   }
 
+  /** The process that starts the runner reports it. */
+  readonly problem = undefined;
+
   ready(withinMs: number): Promise<ReadyRunner | undefined> {
     if (this.#ready || this.#isClosed) return Promise.resolve(this.#ready);
     return this.#waiting.wait(withinMs);

@@ -1,6 +1,7 @@
 import Fastify from "fastify";
 import { type Readiness, registerHealth } from "../api/health/health.js";
 import { type MetricsPage, registerMetrics } from "../api/health/metrics-route.js";
+import { admitOperatorsOnly } from "../api/health/operators-only.js";
 import type { Config } from "../settings/config.js";
 import { listenAt } from "./listening.js";
 
@@ -13,6 +14,7 @@ export interface AdminPort {
 
 export function openAdminPort(config: Config, readiness: Readiness, metrics: MetricsPage): AdminPort {
   const app = Fastify({ logger: false });
+  admitOperatorsOnly(app, [config.adminHost, ...config.adminNames]);
   registerHealth(app, readiness);
   registerMetrics(app, metrics);
   const address = { host: config.adminHost, port: config.adminPort };

@@ -1,6 +1,6 @@
 import { causeFields, tenantFailure } from "../api/observation/log-cause.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
-import type { SealParts } from "../audit/seal-log.js";
+import type { SealParts } from "../audit/chain/seal-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
 import { keyRotationsJob } from "../jobs/key-rotations.js";
 import { logDeliveryJob } from "../jobs/log-delivery.js";
@@ -14,12 +14,15 @@ import { tenantWorkJob } from "../jobs/tenant-work.js";
 import { unlessClockIsAhead } from "../jobs/unless-clock-is-ahead.js";
 import type { MailTransport } from "../mail/transport.js";
 import { writeSignInMessage } from "../people/sign-in-message.js";
+import { writeWaitingPasskeyMessage } from "../people/waiting-passkey-message.js";
 import type { Config } from "../settings/config.js";
 import type { LogSink } from "../sinks/sink.js";
 import { hasRunsDue } from "../store/functions/reactor-runs.js";
+import { hasDeliveriesDue } from "../store/jobs/webhook-deliveries.js";
 import type { Meters } from "../telemetry/meters.js";
 import { Outbox } from "../tenancy/outbox.js";
 import type { Vault } from "../vault/vault.js";
+import { writeDisabledWebhookMessage } from "../webhooks/disabled-message.js";
 import type { Composition } from "./composition.js";
 import { TAMPERED } from "./log-sealing.js";
 import { timeStampAuthority } from "./time-stamp-authority.js";
@@ -32,7 +35,7 @@ export interface BackgroundParts {
   readonly meters: Meters;
   readonly sealing: SealParts;
   readonly sinks: readonly LogSink[];
-  readonly parts: Pick<Composition, "runs" | "payments">;
+  readonly parts: Pick<Composition, "runs" | "deliveries" | "payments">;
 }
 
 /** All work of a server that no request starts, except mail: see {@link mailDelivery}. */
@@ -45,6 +48,7 @@ export function backgroundJobs(background: BackgroundParts): readonly Job[] {
     ...logStamps(background),
     tenantRemoval(background),
     reactorRuns(background),
+    webhookDeliveries(background),
     keyRotations(background),
     ...parts.payments.jobs,
   ];
@@ -61,14 +65,23 @@ export function mailDelivery(
   return mailJob({
     database,
     outbox: new Outbox({
-      ...{ database, keyring, transport, publicUrl },
+      database,
+      keyring,
+      transport,
+      publicUrl,
       writeSignIn: (tenantId, requestId) => writeSignInMessage({ database, keyring, publicUrl }, tenantId, requestId),
+      writeWaitingPasskey: (tenantId, passkeyId) =>
+        writeWaitingPasskeyMessage({ database, keyring, publicUrl }, tenantId, passkeyId),
+      writeDisabledWebhook: (tenantId, webhookId) =>
+        writeDisabledWebhookMessage({ database, keyring }, tenantId, webhookId),
     }),
     clock,
     onTrouble: (tenantId, reason, error) =>
       log.warn(
         {
-          ...{ job: "mail", reason, ...(tenantId ? { tenant_id: tenantId } : {}) },
+          job: "mail",
+          reason,
+          ...(tenantId ? { tenant_id: tenantId } : {}),
           ...(error === undefined ? {} : causeFields(error)),
         },
         "messages were not sent",
@@ -80,7 +93,9 @@ function sweeps({ vault: { database, keyring }, clock, log }: BackgroundParts): 
   const onAhead = ({ name }: Job) =>
     log.error({ reason: name }, "this server's clock is ahead of the database's; expiry jobs are paused here");
   return sweepJobs({
-    ...{ database, keyring, clock },
+    database,
+    keyring,
+    clock,
     onFailure: tenantFailure(log, "sweep", "a sweep of this tenant failed and will be tried again"),
     // Tests pass a clock that differs on purpose.
     ...(clock === systemClock
@@ -91,7 +106,9 @@ function sweeps({ vault: { database, keyring }, clock, log }: BackgroundParts): 
 
 function logSeals({ config, clock, log, meters, sealing }: BackgroundParts): Job {
   return logSealsJob({
-    ...{ ...sealing, clock, retentionDays: config.auditRetentionDays },
+    ...sealing,
+    clock,
+    retentionDays: config.auditRetentionDays,
     onFailure: tenantFailure(log, "log seals", "the log of this tenant could not be sealed; this will be tried again"),
     onBroken: (tenantId, outcome) => {
       meters.auditIncident(outcome);
@@ -103,7 +120,9 @@ function logSeals({ config, clock, log, meters, sealing }: BackgroundParts): Job
 function logSinks({ vault: { database }, clock, log, meters, sinks }: BackgroundParts): readonly Job[] {
   return sinks.map((sink) =>
     logDeliveryJob({
-      ...{ database, clock, sink },
+      database,
+      clock,
+      sink,
       onLag: (name, seconds) => meters.sinkLag(name, seconds),
       onState(name, problem) {
         if (problem === undefined) return log.info({ job: `log sink ${name}` }, "log sink working again");
@@ -125,7 +144,9 @@ function logSinks({ vault: { database }, clock, log, meters, sinks }: Background
 function logStamps({ vault: { database }, config, clock, log, meters }: BackgroundParts): readonly Job[] {
   if (!config.timeStamps) return [];
   const job = logStampsJob({
-    ...{ database, clock, authority: timeStampAuthority(config.timeStamps, clock) },
+    database,
+    clock,
+    authority: timeStampAuthority(config.timeStamps, clock),
     onLag: (seconds) => meters.stampLag(seconds),
     onState(problem) {
       if (problem === undefined) return log.info({ job: "log stamps" }, "time-stamp authority working again");
@@ -139,7 +160,9 @@ function logStamps({ vault: { database }, config, clock, log, meters }: Backgrou
 
 function tenantRemoval({ vault: { database, keyring }, clock, log }: BackgroundParts): Job {
   return tenantRemovalJob({
-    ...{ database, keyring, clock },
+    database,
+    keyring,
+    clock,
     onFailure: tenantFailure(
       log,
       "tenant removal",
@@ -150,12 +173,32 @@ function tenantRemoval({ vault: { database, keyring }, clock, log }: BackgroundP
 
 function reactorRuns({ vault: { database }, clock, log, parts }: BackgroundParts): Job {
   return tenantWorkJob({
-    ...{ name: "reactor runs", kind: "reactor_run", database, clock, isPending: hasRunsDue },
+    name: "reactor runs",
+    kind: "reactor_run",
+    database,
+    clock,
+    isPending: hasRunsDue,
     wake: (tenantId) => parts.runs.wake(tenantId),
     onFailure: tenantFailure(
       log,
       "reactor runs",
       "a finished minute of due reactor runs was not deleted; this is tried again",
+    ),
+  });
+}
+
+function webhookDeliveries({ vault: { database }, clock, log, parts }: BackgroundParts): Job {
+  return tenantWorkJob({
+    name: "webhook deliveries",
+    kind: "webhook_delivery",
+    database,
+    clock,
+    isPending: hasDeliveriesDue,
+    wake: (tenantId) => parts.deliveries.wake(tenantId),
+    onFailure: tenantFailure(
+      log,
+      "webhook deliveries",
+      "a finished minute of due webhook deliveries was not deleted; this is tried again",
     ),
   });
 }

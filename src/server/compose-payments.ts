@@ -7,19 +7,19 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import type { Job } from "../jobs/schedule.js";
 import { tenantWorkJob } from "../jobs/tenant-work.js";
-import { checkConnections } from "../payments/check-connections.js";
-import { Connectors } from "../payments/connectors.js";
-import type { FormulaId } from "../payments/formula.js";
-import { InboundCallbacks } from "../payments/inbound-callbacks.js";
+import { checkConnections } from "../payments/connections/check-credentials.js";
+import { Connectors } from "../payments/connections/connectors.js";
+import { realConnectors } from "../payments/connections/providers.js";
+import type { FormulaId } from "../payments/contract/formula.js";
+import { providerHttp } from "../payments/contract/provider-http.js";
 import { PaymentEngine } from "../payments/payment-engine.js";
-import { providerHttp } from "../payments/provider-http.js";
-import { realConnectors } from "../payments/providers.js";
-import type { ReconcileParts } from "../payments/reconcile.js";
+import { InboundCallbacks } from "../payments/reconciliation/inbound-callbacks.js";
+import type { ReconcileParts } from "../payments/reconciliation/reconcile.js";
+import { SimulatorWebhooks } from "../payments/reconciliation/simulated-webhooks.js";
 import { encodeSignedPath } from "../payments/signed-path.js";
 import { SimulatedApprovals } from "../payments/simulator/approve.js";
 import { type SendWebhook, Simulator } from "../payments/simulator/simulator.js";
 import { SimulatorStore } from "../payments/simulator/simulator-store.js";
-import { SimulatorWebhooks } from "../payments/simulator/simulator-webhooks.js";
 import { TenantWorkers } from "../payments/tenant-workers.js";
 import { SimulatedChallenges } from "../payments/three-ds/challenges.js";
 import { simulatedDirectory } from "../payments/three-ds/directory.js";
@@ -57,7 +57,8 @@ export function composePayments(parts: PaymentsParts): Payments {
   const { database, keyring } = vault;
   const simulatorStore = new SimulatorStore(database);
   const post = new SimulatorWebhooks({
-    ...{ database, keyring },
+    database,
+    keyring,
     async deliver(address, delivery) {
       const endpoint = await incoming.endpoint(address);
       if (endpoint) await incoming.webhook(endpoint, delivery);
@@ -78,9 +79,12 @@ export function composePayments(parts: PaymentsParts): Payments {
     tenantFailure(log, "credentials checks", "the credentials of a connection could not be checked"),
   );
   const reconciling: ReconcileParts = {
-    ...{ database, keyring, connectors, clock },
-    returnUrl: (keys, tenantId, { id }) =>
-      `${parts.address()}/orchestration/approvals/${encodeSignedPath(keys, "payment-return", tenantId, id)}`,
+    database,
+    keyring,
+    connectors,
+    clock,
+    returnUrl: (keys, { id }) =>
+      `${parts.address()}/orchestration/approvals/${encodeSignedPath(keys, "payment-return", id)}`,
     onDefect: tenantFailure(log, "payments", "connector defect; the payment will be reconciled"),
   };
   const incoming = new InboundCallbacks(reconciling);
@@ -107,26 +111,24 @@ function approvalPageOf({ vault, address }: PaymentsParts) {
     const id = expandUuid(reference);
     if (!id) throw new Error("a payment has a malformed reference");
     const keys = await vault.keyring.of(tenantId);
-    return `${address()}/simulator/approvals/${encodeSignedPath(keys, "simulator-approval", tenantId, id)}`;
+    return `${address()}/simulator/approvals/${encodeSignedPath(keys, "simulator-approval", id)}`;
   };
 }
 
 function methodsOf(
-  { vault, address }: PaymentsParts,
+  { address }: PaymentsParts,
   connectors: Connectors,
   engine: PaymentEngine,
   checks: TenantWorkers,
 ): ServedMethod[] {
-  const { keyring } = vault;
-  const webhookUrl = (keys: TenantKeys, tenantId: TenantId, connectionId: Uuid) =>
-    `${address()}/orchestration/webhooks/${encodeSignedPath(keys, "payment-webhook", tenantId, connectionId)}`;
+  const webhookUrl = (keys: TenantKeys, connectionId: Uuid) =>
+    `${address()}/orchestration/webhooks/${encodeSignedPath(keys, "payment-webhook", connectionId)}`;
   return [
-    ...connectionService({ keyring, webhookUrl, checkSoon: (tenantId) => checks.wake(tenantId) }),
-    ...transactionService({ keyring, engine, hosts: connectors }),
+    ...connectionService({ webhookUrl, checkSoon: (tenantId) => checks.wake(tenantId) }),
+    ...transactionService({ engine, hosts: connectors }),
     ...threeDSService({
-      ...{ keyring, directory: simulatedDirectory },
-      challengeUrl: (keys, tenantId, id) =>
-        `${address()}/3ds/challenges/${SimulatedChallenges.addressOf(keys, tenantId, id)}`,
+      directory: simulatedDirectory,
+      challengeUrl: (keys, id) => `${address()}/3ds/challenges/${SimulatedChallenges.addressOf(keys, id)}`,
     }),
   ];
 }
@@ -135,7 +137,11 @@ function jobsOf({ vault, clock, log }: PaymentsParts, engine: PaymentEngine, che
   const { database } = vault;
   return [
     tenantWorkJob({
-      ...{ name: "payments", kind: "payment", database, clock, isPending: hasPaymentsDue },
+      name: "payments",
+      kind: "payment",
+      database,
+      clock,
+      isPending: hasPaymentsDue,
       wake: (tenantId) => engine.wake(tenantId),
       onFailure: tenantFailure(
         log,
@@ -144,7 +150,11 @@ function jobsOf({ vault, clock, log }: PaymentsParts, engine: PaymentEngine, che
       ),
     }),
     tenantWorkJob({
-      ...{ name: "credentials checks", kind: "connection_check", database, clock, isPending: hasChecksDue },
+      name: "credentials checks",
+      kind: "connection_check",
+      database,
+      clock,
+      isPending: hasChecksDue,
       wake: (tenantId) => checks.wake(tenantId),
       onFailure: tenantFailure(
         log,

@@ -1,5 +1,6 @@
 import { createVisits, type Visits } from "../api/browser/visits.js";
-import { clientReader, peerReader } from "../api/connection/client-address.js";
+import { networkReader, peerReader } from "../api/connection/client-address.js";
+import type { RefusedCredential } from "../audit/refused-credentials.js";
 import type { Clock } from "../base/clock.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { DeviceSignIn } from "../people/device-sign-in.js";
@@ -30,24 +31,35 @@ interface PeopleParts {
   readonly clock: Clock;
   readonly agents: GuardedAgents;
   readonly limits: SignInLimits;
+  readonly onRefused: (refused: RefusedCredential) => void;
   /** The address at which people reach the server, once it is known. */
   address(): string;
 }
 
-export function composePeople({ vault, config, clock, agents, limits, address }: PeopleParts): People {
+export function composePeople(parts: PeopleParts): People {
+  const { vault, config, clock, agents, limits, onRefused, address } = parts;
   const { database, keyring, ownerAddress } = vault;
   const { trustedProxies, signInIdleMs: idleMs } = config;
   const issuer = config.openId && new Issuer(config.openId, agents);
-  const openId = issuer && new OpenIdSignIn({ database, keyring, limits, issuer, address });
-  const device = issuer && new DeviceSignIn({ database, keyring, limits, issuer });
+  const openId = issuer && new OpenIdSignIn({ database, keyring, limits, onRefused, issuer, address });
+  const device = issuer && new DeviceSignIn({ database, keyring, limits, onRefused, issuer });
   return {
     authenticator: new PersonAuthenticator(database, keyring, clock, idleMs),
     visits: createVisits({
-      ...{ address, readAddress: peerReader(trustedProxies), readClient: clientReader(trustedProxies) },
+      address,
+      readAddress: peerReader(trustedProxies),
+      readNetwork: networkReader(trustedProxies),
     }),
     methods: [
       ...signInService({
-        ...{ database, keyring, limits, openId, device, idleMs, services: SERVICES },
+        database,
+        keyring,
+        limits,
+        onRefused,
+        openId,
+        device,
+        idleMs,
+        services: SERVICES,
         soleTenant: new SoleTenant(ownerAddress),
       }),
       ...passkeyService({ database, keyring, limits, idleMs, services: SERVICES, address }),

@@ -1,7 +1,7 @@
 import type { InvokeProxy } from "../api/proxy/proxy-route.js";
-import type { RefusedKey } from "../audit/refused-keys.js";
+import type { RefusedCredential } from "../audit/refused-credentials.js";
 import type { FunctionRunner } from "../functions/function-runner.js";
-import { createTokenFor } from "../functions/host-calls.js";
+import { createTokenFor } from "../functions/serve-host-calls.js";
 import { invokeProxy } from "../proxy/invoke.js";
 import { ProxyLoader } from "../proxy/load-proxy.js";
 import { runReactorStep } from "../proxy/reactor-step.js";
@@ -12,7 +12,7 @@ import type { CoreParts } from "./core-parts.js";
 export function composeProxies(
   core: CoreParts,
   functions: FunctionRunner,
-  onRefused: (refused: RefusedKey) => void,
+  onRefused: (refused: RefusedCredential) => void,
 ): InvokeProxy {
   const { database, keyring, authenticator, agents, bins, callApi } = core;
   const loader = new ProxyLoader(database, keyring, onRefused);

@@ -20,7 +20,9 @@ export function composeReactors(core: CoreParts, functions: FunctionRunner): Rea
   const reacting = { authenticator, functions, callApi, bins };
   const runs = new RunQueue({
     ...reacting,
-    ...{ database, keyring, agents },
+    database,
+    keyring,
+    agents,
     openMemory: (tenantId, applicationId) => memory.openFor(tenantId, applicationId),
     showError: (error) =>
       error instanceof Fault ? problemJson(error, newUuid()) : functionProblem(error, "reactor_error", newUuid()),
@@ -28,7 +30,10 @@ export function composeReactors(core: CoreParts, functions: FunctionRunner): Rea
     onUndelivered: (tenantId, { error, attempt, delay }) =>
       log.warn(
         {
-          ...{ tenant_id: tenantId, job: "reactor runs", ...causeFields(error), attempt },
+          tenant_id: tenantId,
+          job: "reactor runs",
+          ...causeFields(error),
+          attempt,
           ...(delay === undefined ? {} : { next_at: new Date(clock.now() + delay).toISOString() }),
         },
         "reactor callback failed",

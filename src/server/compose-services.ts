@@ -1,7 +1,7 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { causeFields } from "../api/observation/log-cause.js";
 import type { InvokeProxy } from "../api/proxy/proxy-route.js";
-import { recordTenantEvent } from "../audit/vault-log.js";
+import { recordTenantEvent } from "../audit/chain/vault-log.js";
 import { readBuildVersion } from "../base/build-version.js";
 import type { CompileFor } from "../functions/code.js";
 import { applicationKeyService, applicationService } from "../services/applications.js";
@@ -19,42 +19,45 @@ import { reactorService } from "../services/reactors.js";
 import { serverService } from "../services/server.js";
 import { sessionService } from "../services/sessions.js";
 import { tenantService } from "../services/tenants.js";
+import { webhookService } from "../services/webhooks.js";
 import type { Config } from "../settings/config.js";
 import type { Functions } from "./compose-functions.js";
 import type { Reactors } from "./compose-reactors.js";
+import type { Webhooks } from "./compose-webhooks.js";
 import type { CoreParts } from "./core-parts.js";
 
-interface ServiceParts extends Reactors, Pick<Functions, "setUpTest"> {
+interface ServiceParts extends Reactors, Pick<Functions, "setUpTest">, Pick<Webhooks, "deliveries"> {
   readonly invoke: InvokeProxy;
 }
 
 /** The methods of all services except payments and tokens. Tenants' code calls the latter too. */
 export function composeServices(
   parts: CoreParts,
-  { egress: policy, includedMonthlyActiveTokens }: Config,
-  { invoke, react, runs, setUpTest }: ServiceParts,
+  { egress: policy }: Config,
+  { invoke, react, runs, deliveries, setUpTest }: ServiceParts,
 ): readonly ServedMethod[] {
   const { keyring, clock, agents, sandbox } = parts;
   const compileFor: CompileFor = (tenantId) => (code) => sandbox.compile(tenantId, code);
   return [
-    ...applicationService(keyring),
-    ...applicationKeyService(keyring),
-    ...permissionService(keyring),
+    ...applicationService(),
+    ...applicationKeyService(),
+    ...permissionService(),
     ...tenantService({
-      ...{ includedMonthlyActiveTokens, keyring },
+      keyring,
       onRemoved: (caller) => noteRemoval(parts, caller),
     }),
-    ...memberService({ keyring }),
-    ...invitationService({ keyring }),
-    ...sessionService(keyring),
-    ...logService(keyring, clock),
-    ...proxyService({ keyring, policy, compileFor, invoke }),
-    ...reactorService({ keyring, compileFor }),
+    ...memberService(),
+    ...invitationService(),
+    ...sessionService(),
+    ...logService(clock),
+    ...proxyService({ policy, compileFor, invoke }),
+    ...reactorService({ compileFor }),
     ...functionTestService({ setUpTest, agents }),
-    ...failedRunService(keyring),
-    ...reactorFormulaService({ keyring, compileFor }),
+    ...failedRunService(),
+    ...reactorFormulaService({ compileFor }),
+    ...webhookService({ policy, sendNow: (tenantId, id) => deliveries.sendNow(tenantId, id) }),
     ...serverService(readBuildVersion()),
-    ...reactService({ keyring, policy, react, wake: (tenantId) => runs.wake(tenantId) }),
+    ...reactService({ policy, react, wake: (tenantId) => runs.wake(tenantId) }),
   ];
 }
 
@@ -64,7 +67,8 @@ async function noteRemoval({ database, keyring, log }: CoreParts, caller: Caller
   const by = { tenant_id: caller.tenantId, application_id: id };
   log.warn(by, "a tenant was deleted");
   await recordTenantEvent({ database, keyring }, "delete", caller.tenantId, {
-    ...{ remark: `by ${type} ${id}`, isByServer: true },
+    remark: `by ${type} ${id}`,
+    isByServer: true,
   }).catch((error: unknown) =>
     log.warn({ ...by, ...causeFields(error) }, "tenant deletion could not be recorded in the vault's own log"),
   );

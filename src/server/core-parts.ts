@@ -2,7 +2,7 @@ import type { Authenticator } from "../access/authenticate.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
 import type { Clock } from "../base/clock.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
-import type { CallApi } from "../functions/host-calls.js";
+import type { CallApi } from "../functions/serve-host-calls.js";
 import type { MemoryBudget } from "../memory/memory-budget.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { Database } from "../store/database.js";

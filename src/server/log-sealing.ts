@@ -1,7 +1,7 @@
 import type { OperatorLog } from "../api/observation/operator-log.js";
-import { ChainHistory } from "../audit/chain-history.js";
-import { LogClock } from "../audit/log-clock.js";
-import type { SealParts } from "../audit/seal-log.js";
+import { ChainHistory } from "../audit/chain/chain-history.js";
+import { LogClock } from "../audit/chain/log-clock.js";
+import type { SealParts } from "../audit/chain/seal-log.js";
 import type { Clock } from "../base/clock.js";
 import type { Meters } from "../telemetry/meters.js";
 import type { Vault } from "../vault/vault.js";
@@ -20,7 +20,11 @@ export function createLogSealing(
   meters: Meters,
 ): SealParts {
   return {
-    ...{ database, keyring, history: new ChainHistory(), sinks, isStamped },
+    database,
+    keyring,
+    history: new ChainHistory(),
+    sinks,
+    isStamped,
     onVaultBroken() {
       meters.auditIncident("vault_broken");
       log.error({}, "the vault's own record of tenants' seals was tampered with. Run: cloakroom audit verify");
@@ -31,7 +35,8 @@ export function createLogSealing(
 /** Resets logs that were closed while the clock ran ahead, and reports each. */
 export function watchLogClock(sealing: SealParts, clock: Clock, log: OperatorLog, meters: Meters): LogClock {
   const logClock = new LogClock({
-    ...{ ...sealing, clock },
+    ...sealing,
+    clock,
     onSetBack(tenantId, { from, to }) {
       meters.auditIncident("set_back");
       const reason = `closed until ${from.toISOString()}, continues at ${to.toISOString()}`;

@@ -1,5 +1,6 @@
 import type { RateGate } from "../api/admission/rate-gate.js";
-import { addressReader, clientReader } from "../api/connection/client-address.js";
+import { TurnGate } from "../api/arrival/turn-gate.js";
+import { addressReader, clientReader, networkReader, proxyCheck } from "../api/connection/client-address.js";
 import type { Readiness } from "../api/health/health.js";
 import { observeInto } from "../api/observation/observation.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
@@ -12,13 +13,17 @@ import { registerOpenIdPage } from "../api/web/openid-page.js";
 import { registerPaymentRoutes } from "../api/web/payment-routes.js";
 import { registerWebAssets } from "../api/web/web-assets.js";
 import { readWebBuild } from "../api/web/web-build.js";
+import { registerWebhookRoutes } from "../api/web/webhook-routes.js";
+import { readBuildVersion } from "../base/build-version.js";
 import type { Clock } from "../base/clock.js";
 import type { Config } from "../settings/config.js";
+import { readWatchedDates } from "../store/audit/watched-dates.js";
 import { gaugeDatabase } from "../telemetry/database-gauges.js";
 import { gaugeEventLoop } from "../telemetry/event-loop.js";
 import { gaugeMemory } from "../telemetry/memory-gauges.js";
 import type { Meters } from "../telemetry/meters.js";
 import { gaugeSandbox } from "../telemetry/sandbox-gauges.js";
+import { gaugeBuild, gaugeCertificate, gaugeDates } from "../telemetry/vault-gauges.js";
 import type { Vault } from "../vault/vault.js";
 import { openAdminPort } from "./admin-port.js";
 import type { Composition } from "./composition.js";
@@ -57,11 +62,11 @@ export interface Ports {
 export async function openPorts(given: PortParts): Promise<Ports> {
   const { config, counters, meters, readiness, part, endLater } = given;
   const server = await apiServer(given, rateGateOf(counters.requests, config, meters));
-  gauge(given);
+  const eventLoop = gauge(given);
   const admin = part ? undefined : openAdminPort(config, readiness, meters.registry);
   if (admin) endLater("the admin port", admin.close);
   const { port } = await listenAt("", config, () => server.listen(config.host, config.port));
-  endLater("requests in flight", () => server.close(REQUEST_GRACE_MS));
+  endLater("requests in flight", () => server.close(REQUEST_GRACE_MS).finally(() => eventLoop[Symbol.dispose]()));
   const adminUrl = await admin?.listen();
   const scheme = config.tlsCertFile ? "https" : "http";
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
@@ -69,15 +74,28 @@ export async function openPorts(given: PortParts): Promise<Ports> {
 }
 
 function apiServer({ config, log, meters, tls, readiness, parts }: PortParts, rateGate: RateGate): Promise<ApiServer> {
-  const { corsOrigins, bodyLimit, maxRpcDeadlineMs, rpcFastPath } = config;
+  const { corsOrigins, bodyLimit, rpcFastPath } = config;
   const { pipelines, streams, invokeProxy, overload, memory } = parts;
   const readClient = clientReader(config.trustedProxies);
   return createApiServer({
     services: SERVICES,
-    ...{ pipelines, streams, invokeProxy, overload },
-    ...{ corsOrigins, bodyLimit, maxRpcDeadlineMs, rpcFastPath },
-    ...{ readiness, log, meters, memory, rateGate, tls },
+    pipelines,
+    streams,
+    invokeProxy,
+    overload,
+    corsOrigins,
+    bodyLimit,
+    rpcFastPath,
+    readiness,
+    log,
+    meters,
+    memory,
+    rateGate,
+    tls,
     readClient,
+    readNetwork: networkReader(config.trustedProxies),
+    isProxy: proxyCheck(config.trustedProxies),
+    turnGate: new TurnGate(parts.callers, networkReader(config.trustedProxies)),
     readAddress: addressReader(config.trustedProxies, config.auditClientAddresses),
     visits: parts.people.visits,
     async extend(app) {
@@ -86,6 +104,7 @@ function apiServer({ config, log, meters, tls, readiness, parts }: PortParts, ra
       await registerDocs(app);
       const { incoming, approvals, challenges } = parts.payments;
       registerPaymentRoutes(app, { incoming, approvals, challenges }, observeInto(log, meters.operation));
+      registerWebhookRoutes(app, () => parts.webhookKey.publicKeyPem());
       registerConsole(app, web);
       const observe = observeInto(log, meters.operation);
       registerElements(app, { build: web, passes: parts.framePasses, readClient, observe });
@@ -95,10 +114,17 @@ function apiServer({ config, log, meters, tls, readiness, parts }: PortParts, ra
   });
 }
 
-/** Adds the measurements taken when metrics are read. */
-function gauge({ vault, clock, meters, parts }: PortParts): void {
+/** Adds the measurements taken when metrics are read. Returns the one that samples. */
+function gauge({ vault, clock, meters, parts, tls }: PortParts): Disposable {
+  gaugeBuild(meters.registry, readBuildVersion());
+  gaugeCertificate(meters.registry, tls?.cert);
+  gaugeDates(
+    meters.registry,
+    () => readWatchedDates(vault.database),
+    () => clock.now(),
+  );
   gaugeMemory(meters.registry, parts.memory);
   gaugeDatabase(meters.registry, vault.database, () => clock.now());
   gaugeSandbox(meters.registry, parts.sandbox);
-  gaugeEventLoop(meters.registry);
+  return gaugeEventLoop(meters.registry);
 }

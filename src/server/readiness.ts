@@ -1,17 +1,29 @@
 import type { Readiness } from "../api/health/health.js";
-import { laggingSinks } from "../audit/lagging-sinks.js";
+import { emptiedLogs } from "../audit/chain/emptied-logs.js";
+import { laggingSinks } from "../audit/delivery/lagging-sinks.js";
 import type { Clock } from "../base/clock.js";
 import { createCheckValue, type RootKey } from "../crypto/root-key.js";
 import type { SinkName } from "../sinks/sink.js";
 import { clockOffset, clockProblem } from "../store/clock-gap.js";
 import type { Database } from "../store/database.js";
 import type { ServiceProbe } from "../store/postgres/service-probe.js";
+import type { Vault } from "../vault/vault.js";
 
 /**
  * How long a successful check of the root key counts, and a look at the sinks, in milliseconds: a check of the key may
  * cost a call to a cloud service.
  */
 const SLOW_LOOK_MS = 10_000;
+
+/** Looks for emptied logs pass all tenants. */
+const EMPTIED_LOOK_MS = 60_000;
+
+/** What of the logs is watched: nothing that is wrong with them keeps a server from serving. */
+export interface WatchedLogs {
+  readonly sinks?: readonly SinkName[] | undefined;
+  /** A sentence for each kind of log that was emptied in the database. */
+  readonly emptied?: () => Promise<readonly string[]>;
+}
 
 /** The database checks used here. */
 type Looked = Pick<Database, "probe" | "takesWrites" | "oldestDue">;
@@ -31,15 +43,21 @@ export function readinessOf(
   rootKey: Pick<RootKey, "id" | "wrap">,
   clock: Clock,
   draining: AbortSignal,
-  sinks: readonly SinkName[] = [],
+  { sinks = [], emptied = async () => [] }: WatchedLogs = {},
 ): Readiness {
-  const lookAtSinks = lateSinkLooks(database, clock, sinks);
+  const lookAtSinks = occasionally(SLOW_LOOK_MS, async () => laggingSinks(database, sinks, new Date(clock.now())));
+  const lookForEmptied = occasionally(EMPTIED_LOOK_MS, emptied);
   const lookAtKey = remembered(() => createCheckValue(rootKey));
   const look = shared(() => lookAtDatabase(database, clock));
   return {
     draining,
     async check() {
-      const [{ problem, clockProblem, warning }, keys, late] = await Promise.all([look(), lookAtKey(), lookAtSinks()]);
+      const [{ problem, clockProblem, warning }, keys, ...logs] = await Promise.all([
+        look(),
+        lookAtKey(),
+        lookAtSinks(),
+        lookForEmptied(),
+      ]);
       return {
         checks: {
           serving: draining.aborted ? "is stopping" : undefined,
@@ -47,21 +65,45 @@ export function readinessOf(
           keys: keys ? undefined : "the root key's holder does not respond",
           clock: clockProblem,
         },
-        warnings: [...(warning === undefined ? [] : [warning]), ...late],
+        warnings: [...(warning === undefined ? [] : [warning]), ...logs.flat()],
       };
     },
   };
 }
 
-/** Sinks that are behind, looked at once per {@link SLOW_LOOK_MS}. A database that does not respond has its own check. */
-function lateSinkLooks(database: Looked, clock: Clock, sinks: readonly SinkName[]): () => Promise<readonly string[]> {
-  let late: readonly string[] = [];
+/** Whether this server is ready, with all that is watched of its vault. */
+export function readinessOfVault(
+  { database, rootKey, ownerAddress }: Pick<Vault, "database" | "rootKey" | "ownerAddress">,
+  clock: Clock,
+  draining: AbortSignal,
+  sinks: readonly SinkName[] = [],
+): Readiness {
+  return readinessOf(database, rootKey, clock, draining, { sinks, emptied: () => emptiedLogs(ownerAddress) });
+}
+
+/** Also warns while the runner of tenants' code does not start. Anyone may ask, so the cause is in the log alone. */
+export function warningOfRunner({ draining, check }: Readiness, runner: { readonly problem: string | undefined }) {
+  return {
+    draining,
+    async check() {
+      const { checks, warnings } = await check();
+      return { checks, warnings: runner.problem === undefined ? warnings : [...warnings, NO_RUNNER] };
+    },
+  } satisfies Readiness;
+}
+
+const NO_RUNNER =
+  "Tenants' code does not run, because its runner does not start. The log says why, and so does: cloakroom doctor";
+
+/** Warnings, looked for at most once per period. A database that does not respond has its own check. */
+function occasionally(periodMs: number, look: () => Promise<readonly string[]>): () => Promise<readonly string[]> {
+  let found: readonly string[] = [];
   let lookedAt = Number.NEGATIVE_INFINITY;
   return async () => {
-    if (sinks.length === 0 || performance.now() - lookedAt < SLOW_LOOK_MS) return late;
+    if (performance.now() - lookedAt < periodMs) return found;
     lookedAt = performance.now();
-    late = await laggingSinks(database, sinks, new Date(clock.now())).catch(() => []);
-    return late;
+    found = await look().catch(() => []);
+    return found;
   };
 }
 

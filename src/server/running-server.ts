@@ -1,3 +1,5 @@
+import type { LogLines } from "../api/observation/operator-log.js";
+import type { Clock } from "../base/clock.js";
 import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
 import type { SharedResources, Vault } from "../vault/vault.js";
 import type { LocalCounters } from "./rate-limiting.js";
@@ -12,6 +14,23 @@ export interface RunningServer {
   readonly waitingFor: () => readonly string[];
   /** Ends within 28 s in any case. @throws the error of a part that failed to end. */
   stop(): Promise<void>;
+}
+
+/** The signal to stop came before the server had started. */
+export class StoppedAtStart extends Error {
+  override readonly name = "StoppedAtStart";
+}
+
+/** What a server finds around it, besides its settings. */
+export interface Surroundings {
+  /** Tells the operator a line. */
+  readonly announce: (line: string) => void;
+  /** Absent: the system's. */
+  readonly clock?: Clock;
+  /** Ends a start that waits: for shares of a split root key, or for processes. */
+  readonly whileStarting?: AbortSignal;
+  /** Takes the lines of the operator's log. Absent: standard output. */
+  readonly logLines?: LogLines;
 }
 
 /** One of several serving processes, and the parts it shares with the others. */

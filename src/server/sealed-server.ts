@@ -5,9 +5,11 @@ import { createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import Fastify from "fastify";
+import { refuseRequest } from "../api/arrival/refuse-request.js";
+import { createCors } from "../api/browser/cors.js";
+import { prepareResponse } from "../api/browser/prepare-response.js";
 import { CONNECTION_LIMITS } from "../api/connection/connection-limits.js";
 import { createMultiProtocolServer } from "../api/connection/multi-protocol-server.js";
-import { createCors } from "../api/cors.js";
 import {
   isHealthCheck,
   KEYLESS_RPC_LIMITS,
@@ -15,8 +17,6 @@ import {
   registerHealth,
   registerRpcHealth,
 } from "../api/health/health.js";
-import { prepareResponse } from "../api/prepare-response.js";
-import { refuseRequest } from "../api/refuse-request.js";
 import { Fault } from "../base/fault.js";
 import { LineSplitter } from "../base/line-splitter.js";
 import { Sensitive } from "../crypto/sensitive.js";
@@ -26,12 +26,12 @@ import {
   keptInShares,
   ShareCollector,
   type ShareResult,
-  StoppedBeforeUnseal,
   type Unseal,
   type UnsealedKey,
   unsealSocketOf,
 } from "../vault/unsealing.js";
 import { listenAt, type TlsIdentity } from "./listening.js";
+import { StoppedAtStart } from "./running-server.js";
 
 /** How long a refused client may continue sending. */
 const LINGER_MS = 1_000;
@@ -111,7 +111,7 @@ export function waitForShares({ config, say, stopping, tls, services }: SealedSe
     for (const key of needed) {
       say(`${keptInShares(key)}. Hand in ${key.threshold ?? "some"} of them, one per line: cloakroom keys unseal`);
     }
-    const stop = () => reject(new StoppedBeforeUnseal("stopped while sealed"));
+    const stop = () => reject(new StoppedAtStart("stopped while sealed"));
     stopping.addEventListener("abort", stop);
     sealed.defer(() => stopping.removeEventListener("abort", stop));
     if (stopping.aborted) stop();

@@ -19,6 +19,7 @@ import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
 import { ThreeDSService } from "../../gen/cloakroom/v1/threeds_pb.js";
 import { TokenizeService, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { TransactionService } from "../../gen/cloakroom/v1/transactions_pb.js";
+import { WebhookService } from "../../gen/cloakroom/v1/webhooks_pb.js";
 
 /** Every service of the protos. A method that has no handler yet returns "unimplemented" over RPC. */
 export const SERVICES: readonly DescService[] = [
@@ -41,5 +42,6 @@ export const SERVICES: readonly DescService[] = [
   ConnectionService,
   TransactionService,
   ThreeDSService,
+  WebhookService,
   ServerService,
 ];

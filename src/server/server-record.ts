@@ -2,8 +2,8 @@ import { hostname } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { causeFields } from "../api/observation/log-cause.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
-import type { AttestParts } from "../audit/attestations.js";
-import { recordVaultEvent } from "../audit/vault-log.js";
+import type { AttestParts } from "../audit/chain/attestations.js";
+import { recordVaultEvent } from "../audit/chain/vault-log.js";
 import type { Vault } from "../vault/vault.js";
 
 const RETRY_MS = 10_000;

@@ -16,7 +16,7 @@ const PARTS = {
   "the admin port": { maxMs: 1_000, untilMs: 25_300 },
   "logs being set back": { maxMs: 5_000, untilMs: 25_500 },
   jobs: { maxMs: REQUEST_GRACE_MS, untilMs: 25_550 },
-  "runs and payments in the background": { maxMs: REQUEST_GRACE_MS, untilMs: 25_600 },
+  "runs, deliveries and payments in the background": { maxMs: REQUEST_GRACE_MS, untilMs: 25_600 },
   "the sandbox's runner": { maxMs: 2_000, untilMs: 25_900 },
   "failed runs being stored": { maxMs: 1_000, untilMs: 26_000 },
   "log rows of refused keys": { maxMs: 1_000, untilMs: 26_100 },

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import { createOperatorLog } from "../api/observation/operator-log.js";
-import { type Clock, systemClock } from "../base/clock.js";
+import { systemClock } from "../base/clock.js";
 import { chooseTransport } from "../mail/choose-transport.js";
 import { readBinTable } from "../settings/bin-table.js";
 import type { Config } from "../settings/config.js";
@@ -15,8 +15,8 @@ import { createLogSealing, watchLogClock } from "./log-sealing.js";
 import { createLogSinks } from "./log-sinks.js";
 import { openPorts } from "./ports.js";
 import { openRateCounters } from "./rate-limiting.js";
-import { readinessOf } from "./readiness.js";
-import { databaseExited, type RunningServer, type ServingProcess } from "./running-server.js";
+import { readinessOfVault, warningOfRunner } from "./readiness.js";
+import { databaseExited, type RunningServer, type ServingProcess, type Surroundings } from "./running-server.js";
 import { openSchedule } from "./schedule.js";
 import { waitForShares } from "./sealed-server.js";
 import { SERVICES } from "./served-services.js";
@@ -26,17 +26,14 @@ import { type Part, Shutdown } from "./shutdown.js";
 /**
  * Starts a server, from the vault up to its ports. If a step fails, closes everything opened before: an open vault
  * would keep the process alive.
- * @param whileSealed ends the wait for shares of a split root key.
  * @param part absent: this process alone is the server, with its own admin port.
  */
 export async function startServer(
   config: Config,
-  announce: (line: string) => void,
-  clock: Clock = systemClock,
-  whileSealed: AbortSignal = new AbortController().signal,
+  { announce, clock = systemClock, whileStarting = new AbortController().signal, logLines }: Surroundings,
   part?: ServingProcess,
 ): Promise<RunningServer & { readonly registry: Registry }> {
-  const log = createOperatorLog(config.logLevel, part?.number);
+  const log = createOperatorLog(config.logLevel, part?.number, logLines);
   const meters = createMeters();
   const tls = await readTls(config);
   const bins = await readBinTable(config.binTableFile);
@@ -44,9 +41,9 @@ export async function startServer(
   const shutdown = new Shutdown(log);
   /** Parts end in reverse order. */
   const endLater = (name: Part, end: () => Promise<unknown>) => opened.defer(() => shutdown.end(name, end));
-  const traces = await startTraces(process.env);
+  const traces = await startTraces(config.traces);
   endLater("the traces exporter", async () => traces[Symbol.asyncDispose]());
-  const unseal = part ? sharesNeedRestart : sharesOverPort(config, tls, announce, whileSealed);
+  const unseal = part ? sharesNeedRestart : sharesOverPort(config, tls, announce, whileStarting);
   const endPart = shutdown.end;
   const fromPrimary = part ? { opened: part.opened } : {};
   const vault = opened.use(await openVault({ config, announce, clock, as: "server", unseal, endPart, ...fromPrimary }));
@@ -55,13 +52,14 @@ export async function startServer(
   const draining = new AbortController();
   const sinks = createLogSinks(config.logSinks, log, meters);
   const sinkNames = sinks.map(({ name }) => name);
-  const readiness = readinessOf(vault.database, vault.rootKey, clock, draining.signal, sinkNames);
   let url = config.publicUrl ?? "";
   const address = () => url;
   const counters = await openRateCounters(config, log, part);
   endLater("the counters of rate limits", async () => counters[Symbol.asyncDispose]());
   const inputs = { log, clock, bins, address, endPart, sharedRunner: part?.runner, signInLimits: counters.signIns };
   const parts = opened.use(compose(vault, config, inputs));
+  const state = readinessOfVault(vault, clock, draining.signal, sinkNames);
+  const readiness = warningOfRunner(state, parts.sandbox);
   const schedule = openSchedule(log, meters);
   endLater("jobs", () => schedule.stop());
   const sealed = { sinks: sinkNames, isStamped: config.timeStamps !== undefined };
@@ -73,9 +71,8 @@ export async function startServer(
   url ||= ports.url;
   // Links in messages lead to the server's address, which may be known only once it listens.
   schedule.start([mailDelivery(vault, chooseTransport(config, announce), url, clock, log)]);
-  announce(`Serving REST, gRPC, gRPC-Web and Connect at ${url}`);
+  announceAddresses(announce, url, ports.adminUrl);
   if (!part) record.start("one process takes requests");
-  if (ports.adminUrl) announce(`Health at ${ports.adminUrl}/readyz`);
 
   const running = opened.move();
   // First the port closes: clients that get a 503 on an open connection open another one at once.
@@ -83,11 +80,16 @@ export async function startServer(
     await ports.stopListening();
     draining.abort();
     schedule.abort();
-    void parts.rest();
+    void parts.stopWork();
     await running.disposeAsync();
   });
   const waitingFor = () => shutdown.waitingFor;
   return { url, vault, registry: meters.registry, waitingFor, failed: databaseExited(vault), stop };
+}
+
+function announceAddresses(announce: (line: string) => void, url: string, adminUrl: string | undefined): void {
+  announce(`Serving REST, gRPC, gRPC-Web and Connect at ${url}`);
+  if (adminUrl) announce(`Health at ${adminUrl}/readyz`);
 }
 
 function sharesOverPort(

@@ -1,7 +1,7 @@
 import { buffer } from "node:stream/consumers";
-import { StampFailed, type TimeStampAuthority } from "../audit/stamp-seals.js";
+import { StampFailed, type TimeStampAuthority } from "../audit/chain/stamp-seals.js";
 import type { Clock } from "../base/clock.js";
-import { TimeStampInvalid, timeStampQuery, tokenOfReply } from "../crypto/time-stamp.js";
+import { TimeStampInvalid } from "../crypto/time-stamp-invalid.js";
 import { EgressError } from "../egress/egress-error.js";
 import { createGuardedAgents } from "../egress/guarded-agents.js";
 import { guardedRequest } from "../egress/guarded-request.js";
@@ -21,10 +21,17 @@ export function timeStampAuthority(
   const agents = createGuardedAgents(egress, { maxSockets: 1 });
   return {
     async stamp(imprint, signal) {
+      // Few vaults have an authority: the libraries of certificates are loaded for those.
+      const { timeStampQuery, tokenOfReply } = await import("../crypto/time-stamp.js");
       const query = timeStampQuery(imprint, policy);
       try {
         const response = await guardedRequest(agents, {
-          ...{ url, method: "POST", body: query.bytes, pool: "time stamps", signal, maxBodyBytes: MAX_BYTES },
+          url,
+          method: "POST",
+          body: query.bytes,
+          pool: "time stamps",
+          signal,
+          maxBodyBytes: MAX_BYTES,
           headers: [["content-type", "application/timestamp-query"]],
           timeouts: { headersMs: TIMEOUT_MS, bodyIdleMs: TIMEOUT_MS },
         });

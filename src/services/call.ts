@@ -8,13 +8,15 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
+import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import type { AuditContext } from "../audit/audit-context.js";
 import type { Fault } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { RequestMemory } from "../memory/request-memory.js";
 import type { NewCookie, Visit } from "../people/visit.js";
-import type { OrdinaryTransaction, Work } from "../store/transactions/transaction.js";
+import type { Work } from "../store/transactions/transaction.js";
 import { type ReplayRule, type ServedReplay, servedReplay } from "./replay.js";
 
 /** An HTTP response that tenant code wrote. */
@@ -43,19 +45,23 @@ export interface ServeOptions<O extends DescMessage> {
   readonly headersOf?: (response: MessageShape<O>) => ResponseHeaders;
   /** How to answer a repeat with the same idempotency key. Absent for methods that take no such key. */
   readonly replay?: ReplayRule<O>;
+  /** What the frame of a hosted field gets of a response, also of a replayed one. Default: all. */
+  readonly shownToFrame?: (response: MessageShape<O>) => MessageInitShape<O>;
 }
 
 /** An operation with effects outside of the database. */
 export interface ExternalOperation<B extends { readonly subject: Uuid }, T> {
-  begin(tx: OrdinaryTransaction): Promise<B>;
-  act(begun: B): Promise<T>;
-  resume(tx: OrdinaryTransaction, subject: Uuid): Promise<T>;
+  begin(tx: OrdinaryCallerTransaction): Promise<B>;
+  carryOut(begun: B): Promise<T>;
+  resume(tx: OrdinaryCallerTransaction, subject: Uuid): Promise<T>;
 }
 
 /** One request to a method, over any protocol. */
 export interface Call<Output extends DescMessage = DescMessage> {
   /** The caller. Methods that need no key read it only if `hasCaller`. */
   readonly caller: Caller;
+  /** The keys of the caller's tenant. */
+  readonly keys: TenantKeys;
   readonly hasCaller: boolean;
   /** The request's key, for the one method that checks it by itself. */
   readonly apiKey: string | undefined;
@@ -75,38 +81,41 @@ export interface Call<Output extends DescMessage = DescMessage> {
    * the result of tenant code. A `throw` rolls everything back.
    */
   transact<T>(
-    work: Work<T, OrdinaryTransaction>,
-    show: (result: T) => MessageInitShape<Output>,
-    showLasting?: (result: T) => MessageInitShape<Output>,
+    work: Work<T, OrdinaryCallerTransaction>,
+    show: (result: T, caller: Caller) => MessageInitShape<Output>,
+    showLasting?: (result: T, caller: Caller) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
   /** Like {@link transact}, in a shared transaction: for the hot path. */
   transactShared<T>(
-    work: Work<T>,
-    show: (result: T) => MessageInitShape<Output>,
-    showLasting?: (result: T) => MessageInitShape<Output>,
+    work: Work<T, CallerTransaction>,
+    show: (result: T, caller: Caller) => MessageInitShape<Output>,
+    showLasting?: (result: T, caller: Caller) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
   /** Runs a transaction that precedes other work. Its result is not a response yet. */
-  commit<T>(work: Work<T, OrdinaryTransaction>): Promise<T>;
+  commit<T>(work: Work<T, OrdinaryCallerTransaction>): Promise<T>;
   /** Like {@link commit}, in a shared transaction. */
-  commitShared<T>(work: Work<T>): Promise<T>;
+  commitShared<T>(work: Work<T, CallerTransaction>): Promise<T>;
   /**
-   * Runs an operation with effects outside of the database. `begin` commits the intent; `act` carries it out and
+   * Runs an operation with effects outside of the database. `begin` commits the intent; `carryOut` does what it says and
    * records its end. With an idempotency key no operation begins twice: a repeat gets the stored response, a conflict
    * while the first request is at work, or the result of `resume` after the first was interrupted.
    */
-  engage<B extends { readonly subject: Uuid }, T>(
+  operate<B extends { readonly subject: Uuid }, T>(
     operation: ExternalOperation<B, T>,
-    show: (result: T) => MessageInitShape<Output>,
+    show: (result: T, caller: Caller) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
   /** Like {@link transact}, for lists and counts, on separate connections. */
   list<T>(
-    work: Work<T, OrdinaryTransaction>,
-    show: (result: T) => MessageInitShape<Output> | Promise<MessageInitShape<Output>>,
+    work: Work<T, OrdinaryCallerTransaction>,
+    show: (result: T, caller: Caller) => MessageInitShape<Output> | Promise<MessageInitShape<Output>>,
   ): Promise<MessageInitShape<Output>>;
 }
 
 /** Work for responses without database content. Running it checks that the caller still has its rights. */
 export const authorizeOnly = async (): Promise<undefined> => undefined;
+
+/** Shows the result of work that a response has nothing to say about. */
+export const showNothing = () => ({});
 
 /** What a method does: decode, call the domain, encode. */
 export type Handler<I extends DescMessage, O extends DescMessage> = (
@@ -120,13 +129,14 @@ export interface ServedMethod {
   serve(request: Message, makeCall: <O extends DescMessage>(output: O) => Call<O>): Promise<Message>;
   headersOf(response: Message): ResponseHeaders;
   readonly replay: ServedReplay | undefined;
+  shownToFrame(response: Message): Message;
 }
 
 /** Ties a handler to its method, and checks that their messages agree. */
 export function serve<I extends DescMessage, O extends DescMessage>(
   desc: DescMethodUnary<I, O>,
   handler: Handler<I, O>,
-  { headersOf = () => [], replay }: ServeOptions<O> = {},
+  { headersOf = () => [], replay, shownToFrame = (response) => response }: ServeOptions<O> = {},
 ): ServedMethod {
   return {
     desc,
@@ -136,5 +146,9 @@ export function serve<I extends DescMessage, O extends DescMessage>(
     },
     headersOf: (response) => (isMessage(response, desc.output) ? headersOf(response) : []),
     replay: replay && servedReplay(desc.output, replay),
+    shownToFrame(response) {
+      if (!isMessage(response, desc.output)) throw new Error(`${desc.name} gave another message`);
+      return create(desc.output, shownToFrame(response));
+    },
   };
 }

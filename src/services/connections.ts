@@ -6,24 +6,21 @@ import {
   type Connection,
   type ConnectionDraft,
   chooseFormula,
+  connections,
   createConnection,
-  deleteConnection,
-  getConnection,
+  listConnectionFormulas,
   listConnections,
-  listFormulas,
   replaceConnection,
   requireSupported,
-} from "../payments/connection.js";
-import { FEATURES, type Formula, hasThreeDSecure } from "../payments/formula.js";
-import type { Keyring } from "../tenancy/keyring.js";
-import { type ServedMethod, serve } from "./call.js";
+} from "../payments/connections/connection.js";
+import { FEATURES, type Formula, hasThreeDSecure } from "../payments/contract/formula.js";
+import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
 import { uuidOf } from "./show.js";
 
 export interface ConnectionServiceParts {
-  readonly keyring: Keyring;
   /** The URL to which the payment service posts webhooks of a connection. */
-  readonly webhookUrl: (keys: TenantKeys, tenantId: TenantId, connectionId: Uuid) => string;
+  readonly webhookUrl: (keys: TenantKeys, connectionId: Uuid) => string;
   /** Called when credentials of this tenant must be checked. */
   readonly checkSoon: (tenantId: TenantId) => void;
 }
@@ -32,46 +29,44 @@ export function connectionService(parts: ConnectionServiceParts): ServedMethod[]
   return [...connectionReads(parts), ...connectionChanges(parts)];
 }
 
-function connectionReads({ keyring, webhookUrl }: ConnectionServiceParts): ServedMethod[] {
+function connectionReads({ webhookUrl }: ConnectionServiceParts): ServedMethod[] {
   const { method } = ConnectionService;
   return [
     serve(method.listConnections, async (_request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
+      const { keys } = call;
       return call.list(
-        (tx) => listConnections(tx, call.caller, keys),
-        (found) => ({ data: found.map((item) => showWhole(item, webhookUrl(keys, tenantId, item.id))) }),
+        (tx) => listConnections(tx),
+        (found) => ({ data: found.map((item) => showWhole(item, webhookUrl(keys, item.id))) }),
       );
     }),
     serve(method.getConnection, async ({ id }, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
+      const { keys } = call;
       return call.transact(
-        (tx) => getConnection(tx, call.caller, keys, uuidOf(id)),
-        (found) => showWhole(found, webhookUrl(keys, tenantId, found.id)),
+        (tx) => connections.get(tx, uuidOf(id)),
+        (found) => showWhole(found, webhookUrl(keys, found.id)),
       );
     }),
     serve(method.listConnectionFormulas, async (_request, call) =>
       call.transact(
-        (tx) => listFormulas(tx, call.caller),
+        (tx) => listConnectionFormulas(tx),
         (formulas) => ({ data: formulas.map(showFormula) }),
       ),
     ),
   ];
 }
 
-function connectionChanges({ keyring, webhookUrl, checkSoon }: ConnectionServiceParts): ServedMethod[] {
+function connectionChanges({ webhookUrl, checkSoon }: ConnectionServiceParts): ServedMethod[] {
   const { method } = ConnectionService;
   return [
     serve(
       method.createConnection,
       async (request, call) => {
         const { tenantId } = call.caller;
-        const keys = await keyring.of(tenantId);
+        const { keys } = call;
         const draft = readDraft(request);
         const shown = await call.transact(
-          (tx) => createConnection(tx, call.caller, keys, draft),
-          ({ id, ...rest }) => ({ ...show({ id, ...rest }), webhookUrl: webhookUrl(keys, tenantId, id) }),
+          (tx) => createConnection(tx, draft),
+          ({ id, ...rest }) => ({ ...show({ id, ...rest }), webhookUrl: webhookUrl(keys, id) }),
         );
         checkSoon(tenantId);
         return shown;
@@ -82,11 +77,11 @@ function connectionChanges({ keyring, webhookUrl, checkSoon }: ConnectionService
       method.replaceConnection,
       async (request, call) => {
         const { tenantId } = call.caller;
-        const keys = await keyring.of(tenantId);
+        const { keys } = call;
         const draft = readDraft(request);
         const shown = await call.transact(
-          (tx) => replaceConnection(tx, call.caller, keys, uuidOf(request.id), draft),
-          (changed) => showWhole(changed, webhookUrl(keys, tenantId, changed.id)),
+          (tx) => replaceConnection(tx, uuidOf(request.id), draft),
+          (changed) => showWhole(changed, webhookUrl(keys, changed.id)),
         );
         checkSoon(tenantId);
         return shown;
@@ -94,10 +89,7 @@ function connectionChanges({ keyring, webhookUrl, checkSoon }: ConnectionService
       { replay: replayWhole("connection") },
     ),
     serve(method.deleteConnection, async ({ id }, call) =>
-      call.transact(
-        (tx) => deleteConnection(tx, call.caller, uuidOf(id)),
-        () => ({}),
-      ),
+      call.transact((tx) => connections.delete(tx, uuidOf(id)), showNothing),
     ),
   ];
 }
@@ -123,7 +115,11 @@ function distinctCodes(codes: readonly string[]): string[] {
 /** The response to a creation omits the method, as documented. */
 function show({ id, formula, displayName, status, acceptedCountries, acceptedCurrencies, active }: Connection) {
   return {
-    ...{ id, connectionFormulaId: formula.id, displayName, status, active },
+    id,
+    connectionFormulaId: formula.id,
+    displayName,
+    status,
+    active,
     acceptedCountries: [...acceptedCountries],
     acceptedCurrencies: [...acceptedCurrencies],
     threeDSecureEnabled: hasThreeDSecure(formula),
@@ -136,9 +132,15 @@ function showWhole(connection: Connection, webhookUrl: string) {
 
 function showFormula({ id, displayName, method, fields, currencies, countries, features }: Formula) {
   return {
-    ...{ id, displayName, method },
+    id,
+    displayName,
+    method,
     fields: fields.map(({ key, displayName: name, required, format, secret }) => ({
-      ...{ key, displayName: name, required, format, secret },
+      key,
+      displayName: name,
+      required,
+      format,
+      secret,
     })),
     supportedCurrencies: [...currencies],
     supportedCountries: [...countries],

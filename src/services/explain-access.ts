@@ -10,17 +10,14 @@ import type { AccessStep } from "../access/access-explanation.js";
 import { parseRights } from "../access/access-rule.js";
 import type { Application } from "../access/application.js";
 import { getApplication, listApplications } from "../access/applications.js";
-import { actorOf, type Caller } from "../access/caller.js";
+import type { OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import { parseContainer } from "../access/container.js";
 import { type AccessTarget, Grant } from "../access/grant.js";
 import { isApplicationType, isTokenPermission, type TokenPermission } from "../access/permissions.js";
 import { ROLES } from "../access/role.js";
 import { grantOfRole } from "../access/role-rights.js";
 import { invalid } from "../base/fault.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
-import type { Keyring } from "../tenancy/keyring.js";
-import { accessTargetOf } from "../tokens/place.js";
+import { accessTargetOf } from "../tokens/access-target.js";
 import { ruleDraft, showRule } from "./access-rules.js";
 import { type ServedMethod, serve } from "./call.js";
 import { pageRequest, showPage, uuidOf } from "./show.js";
@@ -28,7 +25,7 @@ import { pageRequest, showPage, uuidOf } from "./show.js";
 type ShownAccess = MessageInitShape<typeof ExplainedAccessSchema>;
 
 /** Explains rights by {@link Grant} itself: there is no second implementation that could disagree. */
-export function explainAccess(keyring: Keyring): ServedMethod {
+export function explainAccess(): ServedMethod {
   return serve(PermissionService.method.explainAccess, async (request, call) => {
     const permission = permissionOf(request);
     const draft = request.draft && draftGrant(request.draft);
@@ -36,20 +33,19 @@ export function explainAccess(keyring: Keyring): ServedMethod {
     if ((request.tokenId === undefined) === (containers.length === 0)) {
       throw invalid("token_id", "must be given, or containers, and not both");
     }
-    const keys = await keyring.of(call.caller.tenantId);
     const page = pageRequest(request);
     return call.list(
       async (tx) => {
-        const place = await placeOf(tx, call.caller, request.tokenId, containers);
-        const found = draft ? undefined : await applicationsOf(tx, keys, call.caller, request, page);
-        return { place, found };
+        const target = await accessTarget(tx, request.tokenId, containers);
+        const found = draft ? undefined : await applicationsOf(tx, request, page);
+        return { target, found };
       },
-      ({ place, found }) => ({
+      ({ target, found }) => ({
         ...(found ? { pagination: showPage(found, page) } : {}),
         data: draft
-          ? [{ keys: 0, ...explained(draft, permission, place) }]
-          : (found?.items ?? []).map((application) => ofApplication(application, permission, place)),
-        roles: ROLES.map((role) => ({ role, ...shown(grantOfRole(role).transformFor(permission, place)) })),
+          ? [{ keys: 0, ...explained(draft, permission, target) }]
+          : (found?.items ?? []).map((application) => ofApplication(application, permission, target)),
+        roles: ROLES.map((role) => ({ role, ...shown(grantOfRole(role).transformFor(permission, target)) })),
       }),
     );
   });
@@ -66,36 +62,33 @@ function draftGrant({ type, permissions, rules }: AccessDraft): Grant {
   return new Grant(parseRights(type, permissions, rules.map(ruleDraft)));
 }
 
-async function placeOf(
-  tx: OrdinaryTransaction,
-  caller: Caller,
+async function accessTarget(
+  tx: OrdinaryCallerTransaction,
   tokenId: string | undefined,
   containers: AccessTarget["containers"],
 ): Promise<AccessTarget> {
   // Conditions on ids are a matter of sessions: an id that no token has meets none of them.
-  return tokenId === undefined ? { id: "", containers } : accessTargetOf(tx, caller, tokenId);
+  return tokenId === undefined ? { id: "", containers } : accessTargetOf(tx, tokenId);
 }
 
 async function applicationsOf(
-  tx: OrdinaryTransaction,
-  keys: TenantKeys,
-  caller: Caller,
+  tx: OrdinaryCallerTransaction,
   { applicationId }: ExplainAccessRequest,
   page: ReturnType<typeof pageRequest>,
 ): Promise<{ readonly items: readonly Application[]; readonly total: number }> {
   if (applicationId === undefined) {
-    return listApplications(tx, keys, actorOf(caller), { ...page, ids: [], types: [] });
+    return listApplications(tx, { ...page, ids: [], types: [] });
   }
-  return { items: [await getApplication(tx, keys, actorOf(caller), uuidOf(applicationId))], total: 1 };
+  return { items: [await getApplication(tx, uuidOf(applicationId))], total: 1 };
 }
 
-function ofApplication(application: Application, permission: TokenPermission, place: AccessTarget): ShownAccess {
+function ofApplication(application: Application, permission: TokenPermission, target: AccessTarget): ShownAccess {
   const { id, name, type, keys } = application;
-  return { applicationId: id, name, type, keys: keys.length, ...explained(new Grant(application), permission, place) };
+  return { applicationId: id, name, type, keys: keys.length, ...explained(new Grant(application), permission, target) };
 }
 
-function explained(grant: Grant, permission: TokenPermission, place: AccessTarget) {
-  const { transform, layers } = grant.explain(permission, place);
+function explained(grant: Grant, permission: TokenPermission, target: AccessTarget) {
+  const { transform, layers } = grant.explain(permission, target);
   return { ...shown(transform), steps: layers.flat().map(showStep) };
 }
 

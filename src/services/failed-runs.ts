@@ -6,25 +6,22 @@ import { ReactorService } from "../../gen/cloakroom/v1/reactors_pb.js";
 import type { FailedRun } from "../functions/failed-runs.js";
 import { failedRunsOfProxy } from "../proxy/proxies.js";
 import { failedRunsOfReactor } from "../reactors/reactor.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
 import { uuidOf } from "./show.js";
 import { showConsole, showError, showUsage } from "./show-run.js";
 
 /** Errors of tenants' code, for tenants to read. */
-export function failedRunService(keyring: Keyring): ServedMethod[] {
+export function failedRunService(): ServedMethod[] {
   return [
     serve(ReactorService.method.listFailedReactorRuns, async ({ id }, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
       return call.list(
-        (tx) => failedRunsOfReactor(tx, call.caller, keys, uuidOf(id)),
+        (tx) => failedRunsOfReactor(tx, uuidOf(id)),
         (runs) => ({ data: runs.map(showRun) }),
       );
     }),
     serve(ProxyService.method.listFailedProxyRuns, async ({ id }, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
       return call.list(
-        (tx) => failedRunsOfProxy(tx, call.caller, keys, uuidOf(id)),
+        (tx) => failedRunsOfProxy(tx, uuidOf(id)),
         (runs) => ({ data: runs.map(showRun) }),
       );
     }),
@@ -40,7 +37,10 @@ function showRun({
   createdAt,
 }: FailedRun): MessageInitShape<typeof FailedRunSchema> {
   return {
-    ...{ id, kind, error: showError(failure), console: showConsole(console) },
+    id,
+    kind,
+    error: showError(failure),
+    console: showConsole(console),
     ...showUsage(usage),
     createdAt: timestampFromDate(createdAt),
   };

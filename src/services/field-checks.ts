@@ -19,14 +19,15 @@ import { parseAllowedOrigins } from "../access/allowed-origins.js";
 import { parseContainer } from "../access/container.js";
 import { isApplicationType } from "../access/permissions.js";
 import { invalid } from "../base/fault.js";
-import { chooseFormula } from "../payments/connection.js";
-import { readFields } from "../payments/connection-fields.js";
+import { chooseFormula } from "../payments/connections/connection.js";
+import { readFields } from "../payments/connections/connection-fields.js";
 import { type NamedStep, requireUsableSteps } from "../proxy/check-steps.js";
 import { parseTransform } from "../proxy/transform.js";
 import { normalizeData } from "../tokens/data-field.js";
 import { parseExpiry } from "../tokens/parse-expiry.js";
 import { tokenType } from "../tokens/types/registry.js";
 import { ruleDraft } from "./access-rules.js";
+import { templatesOf } from "./application-pages.js";
 import { nonEmptyTransform, transformDraft } from "./proxies.js";
 import { typedDataOf } from "./typed-data.js";
 import { toJson } from "./value.js";
@@ -56,13 +57,14 @@ function checking<I extends DescMessage>(
 
 const CHECKS: ReadonlyMap<DescMethodUnary, FieldChecks> = new Map([
   checking(TokenService.method.createToken, tokenChecks),
-  checking(ApplicationService.method.createApplication, ({ type, permissions, rules, allowedOrigins }) => [
+  checking(ApplicationService.method.createApplication, ({ type, permissions, rules, allowedOrigins, templates }) => [
     () => {
       if (!isApplicationType(type)) throw invalid("type", "must be private, public or management");
       // Unreadable rules are absent here. The handler itself reports that both rules and permissions are missing.
       if (permissions.length + rules.length > 0) parseRights(type, permissions, rules.map(ruleDraft));
     },
     () => isApplicationType(type) && parseAllowedOrigins(type, allowedOrigins),
+    () => templatesOf(templates),
   ]),
   checking(SessionService.method.authorizeSession, ({ permissions, rules }) => [
     () => permissions.length + rules.length > 0 && parseRights("session", permissions, rules.map(ruleDraft)),

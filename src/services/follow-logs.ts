@@ -1,13 +1,18 @@
 import { LogService } from "../../gen/cloakroom/v1/logs_pb.js";
 import { recordLogRead } from "../access/record-log-read.js";
+import { type FeedReader, LogFeeds } from "../audit/follow/log-feed.js";
+import {
+  comparePositions,
+  endOfLog,
+  type FollowFilter,
+  LogFollower,
+  type PollResult,
+} from "../audit/follow/log-follower.js";
 import { entityTypesMatching } from "../audit/log-entry.js";
-import { type FeedReader, LogFeeds } from "../audit/log-feed.js";
-import { comparePositions, endOfLog, type FollowFilter, LogFollower, type PollResult } from "../audit/log-follower.js";
 import { invalid } from "../base/fault.js";
 import { isUuidPosition, type ListPosition, readCursor, writeCursor } from "../crypto/cursor.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { LogRow } from "../store/audit/log-listing.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { showLogRow } from "./logs.js";
 import { type ServedStream, type StreamCall, serveStream } from "./served-stream.js";
 
@@ -24,23 +29,23 @@ interface Found {
   readonly position: ListPosition;
 }
 
-export function followLogs(keyring: Keyring): ServedStream {
+export function followLogs(): ServedStream {
   const feeds = new LogFeeds();
   return serveStream(LogService.method.followLogs, async function* ({ entityType, entityId, after }, call) {
+    const { keys } = call;
     const { tenantId } = call.caller;
-    const keys = await keyring.of(tenantId);
     const cursorScope = ["logs/follow", entityType ?? "", entityId ?? ""];
     const entityTypes = entityType === undefined ? undefined : entityTypesMatching(entityType);
     const start = after === undefined ? undefined : readAfter(keys, cursorScope, after);
     // Under the present settings: those that the caller was admitted with may be seconds old.
-    await call.read(async (tx) => recordLogRead(tx, call.caller, "followed"));
+    await call.read(async (tx) => recordLogRead(tx, "followed"));
     const reader = feeds.join(tenantId);
     let sentAt = Number.NEGATIVE_INFINITY;
     try {
       for await (const { rows, position } of follow({ entityTypes, entityId }, start, reader, call)) {
         if (rows.length === 0 && performance.now() - sentAt < HEARTBEAT_MS) continue;
         const cursor = writeCursor(keys.proof, cursorScope, position);
-        yield { data: rows.map((row) => showLogRow(tenantId, row)), cursor };
+        yield { data: rows.map((row) => showLogRow(row, call.caller)), cursor };
         sentAt = performance.now();
       }
     } finally {

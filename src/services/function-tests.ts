@@ -11,8 +11,8 @@ import {
   type TestProxyResponseSchema,
 } from "../../gen/cloakroom/v1/proxies_pb.js";
 import { ReactorService, type TestReactorResponseSchema } from "../../gen/cloakroom/v1/reactors_pb.js";
-import { actorOf, type Caller } from "../access/caller.js";
-import { ANY_ENTITY_ID, type EntityType, logEntry } from "../audit/log-entry.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
+import { ANY_ENTITY_ID, type EntityType } from "../audit/log-entry.js";
 import { invalid } from "../base/fault.js";
 import type { Json } from "../base/json.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
@@ -25,8 +25,6 @@ import { type NamedStep, requireUsableSteps } from "../proxy/check-steps.js";
 import { type ProxySample, type ProxyTest, testProxy } from "../proxy/test-proxy.js";
 import { parseTransform, type Transform } from "../proxy/transform.js";
 import { type ReactorTest, testReactor } from "../reactors/test-reactor.js";
-import { writeLog } from "../store/audit/audit-logs.js";
-import type { Transaction } from "../store/transactions/transaction.js";
 import { type ServedMethod, serve } from "./call.js";
 import { transformDraft } from "./proxies.js";
 import { showConsole, showError, showUsage } from "./show-run.js";
@@ -46,7 +44,7 @@ export function functionTestService({ setUpTest, agents }: FunctionTestParts): S
       requireShort("code", code);
       const sample = { code, configuration, args: request.args ? toJson(request.args, "args") : {} };
       const setup = setUpTest(caller.tenantId, outsideOf(request.outside));
-      await call.commit((tx) => logTest(tx, caller, "reactor"));
+      await call.commit((tx) => logTest(tx, "reactor"));
       const test = await testReactor(setup.runner, caller.tenantId, sample, signal);
       return { ...showReactorTest(test), calls: showCalls(setup) };
     }),
@@ -54,15 +52,15 @@ export function functionTestService({ setUpTest, agents }: FunctionTestParts): S
       const { caller, signal } = call;
       const sample = proxySampleOf(request);
       const setup = setUpTest(caller.tenantId, outsideOf(request.outside));
-      await call.commit((tx) => logTest(tx, caller, "proxy"));
+      await call.commit((tx) => logTest(tx, "proxy"));
       const test = await testProxy({ runner: setup.runner, agents, caller, signal, memory: call.memory }, sample);
       return { ...showProxyTest(test), steps: setup.runner.runs.map(showStep), calls: showCalls(setup) };
     }),
   ];
 }
 
-async function logTest(tx: Transaction, caller: Caller, entityType: EntityType): Promise<undefined> {
-  writeLog(tx, logEntry(actorOf(caller), entityType, ANY_ENTITY_ID, "test"));
+async function logTest(tx: CallerTransaction, entityType: EntityType): Promise<undefined> {
+  tx.log(entityType, ANY_ENTITY_ID, "test");
 }
 
 function outsideOf(outside: TestOutsideMessage | undefined): TestStubs {
@@ -70,11 +68,15 @@ function outsideOf(outside: TestOutsideMessage | undefined): TestStubs {
     network: outside?.network ?? false,
     hasBt: outside?.hasBt ?? false,
     fetch: (outside?.fetch ?? []).map(({ method, url, status = 200, headers, body }, index) => ({
-      ...{ method, url, status, headers },
+      method,
+      url,
+      status,
+      headers,
       body: jsonOr("", body, `outside.fetch[${index}].body`),
     })),
     bt: (outside?.bt ?? []).map(({ method, status = 200, body }, index) => ({
-      ...{ method, status },
+      method,
+      status,
       body: jsonOr(null, body, `outside.bt[${index}].body`),
     })),
   };
@@ -117,7 +119,8 @@ function proxySampleOf(message: TestProxyRequest): ProxySample {
   return {
     requestSteps: stepsOf(message.requestTransforms, "request_transforms", false),
     responseSteps: stepsOf(message.responseTransforms, "response_transforms", true),
-    ...{ configuration, destinationUrl },
+    configuration,
+    destinationUrl,
     request: {
       method: request?.method ?? "POST",
       path: request?.path ?? "",
@@ -210,7 +213,9 @@ function showStep({ kind, failure, console, usage }: ObservedRun): MessageInitSh
 
 function showCalls({ hosts }: TestSetup): MessageInitShape<typeof TestedCallSchema>[] {
   return hosts.calls.map(({ to, method, url, answeredBy, status }) => ({
-    ...{ to, method, answeredBy },
+    to,
+    method,
+    answeredBy,
     ...(url === undefined ? {} : { url: url.toWellFormed() }),
     ...(status === undefined ? {} : { status }),
   }));

@@ -1,6 +1,7 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { InvitationService } from "../../gen/cloakroom/v1/invitations_pb.js";
-import type { TenantId } from "../base/ids.js";
+import { withContainers } from "../access/assigned-containers.js";
+import type { Caller } from "../access/caller.js";
 import { requireEmailAddress } from "../tenancy/email-address.js";
 import {
   createInvitation,
@@ -11,66 +12,42 @@ import {
   listInvitations,
   resendInvitation,
 } from "../tenancy/invitation.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { requireGivenRole } from "../tenancy/role.js";
-import { type ServedMethod, serve } from "./call.js";
+import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
-import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
+import { pageRequest, showAudit, showItems, uuidOf } from "./show.js";
 
-export function invitationService({ keyring }: { readonly keyring: Keyring }): ServedMethod[] {
+export function invitationService(): ServedMethod[] {
   const { method } = InvitationService;
   return [
     serve(
       method.createInvitation,
       async (request, call) => {
-        const { tenantId } = call.caller;
-        const keys = await keyring.of(tenantId);
         const draft = {
           email: requireEmailAddress("email", request.email),
-          role: requireGivenRole(request.role ?? "ADMIN"),
+          ...withContainers(requireGivenRole(request.role ?? "ADMIN"), request.containers),
         };
-        return call.transact(
-          (tx) => createInvitation(tx, call.caller, keys, draft),
-          (made) => show(tenantId, made),
-        );
+        return call.transact((tx) => createInvitation(tx, draft), show);
       },
       { replay: replayWhole("invitation") },
     ),
     serve(method.listInvitations, async (request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
       const page = pageRequest(request);
       const status = statusOf(request.status);
-      return call.list(
-        (tx) => listInvitations(tx, call.caller, keys, { ...page, status }),
-        (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(tenantId, item)) }),
-      );
+      return call.list((tx) => listInvitations(tx, { ...page, status }), showItems(page, show));
     }),
     serve(method.getInvitation, async ({ id }, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      return call.transact(
-        (tx) => getInvitation(tx, call.caller, keys, uuidOf(id)),
-        (found) => show(tenantId, found),
-      );
+      return call.transact((tx) => getInvitation(tx, uuidOf(id)), show);
     }),
     serve(
       method.resendInvitation,
       async ({ id }, call) => {
-        const { tenantId } = call.caller;
-        const keys = await keyring.of(tenantId);
-        return call.transact(
-          (tx) => resendInvitation(tx, call.caller, keys, uuidOf(id)),
-          (sent) => show(tenantId, sent),
-        );
+        return call.transact((tx) => resendInvitation(tx, uuidOf(id)), show);
       },
       { replay: replayWhole("invitation") },
     ),
     serve(method.deleteInvitation, async ({ id }, call) =>
-      call.transact(
-        (tx) => deleteInvitation(tx, call.caller, uuidOf(id)),
-        () => ({}),
-      ),
+      call.transact((tx) => deleteInvitation(tx, uuidOf(id)), showNothing),
     ),
   ];
 }
@@ -80,10 +57,15 @@ function statusOf(checked: string | undefined): InvitationStatus | undefined {
   return checked === "PENDING" || checked === "EXPIRED" ? checked : undefined;
 }
 
-function show(tenantId: TenantId, invitation: Invitation) {
-  const { id, email, status, role, expiresAt } = invitation;
+function show(invitation: Invitation, { tenantId }: Caller) {
+  const { id, email, status, role, containers, expiresAt } = invitation;
   return {
-    ...{ id, tenantId, email, status, role },
+    id,
+    tenantId,
+    email,
+    status,
+    role,
+    containers: [...containers],
     expiresAt: timestampFromDate(expiresAt),
     ...showAudit(invitation),
   };

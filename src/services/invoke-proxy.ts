@@ -28,7 +28,10 @@ export async function invokeOverRpc(
       headers: type && !isTyped ? [...headers, ["Content-Type", type]] : headers,
       body: Buffer.from(request.body?.data ?? new Uint8Array()),
       target: targetOf(request.target),
-      ...{ apiKey, signal, memory, audit },
+      apiKey,
+      signal,
+      memory,
+      audit,
     });
     const body = await readResponseBody(response, MAX_RESPONSE, memory);
     const contentType = response.headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";

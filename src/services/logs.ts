@@ -1,36 +1,36 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { LogService } from "../../gen/cloakroom/v1/logs_pb.js";
+import type { Caller } from "../access/caller.js";
 import { recordLogRead } from "../access/record-log-read.js";
+import { prepareLogPage } from "../audit/follow/log-page.js";
+import { type LogChange, readChanges } from "../audit/log-changes.js";
 import { ENTITY_TYPES } from "../audit/log-entry.js";
-import { prepareLogPage } from "../audit/log-page.js";
 import type { Clock } from "../base/clock.js";
-import type { TenantId } from "../base/ids.js";
 import type { LogRow } from "../store/audit/log-listing.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { authorizeOnly, type ServedMethod, serve } from "./call.js";
 import { pageRequest } from "./show.js";
+import { toValue } from "./value.js";
 
-export function logService(keyring: Keyring, clock: Clock): ServedMethod[] {
+export function logService(clock: Clock): ServedMethod[] {
   const { method } = LogService;
   return [
     serve(method.listLogs, async (request, call) => {
-      const { tenantId } = call.caller;
       const { page, size } = pageRequest(request);
       const { start } = request;
       const query = { ...request, page, size };
-      const readPage = prepareLogPage(await keyring.of(tenantId), query, new Date(clock.now()));
+      const readPage = prepareLogPage(call.keys, query, new Date(clock.now()));
       return call.list(
         async (tx) => {
-          recordLogRead(tx, call.caller);
+          recordLogRead(tx);
           return readPage(tx);
         },
-        ({ rows, next }) => ({
+        ({ rows, next }, caller) => ({
           pagination: {
             pageSize: size,
             ...(next === undefined ? {} : { after: next, next }),
             ...(start === undefined ? { pageNumber: page } : {}),
           },
-          data: rows.map((row) => showLogRow(tenantId, row)),
+          data: rows.map((row) => showLogRow(row, caller)),
         }),
       );
     }),
@@ -43,7 +43,7 @@ export function logService(keyring: Keyring, clock: Clock): ServedMethod[] {
 }
 
 /** A row as the API shows it. */
-export function showLogRow(tenantId: TenantId, row: LogRow) {
+export function showLogRow(row: LogRow, { tenantId }: Caller) {
   return {
     id: row.id,
     tenantId,
@@ -71,5 +71,10 @@ function showRequest(row: LogRow) {
     ...(row.via_type === null ? {} : { viaType: row.via_type }),
     ...(row.via_id === null ? {} : { viaId: row.via_id }),
     ...(row.reason === null ? {} : { reason: row.reason }),
+    changes: readChanges(row.changes).map(showChange),
   };
+}
+
+function showChange({ field, before, after, isTruncated }: LogChange) {
+  return { field, before: toValue(before), after: toValue(after), truncated: isTruncated };
 }

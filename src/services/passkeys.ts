@@ -1,14 +1,15 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { PasskeyService } from "../../gen/cloakroom/v1/passkeys_pb.js";
-import { actorOf, personOf } from "../access/caller.js";
-import { listPasskeys, renamePasskey, resetPasskeysOf } from "../people/own-passkeys.js";
-import { deletePasskey, type Passkey } from "../people/passkey.js";
+import { personOf } from "../access/caller.js";
+import { confirmPasskeyAs, listWaitingPasskeys } from "../people/confirm-passkey.js";
+import { deletePasskey, listPasskeys, renamePasskey, resetPasskeysOf } from "../people/own-passkeys.js";
+import type { Passkey } from "../people/passkey.js";
 import type { PasskeyParts } from "../people/passkey-parts.js";
 import { beginPasskeyRegistration, finishPasskeyRegistration } from "../people/passkey-registration.js";
 import { beginPasskeySignIn, finishPasskeySignIn } from "../people/passkey-sign-in.js";
 import { beginPasskeyCheck, finishPasskeyCheck } from "../people/passkey-step-up.js";
-import { type ServedMethod, serve } from "./call.js";
+import { type ServedMethod, serve, showNothing } from "./call.js";
 import { uuidOf } from "./show.js";
 import { showStarted } from "./sign-ins.js";
 
@@ -20,7 +21,7 @@ export interface PasskeyServiceParts extends PasskeyParts {
 }
 
 export function passkeyService(parts: PasskeyServiceParts): ServedMethod[] {
-  return [...proofs(parts), ...registration(parts), ...lists(parts)];
+  return [...proofs(parts), ...registration(parts), ...lists()];
 }
 
 /** Proofs by a passkey: while signing in, and later. */
@@ -49,42 +50,45 @@ function registration(parts: PasskeyServiceParts): ServedMethod[] {
   ];
 }
 
-function lists({ keyring }: PasskeyServiceParts): ServedMethod[] {
+function lists(): ServedMethod[] {
   const { method } = PasskeyService;
   return [
-    serve(method.listPasskeys, async ({ memberId }, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
+    serve(method.confirmPasskey, async ({ id }, call) => {
+      return call.transact((tx) => confirmPasskeyAs(tx, uuidOf(id)), show);
+    }),
+    serve(method.listPasskeys, async ({ memberId, waiting }, call) => {
+      if (waiting) {
+        return call.transact(
+          (tx) => listWaitingPasskeys(tx),
+          (found) => ({ data: found.map(show) }),
+        );
+      }
       const of = memberId === undefined ? personOf(call.caller).memberId : uuidOf(memberId);
       return call.transact(
-        (tx) => listPasskeys(tx, call.caller, keys, of),
+        (tx) => listPasskeys(tx, of),
         (found) => ({ data: found.map(show) }),
       );
     }),
     serve(method.renamePasskey, async ({ id, name }, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      return call.transact((tx) => renamePasskey(tx, call.caller, keys, uuidOf(id), name), show);
+      return call.transact((tx) => renamePasskey(tx, uuidOf(id), name), show);
     }),
     serve(method.deletePasskey, async ({ id }, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      const { memberId } = personOf(call.caller);
-      return call.transact(
-        (tx) => deletePasskey(tx, keys, actorOf(call.caller), memberId, uuidOf(id)),
-        () => ({}),
-      );
+      return call.transact((tx) => deletePasskey(tx, uuidOf(id)), showNothing);
     }),
     serve(method.resetPasskeys, async ({ memberId }, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      return call.transact(
-        (tx) => resetPasskeysOf(tx, call.caller, keys, uuidOf(memberId)),
-        () => ({}),
-      );
+      return call.transact((tx) => resetPasskeysOf(tx, uuidOf(memberId)), showNothing);
     }),
   ];
 }
 
-function show({ id, name, credential, createdAt, lastUsedAt }: Passkey) {
+function show({ id, memberId, name, credential, createdAt, lastUsedAt, countsFrom }: Passkey) {
   return {
-    ...{ id, name, isSynced: credential.isSynced, createdAt: timestampFromDate(createdAt) },
+    id,
+    memberId,
+    name,
+    isSynced: credential.isSynced,
+    createdAt: timestampFromDate(createdAt),
+    ...(countsFrom ? { countsFrom: timestampFromDate(countsFrom) } : {}),
     ...(lastUsedAt ? { lastUsedAt: timestampFromDate(lastUsedAt) } : {}),
   };
 }

@@ -1,12 +1,11 @@
 import { PermissionService } from "../../gen/cloakroom/v1/applications_pb.js";
 import { PERMISSIONS } from "../access/permissions.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { authorizeOnly, type ServedMethod, serve } from "./call.js";
 import { explainAccess } from "./explain-access.js";
 
-export function permissionService(keyring: Keyring): ServedMethod[] {
+export function permissionService(): ServedMethod[] {
   return [
-    explainAccess(keyring),
+    explainAccess(),
     serve(PermissionService.method.listPermissions, async ({ applicationType }, call) => {
       const data = PERMISSIONS.filter(
         ({ types }) => applicationType === undefined || types.some((type) => type === applicationType),

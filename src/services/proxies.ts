@@ -22,21 +22,19 @@ import {
   type ProxyDefinitionPatch,
   type ProxyDraft,
 } from "../proxy/prepare-proxy.js";
-import { createProxy, deleteProxy, getProxy, listProxies, updateProxy } from "../proxy/proxies.js";
+import { createProxy, deleteProxy, proxies, updateProxy } from "../proxy/proxies.js";
 import type { ConfiguredProxy } from "../proxy/proxy.js";
 import type { Transform, TransformDraft } from "../proxy/transform.js";
-import type { Keyring } from "../tenancy/keyring.js";
-import { type ServedMethod, serve } from "./call.js";
+import { type ServedMethod, serve, showNothing } from "./call.js";
 import { invokeOverRpc } from "./invoke-proxy.js";
 import { replayWhole } from "./replay.js";
-import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
+import { pageRequest, showAudit, showItems, uuidOf } from "./show.js";
 import { maySeeProxyKey, shownConfiguration } from "./shown-to-people.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
 
 export interface ProxyServiceParts extends Omit<ProxyChecks, "compile"> {
   readonly compileFor: CompileFor;
-  readonly keyring: Keyring;
   invoke(call: ProxyCall): Promise<ProxyResponse>;
 }
 
@@ -44,32 +42,22 @@ export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
   return [...proxyReads(parts), ...proxyChanges(parts)];
 }
 
-function proxyReads({ keyring, invoke }: ProxyServiceParts): ServedMethod[] {
+function proxyReads({ invoke }: ProxyServiceParts): ServedMethod[] {
   const { method } = ProxyService;
   return [
     serve(method.listProxies, async (request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
       const page = pageRequest(request);
       const listing = { ...page, ids: request.id.map(uuidOf), name: request.name };
-      return call.list(
-        (tx) => listProxies(tx, call.caller, keys, listing),
-        (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(call.caller, item)) }),
-      );
+      return call.list((tx) => proxies.list(tx, listing), showItems(page, show));
     }),
     serve(method.getProxy, async ({ id }, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      return call.transact(
-        (tx) => getProxy(tx, call.caller, keys, uuidOf(id)),
-        (found) => show(call.caller, found),
-      );
+      return call.transact((tx) => proxies.get(tx, uuidOf(id)), show);
     }),
     serve(method.invokeProxy, (request, call) => invokeOverRpc(invoke, request, call)),
   ];
 }
 
-function proxyChanges({ keyring, policy, compileFor }: ProxyServiceParts): ServedMethod[] {
+function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[] {
   const { method } = ProxyService;
   const checksFor = (tenantId: TenantId): ProxyChecks => ({ policy, compile: compileFor(tenantId) });
   return [
@@ -77,12 +65,8 @@ function proxyChanges({ keyring, policy, compileFor }: ProxyServiceParts): Serve
       method.createProxy,
       async (request, call) => {
         const { tenantId } = call.caller;
-        const keys = await keyring.of(tenantId);
         const definition = await checkProxy(checksFor(tenantId), draftOf(request));
-        return call.transact(
-          (tx) => createProxy(tx, call.caller, keys, propertiesOf(request), definition),
-          (made) => show(call.caller, made),
-        );
+        return call.transact((tx) => createProxy(tx, propertiesOf(request), definition), showWritten);
       },
       { replay: replayWhole("proxy") },
     ),
@@ -90,38 +74,28 @@ function proxyChanges({ keyring, policy, compileFor }: ProxyServiceParts): Serve
       method.replaceProxy,
       async (request, call) => {
         const { tenantId } = call.caller;
-        const keys = await keyring.of(tenantId);
         const definition = await checkProxy(checksFor(tenantId), draftOf(request));
         const replaced = { ...propertiesOf(request), definition };
-        return call.transact(
-          (tx) => updateProxy(tx, call.caller, keys, uuidOf(request.id), () => replaced),
-          (changed) => show(call.caller, changed),
-        );
+        return call.transact((tx) => updateProxy(tx, uuidOf(request.id), () => replaced), showWritten);
       },
       { replay: replayWhole("proxy") },
     ),
     serve(
       method.updateProxy,
       async (request, call) => {
-        const keys = await keyring.of(call.caller.tenantId);
         const patchDefinition = await checkPatch(checksFor(call.caller.tenantId), patchOf(request));
         return call.transact(
           (tx) =>
-            updateProxy(tx, call.caller, keys, uuidOf(request.id), (current) => ({
+            updateProxy(tx, uuidOf(request.id), (current) => ({
               ...patchedProperties(request, current),
               definition: patchDefinition(current.definition),
             })),
-          () => ({}),
+          showNothing,
         );
       },
       { replay: replayWhole("proxy") },
     ),
-    serve(method.deleteProxy, async ({ id }, call) =>
-      call.transact(
-        (tx) => deleteProxy(tx, call.caller, uuidOf(id)),
-        () => ({}),
-      ),
-    ),
+    serve(method.deleteProxy, async ({ id }, call) => call.transact((tx) => deleteProxy(tx, uuidOf(id)), showNothing)),
   ];
 }
 
@@ -203,15 +177,20 @@ function plain(options: PlainObject): JsonObject {
   return { ...options };
 }
 
-/** A proxy's key is not shown only once: every key that may read the proxy sees it, and people by their role. */
-function show(caller: Caller, proxy: ConfiguredProxy) {
+/** A proxy whose author may act as all that it acts as: the write has checked that. */
+function showWritten(proxy: ConfiguredProxy, caller: Caller) {
+  return { ...show(proxy, caller), key: proxy.key.reveal() };
+}
+
+/** A proxy's key is not shown only once: every key that may read the proxy sees it, and people by their power. */
+function show(proxy: ConfiguredProxy, caller: Caller) {
   const { requestTransform, responseTransform, requestTransforms, responseTransforms } = proxy.definition;
   const { requestReactorId, responseReactorId, disableDetokenization } = proxy.definition;
   return {
     id: proxy.id,
     tenantId: caller.tenantId,
     name: proxy.name,
-    ...(maySeeProxyKey(caller, proxy.createdBy) ? { key: proxy.key.reveal() } : {}),
+    ...(maySeeProxyKey(caller, proxy) ? { key: proxy.key.reveal() } : {}),
     destinationUrl: proxy.definition.destinationUrl,
     ...(requestTransform ? { requestTransform: showTransform(requestTransform) } : {}),
     ...(responseTransform ? { responseTransform: showTransform(responseTransform) } : {}),

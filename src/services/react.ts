@@ -8,16 +8,14 @@ import type { Json } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireNamedDestination } from "../egress/destination.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
-import { outcomeOf, type ReactOutcome } from "../reactors/outcome.js";
+import { type ReactOutcome, runOutcomeOf } from "../reactors/outcome.js";
 import { type AuthorizedRun, authorizeRun, tokensOfArgs } from "../reactors/react.js";
 import { readRunEnd, startRun } from "../reactors/runs.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { type Reply, type ServedMethod, serve } from "./call.js";
 import { uuidOf } from "./show.js";
 import { toJson, toValue } from "./value.js";
 
 export interface ReactServiceParts {
-  readonly keyring: Keyring;
   readonly policy: EgressPolicy;
   /** Runs an admitted run, and waits for its result. */
   react(caller: Caller, keys: TenantKeys, run: AuthorizedRun, args: Json, signal: AbortSignal): Promise<ReactOutcome>;
@@ -26,41 +24,36 @@ export interface ReactServiceParts {
 }
 
 /** Calls of reactors, synchronous and asynchronous. */
-export function reactService({ keyring, policy, react, wake }: ReactServiceParts): ServedMethod[] {
+export function reactService({ policy, react, wake }: ReactServiceParts): ServedMethod[] {
   const { method } = ReactorService;
   return [
     serve(method.react, async ({ id, args: given, callbackUrl }, call) => {
       const { caller } = call;
-      const keys = await keyring.of(caller.tenantId);
+      const { keys } = call;
       const args = readArgs(given);
       const tokens = tokensOfArgs(args);
       if (callbackUrl !== undefined) {
         if (!/^https:/i.test(callbackUrl)) throw invalid("callback_url", "must be an https address");
         requireNamedDestination("callback_url", callbackUrl, policy);
-        await call.commit((tx) => startRun(tx, caller, keys, uuidOf(id), { args, callbackUrl }));
+        await call.commit((tx) => startRun(tx, uuidOf(id), { args, callbackUrl }));
         wake(caller.tenantId);
         call.reply.accepted();
         return {};
       }
-      const run = await call.commitShared((tx) => authorizeRun(tx, caller, uuidOf(id), tokens));
+      const run = await call.commitShared((tx) => authorizeRun(tx, uuidOf(id), tokens));
       return showOutcome(await react(caller, keys, run, args, call.signal), call.reply);
     }),
     serve(method.reactAsync, async ({ id, args: given }, call) => {
       const { caller } = call;
-      const keys = await keyring.of(caller.tenantId);
       const args = readArgs(given);
       tokensOfArgs(args);
-      const started = await call.commit((tx) =>
-        startRun(tx, caller, keys, uuidOf(id), { args, callbackUrl: undefined }),
-      );
+      const started = await call.commit((tx) => startRun(tx, uuidOf(id), { args, callbackUrl: undefined }));
       wake(caller.tenantId);
       return { asyncReactorRequestId: started };
     }),
     serve(method.getReactorResult, async ({ id, requestId }, call) => {
-      const { caller } = call;
-      const keys = await keyring.of(caller.tenantId);
-      const end = await call.commit((tx) => readRunEnd(tx, caller, keys, uuidOf(id), uuidOf(requestId)));
-      return showOutcome(outcomeOf(end), call.reply);
+      const end = await call.commit((tx) => readRunEnd(tx, uuidOf(id), uuidOf(requestId)));
+      return showOutcome(runOutcomeOf(end), call.reply);
     }),
   ];
 }

@@ -12,22 +12,19 @@ import {
   deniedOfficial,
   type Formula,
   type FormulaDraft,
-  getFormula,
-  listFormulas,
+  formulas,
   updateFormula,
 } from "../reactors/formula.js";
 import { type ConfigurationEntry, checkContract, type ValueType } from "../reactors/formula-contract.js";
-import type { Keyring } from "../tenancy/keyring.js";
-import { type ServedMethod, serve } from "./call.js";
+import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
-import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
+import { pageRequest, showAudit, showItems, uuidOf } from "./show.js";
 
 export interface ReactorFormulaParts {
-  readonly keyring: Keyring;
   readonly compileFor: CompileFor;
 }
 
-export function reactorFormulaService({ keyring, compileFor }: ReactorFormulaParts): ServedMethod[] {
+export function reactorFormulaService({ compileFor }: ReactorFormulaParts): ServedMethod[] {
   const { method } = ReactorFormulaService;
   return [
     serve(
@@ -39,23 +36,20 @@ export function reactorFormulaService({ keyring, compileFor }: ReactorFormulaPar
             throw deniedOfficial(call.caller, wantedId);
           }, showFormula);
         }
-        const keys = await keyring.of(call.caller.tenantId);
         const draft = await readFormulaDraft(compileFor(call.caller.tenantId), request);
-        return call.transact((tx) => createFormula(tx, call.caller, keys, draft, wantedId), showFormula);
+        return call.transact((tx) => createFormula(tx, draft, wantedId), showFormula);
       },
       { replay: replayWhole("reactor_formula") },
     ),
     serve(method.listReactorFormulas, async (request, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
       const page = pageRequest(request);
       return call.list(
-        (tx) => listFormulas(tx, call.caller, keys, { ...page, name: request.name }),
-        (found) => ({ pagination: showPage(found, page), data: found.items.map(showFormula) }),
+        (tx) => formulas.list(tx, { ...page, ids: [], name: request.name }),
+        showItems(page, showFormula),
       );
     }),
     serve(method.getReactorFormula, async ({ id }, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      return call.transact((tx) => getFormula(tx, call.caller, keys, uuidOf(id)), showFormula);
+      return call.transact((tx) => formulas.get(tx, uuidOf(id)), showFormula);
     }),
     serve(
       method.replaceReactorFormula,
@@ -66,17 +60,13 @@ export function reactorFormulaService({ keyring, compileFor }: ReactorFormulaPar
             throw deniedOfficial(call.caller, id);
           }, showFormula);
         }
-        const keys = await keyring.of(call.caller.tenantId);
         const draft = await readFormulaDraft(compileFor(call.caller.tenantId), request);
-        return call.transact((tx) => updateFormula(tx, call.caller, keys, id, draft), showFormula);
+        return call.transact((tx) => updateFormula(tx, id, draft), showFormula);
       },
       { replay: replayWhole("reactor_formula") },
     ),
     serve(method.deleteReactorFormula, async ({ id }, call) =>
-      call.transact(
-        (tx) => deleteFormula(tx, call.caller, uuidOf(id)),
-        () => ({}),
-      ),
+      call.transact((tx) => deleteFormula(tx, uuidOf(id)), showNothing),
     ),
   ];
 }
@@ -114,7 +104,11 @@ function valueTypeOf(checked: string): ValueType {
 export function showFormula(formula: Formula) {
   const { id, name, type, status, description, icon, code, configuration, requestParameters } = formula;
   return {
-    ...{ id, name, type, status, code },
+    id,
+    name,
+    type,
+    status,
+    code,
     ...(description === undefined ? {} : { description }),
     ...(icon === undefined ? {} : { icon }),
     configuration: configuration.map(showEntry),

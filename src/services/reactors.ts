@@ -6,81 +6,69 @@ import {
   type UpdateReactorRequest,
   UpdateReactorRequestSchema,
 } from "../../gen/cloakroom/v1/reactors_pb.js";
+import { holdForCode } from "../access/applications.js";
 import type { Caller } from "../access/caller.js";
+import type { OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import { invalid } from "../base/fault.js";
+import type { Uuid } from "../base/ids.js";
 import { type CompileCode, type CompileFor, requireCompiling } from "../functions/code.js";
 import { mergeConfiguration } from "../functions/configuration.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
+import { requireNoProxyGains } from "../proxy/gained-power.js";
+import { requireMayChangeUses } from "../proxy/reactor-uses.js";
 import {
   chooseCode,
   createReactor,
   deleteReactor,
-  getReactor,
   lacksCode,
-  listReactors,
   type Reactor,
   type ReactorCode,
   type ReactorProperties,
+  reactors,
   type ShownReactor,
   updateReactor,
 } from "../reactors/reactor.js";
-import type { Keyring } from "../tenancy/keyring.js";
-import { type ServedMethod, serve } from "./call.js";
+import { type ServedMethod, serve, showNothing } from "./call.js";
 import { showFormula } from "./reactor-formulas.js";
 import { replayWhole } from "./replay.js";
-import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
+import { pageRequest, showAudit, showItems, uuidOf } from "./show.js";
 import { shownConfiguration } from "./shown-to-people.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
 
 export interface ReactorServiceParts {
-  readonly keyring: Keyring;
   readonly compileFor: CompileFor;
 }
 
 export function reactorService(parts: ReactorServiceParts): ServedMethod[] {
-  return [...reactorReads(parts), ...reactorChanges(parts)];
+  return [...reactorReads(), ...reactorChanges(parts)];
 }
 
-function reactorReads({ keyring }: ReactorServiceParts): ServedMethod[] {
+function reactorReads(): ServedMethod[] {
   const { method } = ReactorService;
   return [
     serve(method.listReactors, async (request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
       const page = pageRequest(request);
       const listing = { ...page, ids: request.id.map(uuidOf), name: request.name };
-      return call.list(
-        (tx) => listReactors(tx, call.caller, keys, listing),
-        (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(call.caller, item)) }),
-      );
+      return call.list((tx) => reactors.list(tx, listing), showItems(page, show));
     }),
     serve(method.getReactor, async ({ id }, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      return call.transact(
-        (tx) => getReactor(tx, call.caller, keys, uuidOf(id)),
-        (found) => show(call.caller, found),
-      );
+      return call.transact((tx) => reactors.get(tx, uuidOf(id)), show);
     }),
   ];
 }
 
-function reactorChanges({ keyring, compileFor }: ReactorServiceParts): ServedMethod[] {
+function reactorChanges({ compileFor }: ReactorServiceParts): ServedMethod[] {
   const { method } = ReactorService;
   return [
     serve(
       method.createReactor,
       async (request, call) => {
         const { tenantId } = call.caller;
-        const keys = await keyring.of(tenantId);
         const { code, ...others } = await readProperties(compileFor(tenantId), request);
         if (!code) throw lacksCode();
         const properties = { ...others, code };
-        return call.transact(
-          (tx) => createReactor(tx, call.caller, keys, properties),
-          (made) => show(call.caller, made),
-        );
+        return call.transact((tx) => createReactor(tx, properties), show);
       },
       { replay: replayWhole("reactor") },
     ),
@@ -88,33 +76,22 @@ function reactorChanges({ keyring, compileFor }: ReactorServiceParts): ServedMet
       method.replaceReactor,
       async (request, call) => {
         const { tenantId } = call.caller;
-        const keys = await keyring.of(tenantId);
         const { code, ...others } = await readProperties(compileFor(tenantId), request);
         const replace = (current: Reactor) => ({ ...others, code: code ?? keptFormula(current) });
-        return call.transact(
-          (tx) => updateReactor(tx, call.caller, keys, uuidOf(request.id), replace),
-          (changed) => show(call.caller, changed),
-        );
+        return call.transact((tx) => changeReactor(tx, uuidOf(request.id), replace), show);
       },
       { replay: replayWhole("reactor") },
     ),
     serve(
       method.updateReactor,
       async (request, call) => {
-        const keys = await keyring.of(call.caller.tenantId);
         const patch = await readPatch(compileFor(call.caller.tenantId), request);
-        return call.transact(
-          (tx) => updateReactor(tx, call.caller, keys, uuidOf(request.id), patch),
-          () => ({}),
-        );
+        return call.transact((tx) => changeReactor(tx, uuidOf(request.id), patch), showNothing);
       },
       { replay: replayWhole("reactor") },
     ),
     serve(method.deleteReactor, async ({ id }, call) =>
-      call.transact(
-        (tx) => deleteReactor(tx, call.caller, uuidOf(id)),
-        () => ({}),
-      ),
+      call.transact((tx) => deleteReactor(tx, uuidOf(id)), showNothing),
     ),
   ];
 }
@@ -126,7 +103,9 @@ async function readProperties(
   const code = chooseCode(given, formula && uuidOf(formula.id));
   if (code?.kind === "code") await requireCompiling(compile, "code", code.code);
   return {
-    ...{ name, code, configuration },
+    name,
+    code,
+    configuration,
     applicationId: application && uuidOf(application.id),
     runtime: runtime && readRuntime(runtime),
   };
@@ -179,10 +158,13 @@ function keptCode(current: ReactorCode, cleared: ReadonlySet<string>): ReactorCo
   return current;
 }
 
-function show(caller: Caller, reactor: ShownReactor) {
+function show(reactor: ShownReactor, caller: Caller) {
   const { id, name, code, formula, applicationId, configuration, runtime } = reactor;
   return {
-    ...{ id, tenantId: caller.tenantId, name, state: "active" },
+    id,
+    tenantId: caller.tenantId,
+    name,
+    state: "active",
     ...(code.kind === "code" ? { code: code.code } : { formula: { id: code.formulaId } }),
     ...(formula ? { formulaDetails: showFormula(formula) } : {}),
     ...(applicationId === undefined ? {} : { application: { id: applicationId } }),
@@ -194,4 +176,23 @@ function show(caller: Caller, reactor: ShownReactor) {
 
 function showRuntime({ warm_concurrency: warmConcurrency, ...others }: Runtime) {
   return { ...others, ...(warmConcurrency === undefined ? {} : { warmConcurrency }) };
+}
+
+/** Changes a reactor, for a caller who may change the proxies that run it as well. */
+async function changeReactor(
+  tx: OrdinaryCallerTransaction,
+  id: Uuid,
+  change: (current: Reactor) => ReactorProperties,
+): Promise<ShownReactor> {
+  let former: Uuid | undefined;
+  const changed = await updateReactor(tx, id, (current) => {
+    former = current.applicationId;
+    return change(current);
+  });
+  await requireMayChangeUses(tx, id);
+  const { applicationId } = changed;
+  if (applicationId === undefined || applicationId === former) return changed;
+  const { type, permissions, rules } = await holdForCode(tx, applicationId);
+  await requireNoProxyGains(tx, id, { applicationId, type, rights: { permissions, rules } });
+  return changed;
 }

@@ -1,8 +1,5 @@
 import type { RefundSchema, TransactionSchema } from "../../gen/cloakroom/v1/transactions_pb.js";
-import { actorOf } from "../access/caller.js";
-import { logEntry } from "../audit/log-entry.js";
-import { findPayment, type PaymentRight } from "../payments/payment-access.js";
-import { writeLog } from "../store/audit/audit-logs.js";
+import { findPayment, type PaymentRight } from "../payments/operations/payment-access.js";
 import type { ReplayContext, ReplayRule } from "./replay.js";
 import { uuidOf } from "./show.js";
 
@@ -26,7 +23,7 @@ export const REPLAY_REFUND: ReplayRule<typeof RefundSchema> = {
   },
 };
 
-async function requirePayment({ tx, caller, keys }: ReplayContext, id: string, right: PaymentRight): Promise<void> {
-  await findPayment(tx, caller, keys, uuidOf(id), right);
-  writeLog(tx, logEntry(actorOf(caller), "transaction", id, "replay"));
+async function requirePayment({ tx }: ReplayContext, id: string, right: PaymentRight): Promise<void> {
+  await findPayment(tx, uuidOf(id), right);
+  tx.log("transaction", id, "replay");
 }

@@ -4,12 +4,11 @@ import type { LogEntry } from "../audit/log-entry.js";
 import { parseIsoTime } from "../base/iso-time.js";
 import { setOwnProperty } from "../base/json.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { findReplayedLeaf, findReplayedToken, newReplayBudget, showReplayedToken } from "../tokens/replay.js";
 import type { KeptToken } from "../tokens/replay-right.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
-import { viewToJson } from "../tokens/view.js";
-import type { ReplayContext, ReplayRule } from "./replay.js";
+import { showingTo, viewToJson } from "../tokens/view.js";
+import { ID_FIELDS, type ReplayContext, type ReplayRule } from "./replay.js";
 import { showToken } from "./show-token.js";
 import { toValue } from "./value.js";
 
@@ -23,19 +22,12 @@ export function replayToken(
 ): ReplayRule<typeof TokenSchema> {
   return {
     keep: keptToken,
-    async replay({ tx, caller, keys }, response) {
+    async replay({ tx }, response) {
       const kept = keptOf(response);
-      const found = await findReplayedToken(
-        tx,
-        caller,
-        permission,
-        kept,
-        (entry) => writeLog(tx, entry),
-        newReplayBudget(),
-      );
+      const found = await findReplayedToken(tx, permission, kept, (entry) => tx.record(entry), newReplayBudget());
       return () => {
         if (!found) return keptToken(response);
-        const view = showReplayedToken(caller, keys, found, { bins });
+        const view = showReplayedToken(tx.keys, found, showingTo(tx.caller, bins));
         return showToken({ ...view, ...(response.extras ? { deduplicated: kept.deduplicated } : {}) });
       };
     },
@@ -44,7 +36,10 @@ export function replayToken(
 
 function keptToken({ id, tenantId, type, containers, createdBy, createdAt, modifiedBy, modifiedAt, extras }: Token) {
   return {
-    ...{ id, tenantId, type, containers },
+    id,
+    tenantId,
+    type,
+    containers,
     ...(createdBy === undefined ? {} : { createdBy }),
     ...(createdAt ? { createdAt } : {}),
     ...(modifiedBy === undefined ? {} : { modifiedBy }),
@@ -55,7 +50,9 @@ function keptToken({ id, tenantId, type, containers, createdBy, createdAt, modif
 
 function keptOf({ id, type, containers, createdAt, modifiedAt, extras }: Token): KeptToken {
   return {
-    ...{ id, type, containers },
+    id,
+    type,
+    containers,
     createdAt: createdAt && timestampDate(createdAt),
     modifiedAt: modifiedAt && timestampDate(modifiedAt),
     deduplicated: extras?.deduplicated ?? false,
@@ -65,21 +62,23 @@ function keptOf({ id, type, containers, createdAt, modifiedAt, extras }: Token):
 /** Like {@link replayToken}, for each token of a tokenize response. */
 export function replayTokenize(bins: BinTable | undefined): ReplayRule<typeof TokenizeResponseSchema> {
   return {
+    showsIdsItself: true,
     keep: ({ value }) => (value ? { value: withTokens(value, (token) => keptObject(token)) } : {}),
     async replay(context, { value }) {
       if (!value) return () => ({});
       const shown = await findAll(context, value, bins);
+      if (context.showsIdsOnly) return () => ({ value: withTokens(value, (token) => objectOf(token, ID_FIELDS)) });
       return () => ({ value: withTokens(value, (token) => shown.get(token)?.() ?? keptObject(token)) });
     },
   };
 }
 
 /** An object of a tokenize response. */
-type ObjectFields = Readonly<Record<string, Value>>;
+export type ObjectFields = Readonly<Record<string, Value>>;
 
 /** Reads every token of a tokenize response again. A token that is missing from the map shows its stored response. */
 async function findAll(
-  { tx, caller, keys }: ReplayContext,
+  { tx }: ReplayContext,
   value: Value,
   bins: BinTable | undefined,
 ): Promise<ReadonlyMap<ObjectFields, () => Value>> {
@@ -90,7 +89,7 @@ async function findAll(
     (token) => tokens.push(token),
     (id) => leaves.push(id),
   );
-  const showing = { budget: new SharedBudget(), bins };
+  const showing = showingTo(tx.caller, bins, new SharedBudget());
   const shown = new Map<ObjectFields, () => Value>();
   const entries: LogEntry[] = [];
   const log = (entry: LogEntry) => entries.push(entry);
@@ -98,14 +97,14 @@ async function findAll(
   await Promise.all([
     ...tokens.map(async (fields) => {
       const kept = keptOfObject(fields);
-      const found = await findReplayedToken(tx, caller, "token:create", kept, log, readBudget);
+      const found = await findReplayedToken(tx, "token:create", kept, log, readBudget);
       if (!found) return;
-      const view = () => ({ ...showReplayedToken(caller, keys, found, showing), deduplicated: kept.deduplicated });
+      const view = () => ({ ...showReplayedToken(tx.keys, found, showing), deduplicated: kept.deduplicated });
       shown.set(fields, () => toValue(viewToJson(view())));
     }),
-    ...leaves.map((id) => findReplayedLeaf(tx, caller, id, log)),
+    ...leaves.map((id) => findReplayedLeaf(tx, id, log)),
   ]);
-  for (const entry of entries) writeLog(tx, entry);
+  for (const entry of entries) tx.record(entry);
   return shown;
 }
 
@@ -129,7 +128,7 @@ function visit(value: Value, onToken: (fields: ObjectFields) => void, onLeaf: (i
 }
 
 /** The response with each of its tokens replaced. */
-function withTokens(value: Value, replace: (token: ObjectFields) => Value): Value {
+export function withTokens(value: Value, replace: (token: ObjectFields) => Value): Value {
   const { kind } = value;
   if (kind.case === "listValue") {
     const values = kind.value.values.map((item) => withTokens(item, replace));
@@ -148,7 +147,11 @@ const KEPT_FIELDS = [
 ];
 
 function keptObject(token: ObjectFields): Value {
-  const fields = Object.fromEntries(Object.entries(token).filter(([name]) => KEPT_FIELDS.includes(name)));
+  return objectOf(token, KEPT_FIELDS);
+}
+
+function objectOf(token: ObjectFields, names: readonly string[]): Value {
+  const fields = Object.fromEntries(Object.entries(token).filter(([name]) => names.includes(name)));
   return {
     $typeName: "google.protobuf.Value",
     kind: { case: "structValue", value: { $typeName: "google.protobuf.Struct", fields } },
@@ -165,12 +168,14 @@ function keptOfObject(fields: ObjectFields): KeptToken {
   const extras = fields._extras?.kind;
   const deduplicated = extras?.case === "structValue" ? extras.value.fields.deduplicated?.kind : undefined;
   return {
-    ...{ id: text("id") ?? "", type: text("type") ?? "" },
+    id: text("id") ?? "",
+    type: text("type") ?? "",
     containers:
       containers?.case === "listValue"
         ? containers.value.values.flatMap(({ kind }) => (kind.case === "stringValue" ? kind.value : []))
         : [],
-    ...{ createdAt: time("created_at"), modifiedAt: time("modified_at") },
+    createdAt: time("created_at"),
+    modifiedAt: time("modified_at"),
     deduplicated: deduplicated?.case === "boolValue" && deduplicated.value,
   };
 }

@@ -1,4 +1,5 @@
 import {
+  clearField,
   create,
   type DescMessage,
   isMessage,
@@ -6,22 +7,19 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import { actorOf, type Caller } from "../access/caller.js";
-import { ANY_ENTITY_ID, type EntityType, logEntry } from "../audit/log-entry.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
-import type { Transaction } from "../store/transactions/transaction.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
+import { ANY_ENTITY_ID, type EntityType } from "../audit/log-entry.js";
 
 /** The context of a repeated request. */
 export interface ReplayContext {
-  readonly tx: Transaction;
-  /** The caller of the repeat, with its current rights. */
-  readonly caller: Caller;
-  readonly keys: TenantKeys;
+  /** Of the caller of the repeat, with its current rights. */
+  readonly tx: CallerTransaction;
   /** The path variables of the request. The rest of a repeat is ignored, and may be unreadable. */
   readonly resource: readonly string[];
   /** Whether the repeat has the key (or session) of the first request. */
   readonly hasSameKey: boolean;
+  /** The key of the caller is public, so the repeat may be another's: it gets {@link ID_FIELDS}, and nothing else. */
+  readonly showsIdsOnly: boolean;
 }
 
 /** Builds a response after its log row is committed. */
@@ -36,6 +34,8 @@ export interface ReplayRule<O extends DescMessage> {
   keep(response: MessageShape<O>): MessageInitShape<O>;
   /** Checks the caller's rights, writes the log row, and prepares the response. */
   replay(context: ReplayContext, kept: MessageShape<O>): Promise<ShowReplay<O>>;
+  /** The response has its ids within other JSON, and the rule itself shows those only where the context asks. */
+  readonly showsIdsItself?: boolean;
 }
 
 /** A {@link ReplayRule} without the type of its messages. */
@@ -53,10 +53,21 @@ export function servedReplay<O extends DescMessage>(output: O, rule: ReplayRule<
     keep: (response) => create(output, rule.keep(own(response))),
     async replay(context, kept) {
       const show = await rule.replay(context, own(kept));
-      return () => create(output, show());
+      return () => {
+        const message = create(output, show());
+        if (context.showsIdsOnly && rule.showsIdsItself !== true) clearAllButIds(message, output);
+        return message;
+      };
     },
   };
 }
+
+function clearAllButIds(message: Message, { fields }: DescMessage): void {
+  for (const field of fields) if (!ID_FIELDS.includes(field.name)) clearField(message, field);
+}
+
+/** The fields that a repeat by a public key shows. */
+export const ID_FIELDS: readonly string[] = ["id", "type", "tenant_id"];
 
 /**
  * Repeats the whole first response, even after its entity was changed or deleted. For responses that show only what the
@@ -69,8 +80,8 @@ export function replayWhole<O extends DescMessage>(
 ): ReplayRule<O> {
   return {
     keep: (response) => response,
-    async replay({ tx, caller, resource, hasSameKey }, kept) {
-      writeLog(tx, logEntry(actorOf(caller), entity, entityIdOf(kept, resource), "replay"));
+    async replay({ tx, resource, hasSameKey }, kept) {
+      tx.log(entity, entityIdOf(kept, resource), "replay");
       return () => (hasSameKey ? kept : withoutSecrets(kept));
     },
   };

@@ -1,5 +1,4 @@
 import { RevealService } from "../../gen/cloakroom/v1/reveals_pb.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { type ReadOfAtMost, readBySize } from "../tokens/large-reads.js";
 import { readForReveal, showRevealed } from "../tokens/reveal.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
@@ -7,15 +6,14 @@ import { type ServedMethod, serve } from "./call.js";
 import { showToken } from "./show-token.js";
 
 export interface RevealServiceParts {
-  readonly keyring: Keyring;
   readonly bins: BinTable | undefined;
 }
 
-export function revealService({ keyring, bins }: RevealServiceParts): ServedMethod[] {
+export function revealService({ bins }: RevealServiceParts): ServedMethod[] {
   return [
     serve(RevealService.method.revealToken, async ({ id }, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      const read: ReadOfAtMost = (maxBytes) => call.commit((tx) => readForReveal(tx, call.caller, { id, maxBytes }));
+      const { keys } = call;
+      const read: ReadOfAtMost = (maxBytes) => call.commit((tx) => readForReveal(tx, { id, maxBytes }));
       const found = await readBySize({ small: read, large: read, count: (work) => call.commit(work) });
       return showToken(showRevealed(call.caller, keys, found, { bins }));
     }),

@@ -8,12 +8,16 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
-import type { OrdinaryTransaction, Work } from "../store/transactions/transaction.js";
+import type { OrdinaryCallerTransaction } from "../access/caller-transaction.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { Work } from "../store/transactions/transaction.js";
 
 /** One request to a method that sends many messages. */
 export interface StreamCall {
   /** With the rights that {@link read} last ran under. */
   readonly caller: Caller;
+  /** The keys of the caller's tenant. */
+  readonly keys: TenantKeys;
   /** The revision of the tenant's rights that {@link read} last ran under. */
   readonly revision: number;
   /** Aborted when the stream must end: the caller left, or the server ends it. */
@@ -22,7 +26,7 @@ export interface StreamCall {
    * Runs a transaction under the caller's present rights.
    * @throws {Fault} if the key has lost its rights.
    */
-  read<T>(work: Work<T, OrdinaryTransaction>): Promise<T>;
+  read<T>(work: Work<T, OrdinaryCallerTransaction>): Promise<T>;
 }
 
 /** A method that sends many messages, with its handler, without the types of its messages. */

@@ -1,6 +1,6 @@
 import { timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { type Payment, reconciliationIdOf } from "../payments/payment.js";
-import type { Refund } from "../payments/refund.js";
+import { type Payment, reconciliationIdOf } from "../payments/lifecycle/payment.js";
+import type { Refund } from "../payments/lifecycle/refund.js";
 
 /** A payment as the API's transaction. Omits unknown values. */
 export function showPayment(payment: Payment) {
@@ -8,33 +8,54 @@ export function showPayment(payment: Payment) {
   const time = (at: number | undefined) => (at === undefined ? undefined : timestampFromMs(at));
   const isRedirect = status === "buyer_approval_pending";
   return {
-    ...{ type: "transaction", id, reconciliationId: reconciliationIdOf(payment), status },
-    ...{ schemeTransactionId: payment.schemeTransactionId, connectionTransactionId: payment.providerId },
+    type: "transaction",
+    id,
+    reconciliationId: reconciliationIdOf(payment),
+    status,
+    schemeTransactionId: payment.schemeTransactionId,
+    connectionTransactionId: payment.providerId,
     paymentMethod: {
-      ...{ type: "payment-method", method: "card", mode: isRedirect ? "redirect" : "card", token: tokenId },
-      ...{ label: card.last4, scheme: card.scheme, expirationDate: card.expirationDate },
-      ...{ fingerprint: card.fingerprint },
+      type: "payment-method",
+      method: "card",
+      mode: isRedirect ? "redirect" : "card",
+      token: tokenId,
+      label: card.last4,
+      scheme: card.scheme,
+      expirationDate: card.expirationDate,
+      fingerprint: card.fingerprint,
       ...(isRedirect ? { approvalUrl: payment.approvalUrl, approvalTarget: "any" } : {}),
       details: { bin: card.bin },
     },
     connection: {
-      ...{ type: "connection", id: connectionId, connectionFormulaId: connection.formulaId },
-      ...{ method: connection.method, displayName: connection.displayName },
+      type: "connection",
+      id: connectionId,
+      connectionFormulaId: connection.formulaId,
+      method: connection.method,
+      displayName: connection.displayName,
     },
-    ...{ amount: BigInt(order.amount), currency: order.currency, intent: order.intent },
+    amount: BigInt(order.amount),
+    currency: order.currency,
+    intent: order.intent,
     authorizedAmount: BigInt(payment.authorizedAmount),
     capturedAmount: BigInt(payment.capturedAmount),
     refundedAmount: BigInt(payment.refundedAmount),
-    ...{ country: order.country, externalIdentifier: order.externalIdentifier, metadata: order.metadata },
-    ...{ authorizedAt: time(payment.authorizedAt), capturedAt: time(payment.capturedAt) },
-    ...{ voidedAt: time(payment.voidedAt), approvalExpiresAt: time(payment.approvalExpiresAt) },
+    country: order.country,
+    externalIdentifier: order.externalIdentifier,
+    metadata: order.metadata,
+    authorizedAt: time(payment.authorizedAt),
+    capturedAt: time(payment.capturedAt),
+    voidedAt: time(payment.voidedAt),
+    approvalExpiresAt: time(payment.approvalExpiresAt),
     createdAt: timestampFromDate(payment.createdAt),
     updatedAt: timestampFromMs(payment.updatedAt),
-    ...{ errorCode: payment.errorCode },
+    errorCode: payment.errorCode,
     intentOutcome: payment.intentOutcome,
     ...(threeDSecure ? { threeDSecure: showThreeDSecure(threeDSecure) } : {}),
-    ...{ authResponseCode: codes.authResponseCode, cvvResponseCode: codes.cvv, avsResponseCode: codes.avs },
-    ...{ rawResponseCode: codes.rawCode, rawResponseDescription: codes.rawDescription },
+    authResponseCode: codes.authResponseCode,
+    cvvResponseCode: codes.cvv,
+    avsResponseCode: codes.avs,
+    rawResponseCode: codes.rawCode,
+    rawResponseDescription: codes.rawDescription,
     paymentSource: order.paymentSource,
     merchantInitiated: order.isMerchantInitiated,
     isSubsequentPayment: order.isSubsequentPayment,
@@ -54,13 +75,20 @@ export function showRefund({
   updatedAt,
 }: Refund) {
   return {
-    ...{ type: "refund", id, transactionId: paymentId, status, currency, amount: BigInt(amount) },
-    ...{ connectionRefundId: providerId, reason, errorCode },
+    type: "refund",
+    id,
+    transactionId: paymentId,
+    status,
+    currency,
+    amount: BigInt(amount),
+    connectionRefundId: providerId,
+    reason,
+    errorCode,
     createdAt: timestampFromDate(createdAt),
     updatedAt: timestampFromMs(updatedAt),
   };
 }
 
 function showThreeDSecure({ version, status, method, error }: NonNullable<Payment["threeDSecure"]>) {
-  return { ...{ version, status, method }, ...(error ? { errorData: { ...error } } : {}) };
+  return { version, status, method, ...(error ? { errorData: { ...error } } : {}) };
 }

@@ -1,4 +1,5 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { Caller } from "../access/caller.js";
 import { isUuid, type Uuid } from "../base/ids.js";
 import { DEFAULT_PAGE_SIZE, type Page, type PageRequest } from "../base/page.js";
 
@@ -31,6 +32,14 @@ export function pageRequest({
 /** A numbered page, as in the published API. */
 export function showPage({ total }: Page<unknown>, { page, size }: PageRequest) {
   return { totalItems: total, pageNumber: page, pageSize: size, totalPages: Math.ceil(total / size) };
+}
+
+/** Shows a numbered page, with what `showItem` shows of each item. */
+export function showItems<T, Shown>(page: PageRequest, showItem: (item: T, caller: Caller) => Shown) {
+  return (found: Page<T>, caller: Caller) => ({
+    pagination: showPage(found, page),
+    data: found.items.map((item) => showItem(item, caller)),
+  });
 }
 
 /** An id that the protos have checked to be a UUID, in its stored case. */

@@ -1,5 +1,7 @@
 import type { Caller } from "../access/caller.js";
+import { powersOf } from "../access/power.js";
 import type { Json } from "../base/json.js";
+import type { ConfiguredProxy } from "../proxy/proxy.js";
 
 /** Configuration as a caller may see it: people see its names, not its values, which may be credentials of partners. */
 export function shownConfiguration<Value extends Json>(
@@ -10,9 +12,19 @@ export function shownConfiguration<Value extends Json>(
   return Object.fromEntries(Object.keys(configuration).map((name) => [name, ""]));
 }
 
-/** Whether a caller may see the key of a proxy: an AUDITOR never, and a DEVELOPER only of proxies that it created. */
-export function maySeeProxyKey({ principal }: Caller, createdBy: string | null): boolean {
+/**
+ * Whether a caller may see the key of a proxy: an AUDITOR never, and a DEVELOPER only of proxies that it created. The key
+ * of one that acts as an application is a key of that application, which people see with a second factor only.
+ */
+export function maySeeProxyKey(
+  caller: Caller,
+  { createdBy, applicationId, definition }: Pick<ConfiguredProxy, "createdBy" | "applicationId" | "definition">,
+): boolean {
+  const { principal } = caller;
   if (principal.kind === "application") return true;
+  const { requestReactorId, responseReactorId } = definition;
+  const actsByItself = applicationId ?? requestReactorId ?? responseReactorId;
+  if (actsByItself !== undefined && !powersOf(caller).has("administer")) return false;
   if (principal.role === "DEVELOPER") return createdBy === principal.userId;
   return principal.role !== "AUDITOR";
 }

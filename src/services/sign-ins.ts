@@ -2,31 +2,31 @@ import type { DescService } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { SignInService } from "../../gen/cloakroom/v1/sign_ins_pb.js";
 import { personOf } from "../access/caller.js";
-import { randomText } from "../access/secret-text.js";
+import { newSecret } from "../access/secret-text.js";
+import { asServer } from "../audit/tenant-database.js";
 import { Fault, invalid } from "../base/fault.js";
-import { isTenantId, type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
-import { Sensitive } from "../crypto/sensitive.js";
+import { isTenantId, newUuid, type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { DeviceSignIn } from "../people/device-sign-in.js";
 import type { SignInStep } from "../people/finish-first-factor.js";
+import { KNOWN_SECONDS, newKnownBrowser, readKnownBrowser } from "../people/known-browser.js";
 import type { OpenIdSignIn } from "../people/openid-sign-in.js";
 import { isPasskeyAwaited } from "../people/passkey-sign-in.js";
+import type { SignInParts } from "../people/refused-sign-ins.js";
 import { SIGN_IN_SECONDS } from "../people/sign-in.js";
 import { askForSignInLink, takeSignInLink } from "../people/sign-in-link.js";
 import { REQUEST_SECONDS } from "../people/sign-in-request.js";
 import { endSignIn, identify, type SignedInPerson, type SignIn, signInsOf } from "../people/sign-ins.js";
 import type { SoleTenant } from "../people/sole-tenant.js";
 import { switchTenant } from "../people/switch-tenant.js";
+import type { CookieName } from "../people/visit.js";
 import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
-import type { Database } from "../store/database.js";
 import { requireEmailAddress } from "../tenancy/email-address.js";
-import type { Keyring } from "../tenancy/keyring.js";
-import { type Reply, type ServedMethod, serve } from "./call.js";
+import { type Call, type Reply, type ServedMethod, serve, showNothing } from "./call.js";
 import { operationsOf } from "./method-roles.js";
 import { uuidOf } from "./show.js";
 
-export interface SignInServiceParts {
-  readonly database: Database;
-  readonly keyring: Keyring;
+export interface SignInServiceParts extends SignInParts {
   readonly limits: SignInLimits;
   readonly soleTenant: Pick<SoleTenant, "find">;
   /** Absent: the operator has configured no issuer. */
@@ -57,10 +57,13 @@ function beginnings(parts: SignInServiceParts): ServedMethod[] {
     serve(method.askForSignInLink, async (request, { visit, reply }) => {
       const email = requireEmailAddress("email", request.email);
       const tenantId = await tenantOf(parts, request.tenantId);
-      const asking = new Sensitive(randomText());
+      const id = newUuid();
+      const { text: asking, hash } = newSecret("ask", tenantId, id);
       reply.setCookie({ name: "asking", value: asking, maxAge: REQUEST_SECONDS });
-      if (await limits.allows({ kind: "link", tenantId, email, network: visit.network })) {
-        await askForSignInLink(parts, tenantId, email, asking, visit);
+      const keys = await parts.keyring.find(tenantId);
+      const browser = keys && readKnownBrowser(keys, visit.cookie("known"), email);
+      if (await limits.allows({ kind: "link", tenantId, email, network: visit.network, browser })) {
+        await askForSignInLink(parts, tenantId, { email, id, hash, knownBrowser: browser }, visit);
       }
       return {};
     }),
@@ -69,7 +72,8 @@ function beginnings(parts: SignInServiceParts): ServedMethod[] {
     ),
     serve(method.beginOpenIdSignIn, async (request, { visit, reply }) => {
       if (!openId) throw invalid("method", "must be link: the operator of this server has configured no issuer");
-      const start = { network: visit.network, isFresh: request.fresh };
+      const cookieOf = (name: CookieName) => visit.cookie(name);
+      const start = { network: visit.network, cookie: cookieOf, isFresh: request.fresh };
       const { url, cookie } = await openId.begin(await tenantOf(parts, request.tenantId), start);
       reply.setCookie({ name: "openid", value: cookie, maxAge: REQUEST_SECONDS });
       return { authorizationUrl: url };
@@ -92,9 +96,11 @@ function deviceSignIn(parts: SignInServiceParts): ServedMethod[] {
       const begun = await required().begin(await tenantOf(parts, request.tenantId), visit);
       reply.setCookie({ name: "openid", value: begun.cookie, maxAge: REQUEST_SECONDS });
       return {
-        ...{ userCode: begun.userCode, verificationUri: begun.page },
+        userCode: begun.userCode,
+        verificationUri: begun.page,
         ...(begun.pageWithCode === undefined ? {} : { verificationUriComplete: begun.pageWithCode }),
-        ...{ expiresIn: begun.expiresInSeconds, interval: begun.intervalSeconds },
+        expiresIn: begun.expiresInSeconds,
+        interval: begun.intervalSeconds,
       };
     }),
     serve(method.endDeviceSignIn, async (_request, { visit, reply }) => {
@@ -113,15 +119,18 @@ function ofOneself(parts: SignInServiceParts): ServedMethod[] {
     serve(method.whoAmI, async (_request, call) => {
       const keys = await parts.keyring.of(call.caller.tenantId);
       return call.transact(
-        (tx) => identify(tx, keys, personOf(call.caller)),
-        (found) => showIdentified(parts, found),
+        (tx) => identify(tx, personOf(call.caller)),
+        (found) => {
+          rememberBrowser(call, keys, found);
+          return showIdentified(parts, found);
+        },
       );
     }),
     serve(method.switchTenant, async ({ tenantId }, { caller, visit, reply }) =>
       showStarted(parts, reply, await switchTenant(parts, caller, asTenantId(tenantId), visit)),
     ),
     serve(method.signOut, async (_request, call) => {
-      await call.commit((tx) => endSignIn(tx, call.caller, personOf(call.caller).signInId));
+      await call.commit((tx) => endSignIn(tx, personOf(call.caller).signInId));
       call.reply.setCookie({ name: "sign_in", value: undefined, maxAge: 0 });
       return {};
     }),
@@ -132,20 +141,14 @@ function lists(parts: SignInServiceParts): ServedMethod[] {
   const { method } = SignInService;
   return [
     serve(method.listSignIns, async ({ memberId }, call) => {
-      const keys = await parts.keyring.of(call.caller.tenantId);
       const own = personOf(call.caller);
       const of = memberId === undefined ? own.memberId : uuidOf(memberId);
       return call.transact(
-        (tx) => signInsOf(tx, call.caller, keys, of, parts.idleMs),
+        (tx) => signInsOf(tx, of, parts.idleMs),
         (found) => ({ data: found.map((item) => show(item, own.signInId, parts.idleMs)) }),
       );
     }),
-    serve(method.endSignIn, async ({ id }, call) =>
-      call.transact(
-        (tx) => endSignIn(tx, call.caller, uuidOf(id)),
-        () => ({}),
-      ),
-    ),
+    serve(method.endSignIn, async ({ id }, call) => call.transact((tx) => endSignIn(tx, uuidOf(id)), showNothing)),
   ];
 }
 
@@ -175,21 +178,37 @@ export async function showStarted(
   }
   const { tenantId, memberId, id: signInId, token } = step;
   const keys = await parts.keyring.of(tenantId);
-  const found = await parts.database.ordinary.run(tenantId, "unguarded", (tx) =>
-    identify(tx, keys, { memberId, signInId }),
-  );
+  const found = await asServer(parts.database, keys).ordinary((tx) => identify(tx, { memberId, signInId }));
   reply.setCookie({ name: "sign_in", value: token, maxAge: SIGN_IN_SECONDS });
   return showIdentified(parts, found);
 }
 
+/**
+ * Lets a member ask for links from this browser whatever others ask for. Pages ask first who is signed in, however the
+ * person did.
+ */
+function rememberBrowser(
+  { visit, reply }: Pick<Call, "visit" | "reply">,
+  keys: TenantKeys,
+  { profile: { email } }: SignedInPerson,
+): void {
+  if (email === undefined || readKnownBrowser(keys, visit.cookie("known"), email) !== undefined) return;
+  reply.setCookie({ name: "known", value: newKnownBrowser(keys, email), maxAge: KNOWN_SECONDS });
+}
+
 function showIdentified({ services, idleMs }: Pick<SignInServiceParts, "services" | "idleMs">, found: SignedInPerson) {
-  const { tenantId, tenantName, person, profile, signIn, hasPasskey, secondFactorUntil } = found;
+  const { tenantId, tenantName, person, profile, containers, signIn, hasPasskey, secondFactorUntil } = found;
   const { email, firstName, lastName } = profile;
   return {
-    ...{ tenantId, tenantName, memberId: person.memberId, userId: person.userId, role: person.role },
+    tenantId,
+    tenantName,
+    memberId: person.memberId,
+    userId: person.userId,
+    role: person.role,
     ...(email === undefined ? {} : { email }),
     ...(firstName === undefined ? {} : { firstName }),
     ...(lastName === undefined ? {} : { lastName }),
+    containers: [...containers],
     operations: [...operationsOf(person.role, services)],
     signIn: show(signIn, person.signInId, idleMs),
     hasPasskey,
@@ -200,7 +219,12 @@ function showIdentified({ services, idleMs }: Pick<SignInServiceParts, "services
 function show({ id, memberId, method, address, client, ...times }: SignIn, current: string, idleMs: number) {
   const idleEnd = Math.min(times.lastSeenAt.getTime() + idleMs, times.expiresAt.getTime());
   return {
-    ...{ id, memberId, method, address, client, current: id === current },
+    id,
+    memberId,
+    method,
+    address,
+    client,
+    current: id === current,
     createdAt: timestampFromDate(times.createdAt),
     lastSeenAt: timestampFromDate(times.lastSeenAt),
     idleEndAt: timestampFromDate(new Date(idleEnd)),

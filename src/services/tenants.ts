@@ -1,5 +1,6 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
+import { readAuthorship } from "../access/authorship.js";
 import type { Caller } from "../access/caller.js";
 import { VAULT_TENANT_ID } from "../base/ids.js";
 import { deleteTenant } from "../tenancy/delete-tenant.js";
@@ -12,39 +13,32 @@ import { replayWhole } from "./replay.js";
 import { showAudit } from "./show.js";
 
 export interface TenantServiceParts {
-  /** Monthly active tokens in every tenant's plan, unless the tenant has its own number. */
-  readonly includedMonthlyActiveTokens: number;
   readonly keyring: Keyring;
   /** Called after a tenant was deleted, because its own log is deleted with it. */
   readonly onRemoved: (caller: Caller) => Promise<void>;
 }
 
-export function tenantService({ includedMonthlyActiveTokens, keyring, onRemoved }: TenantServiceParts): ServedMethod[] {
+export function tenantService({ keyring, onRemoved }: TenantServiceParts): ServedMethod[] {
   const { method } = TenantService;
   return [
-    serve(method.getTenant, async (_request, call) => call.transact((tx) => getTenant(tx, call.caller), show)),
+    serve(method.getTenant, async (_request, call) => call.transact((tx) => getTenant(tx), show)),
     serve(
       method.updateTenant,
-      async ({ name, settings }, call) => call.transact((tx) => updateTenant(tx, call.caller, name, settings), show),
+      async ({ name, settings }, call) => call.transact((tx) => updateTenant(tx, name, settings), show),
       { replay: replayWhole("tenant") },
     ),
     serve(method.deleteTenant, async (_request, call) => {
       const vaultKeys = await keyring.of(VAULT_TENANT_ID);
-      await call.commit((tx) => deleteTenant(tx, call.caller, vaultKeys));
+      await call.commit((tx) => deleteTenant(tx, vaultKeys));
       keyring.forget(call.caller.tenantId);
       await onRemoved(call.caller);
       return {};
     }),
-    serve(method.getUsageReport, async (_request, call) =>
-      call.transact(
-        (tx) => readUsage(tx, call.caller),
-        (usage) => showUsage(usage, includedMonthlyActiveTokens),
-      ),
-    ),
+    serve(method.getUsageReport, async (_request, call) => call.transact((tx) => readUsage(tx), showUsage)),
   ];
 }
 
-function showUsage({ byType, monthlyActive, included }: Usage, includedByDefault: number) {
+function showUsage({ byType, monthlyActive, included }: Usage) {
   const metrics = byType.map(({ type, n, last_created_at }) => [
     type,
     { count: BigInt(n), ...(last_created_at ? { lastCreatedAt: timestampFromDate(last_created_at) } : {}) },
@@ -52,7 +46,7 @@ function showUsage({ byType, monthlyActive, included }: Usage, includedByDefault
   return {
     tokenReport: {
       metricsByType: Object.fromEntries(metrics),
-      includedMonthlyActiveTokens: BigInt(included ?? includedByDefault),
+      includedMonthlyActiveTokens: BigInt(included ?? 0),
       monthlyActiveTokens: BigInt(monthlyActive),
     },
   };
@@ -64,11 +58,6 @@ function show({ row, settings }: Tenant) {
     ownerId: row.owner_id,
     name: row.name,
     settings: showSettings(settings),
-    ...showAudit({
-      createdBy: row.created_by,
-      createdAt: row.created_at,
-      modifiedBy: row.modified_by,
-      modifiedAt: row.modified_at,
-    }),
+    ...showAudit(readAuthorship(row)),
   };
 }

@@ -11,30 +11,27 @@ import type { ThreeDSDirectory } from "../payments/three-ds/directory.js";
 import { THREE_DS_VERSION, type ThreeDSSession } from "../payments/three-ds/session.js";
 import {
   authenticateSession,
-  createSession,
+  createThreeDSSession,
   getSession,
   type Purchase,
   type SessionDraft,
 } from "../payments/three-ds/sessions.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
 import { replayWhole } from "./replay.js";
 import { uuidOf } from "./show.js";
 
 export interface ThreeDSServiceParts {
-  readonly keyring: Keyring;
   readonly directory: ThreeDSDirectory;
   /** The URL at which the cardholder of a session completes the challenge. */
-  readonly challengeUrl: (keys: TenantKeys, tenantId: TenantId, id: Uuid) => string;
+  readonly challengeUrl: (keys: TenantKeys, id: Uuid) => string;
 }
 
-export function threeDSService({ keyring, directory, challengeUrl }: ThreeDSServiceParts): ServedMethod[] {
+export function threeDSService({ directory, challengeUrl }: ThreeDSServiceParts): ServedMethod[] {
   const { method } = ThreeDSService;
   return [
     serve(
       method.createThreeDSSession,
       async (request, call) => {
-        const keys = await keyring.of(call.caller.tenantId);
         const draft: SessionDraft = {
           tokenId: tokenOf(request),
           type: request.type === "merchant" ? "merchant" : "customer",
@@ -42,7 +39,7 @@ export function threeDSService({ keyring, directory, challengeUrl }: ThreeDSServ
           deviceInfo: request.deviceInfo,
         };
         return call.transact(
-          (tx) => createSession(tx, call.caller, keys, draft),
+          (tx) => createThreeDSSession(tx, draft),
           ({ id, type, cardBrand }) => ({ id, type, cardBrand, recommendedVersion: THREE_DS_VERSION }),
         );
       },
@@ -50,31 +47,29 @@ export function threeDSService({ keyring, directory, challengeUrl }: ThreeDSServ
     ),
     serve(method.getThreeDSSession, async ({ id }, call) => {
       const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
+      const { keys } = call;
       return call.transact(
-        (tx) => getSession(tx, call.caller, keys, uuidOf(id)),
-        (session) => show(tenantId, session, challengeUrl(keys, tenantId, session.id)),
+        (tx) => getSession(tx, uuidOf(id)),
+        (session) => show(tenantId, session, challengeUrl(keys, session.id)),
       );
     }),
     serve(
       method.authenticateThreeDSSession,
       async (request, call) => {
-        const { tenantId } = call.caller;
-        const keys = await keyring.of(tenantId);
+        const { keys } = call;
         const purchase = readPurchase(request);
         return call.transact(
-          (tx) => authenticateSession(tx, call.caller, keys, directory, uuidOf(request.id), purchase),
-          (session) => showAuthentication(session, challengeUrl(keys, tenantId, session.id)),
+          (tx) => authenticateSession(tx, directory, uuidOf(request.id), purchase),
+          (session) => showAuthentication(session, challengeUrl(keys, session.id)),
         );
       },
       { replay: replayWhole("three_ds_session") },
     ),
     serve(method.getThreeDSChallengeResult, async ({ id }, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
+      const { keys } = call;
       return call.transact(
-        (tx) => getSession(tx, call.caller, keys, uuidOf(id)),
-        (session) => showAuthentication(session, challengeUrl(keys, tenantId, session.id)),
+        (tx) => getSession(tx, uuidOf(id)),
+        (session) => showAuthentication(session, challengeUrl(keys, session.id)),
       );
     }),
   ];
@@ -102,7 +97,16 @@ function readPurchase({
 function show(tenantId: TenantId, session: ThreeDSSession, challengeUrl: string) {
   const { id, type, tokenId, cardBrand, device, deviceInfo, createdBy, modifiedBy, modifiedAt } = session;
   return {
-    ...{ id, type, tenantId, tokenId, panTokenId: tokenId, cardBrand, device, deviceInfo, createdBy, modifiedBy },
+    id,
+    type,
+    tenantId,
+    tokenId,
+    panTokenId: tokenId,
+    cardBrand,
+    device,
+    deviceInfo,
+    createdBy,
+    modifiedBy,
     expirationDate: timestampFromDate(session.expiresAt),
     createdDate: timestampFromDate(session.createdAt),
     modifiedDate: modifiedAt === undefined ? undefined : timestampFromMs(modifiedAt),
@@ -116,10 +120,16 @@ function showAuthentication({ tokenId, authentication }: ThreeDSSession, challen
   const { status, statusCode, statusReason, challengeType, challengeMandated, wasChallenged } = authentication;
   const isOpen = status === "challenge";
   return {
-    ...{ tokenId, panTokenId: tokenId, threedsVersion: THREE_DS_VERSION },
-    ...{ acsTransactionId: authentication.acsTransactionId, dsTransactionId: authentication.dsTransactionId },
-    ...{ authenticationValue: authentication.authenticationValue, eci: authentication.eci },
-    ...{ authenticationStatus: status, authenticationStatusCode: statusCode, authenticationStatusReason: statusReason },
+    tokenId,
+    panTokenId: tokenId,
+    threedsVersion: THREE_DS_VERSION,
+    acsTransactionId: authentication.acsTransactionId,
+    dsTransactionId: authentication.dsTransactionId,
+    authenticationValue: authentication.authenticationValue,
+    eci: authentication.eci,
+    authenticationStatus: status,
+    authenticationStatusCode: statusCode,
+    authenticationStatusReason: statusReason,
     ...(isOpen || wasChallenged ? { acsChallengeMandated: challengeMandated ? "Y" : "N" } : {}),
     authenticationChallengeType: challengeType,
     acsChallengeUrl: isOpen ? challengeUrl : undefined,

@@ -6,11 +6,10 @@ import {
 import { DEFAULT_PAGE_SIZE, type PageRequest } from "../base/page.js";
 import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { prepareCursorPage, requireContainerInScope } from "../tokens/cursor-list.js";
 import { ListMemory } from "../tokens/list-memory.js";
 import { listTokens } from "../tokens/offset-list.js";
-import { type ReadableToken, showReadable } from "../tokens/read.js";
+import { openReadable, type ReadableToken } from "../tokens/read.js";
 import type { TokenQuery } from "../tokens/selection.js";
 import {
   type CursorFilterFields,
@@ -24,13 +23,16 @@ import { type Call, type ServedMethod, serve } from "./call.js";
 import { pageRequest, showPage } from "./show.js";
 import { showToken } from "./show-token.js";
 
+/** Tokens on a page of an export. */
+const EXPORTED = 100;
+
 /** Lists and searches: the part of TokenService that reads many tokens. */
-export function tokenLists(keyring: Keyring, bins: BinTable | undefined): ServedMethod[] {
+export function tokenLists(bins: BinTable | undefined): ServedMethod[] {
   const { method } = TokenService;
   const shared = { memory: new ListMemory(), bins };
   return [
     serve(method.listTokens, async (request, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
+      const { keys } = call;
       const filter = listFilter(keys, request);
       return listPage(
         call,
@@ -40,7 +42,7 @@ export function tokenLists(keyring: Keyring, bins: BinTable | undefined): Served
       );
     }),
     serve(method.searchTokens, async (request, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
+      const { keys } = call;
       const filter = searchFilter(keys, request.query ?? "");
       return listPage(
         call,
@@ -50,7 +52,7 @@ export function tokenLists(keyring: Keyring, bins: BinTable | undefined): Served
       );
     }),
     serve(method.listTokensByCursor, async (request, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
+      const { keys } = call;
       const { container, type, fingerprint, metadata } = request;
       const fields = { container, type, fingerprint, metadata, data: undefined };
       const query: TokenQuery = {
@@ -61,8 +63,16 @@ export function tokenLists(keyring: Keyring, bins: BinTable | undefined): Served
       };
       return listByCursor(call, query, fields, request, bins);
     }),
+    serve(method.exportTokens, async (request, call) => {
+      const { keys } = call;
+      const { container, type, start, size = EXPORTED } = request;
+      const fields = { container, type, fingerprint: undefined, metadata: {}, data: undefined };
+      const filter = cursorFilter(keys, fields);
+      const query: TokenQuery = { caller: call.caller, keys, permission: "token:read", filter, isExport: true };
+      return listByCursor(call, query, fields, { start, size }, bins);
+    }),
     serve(method.searchTokensByCursor, async (request, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
+      const { keys } = call;
       const fields = cursorSearchFields(request.query ?? "");
       const filter = cursorFilter(keys, fields, "query");
       return listByCursor(
@@ -116,7 +126,7 @@ async function showAll({ caller, keys }: TokenQuery, items: readonly ReadableTok
   const showing = { budget: new SharedBudget(), bins };
   const shown: ReturnType<typeof showToken>[] = [];
   for (const item of items) {
-    shown.push(showToken(showReadable(caller, keys, item, showing)));
+    shown.push(showToken(await openReadable(caller, keys, item, showing)));
     await yieldToEventLoop(item.row.data.length);
   }
   return shown;

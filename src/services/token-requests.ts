@@ -13,7 +13,7 @@ import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
 
 /** The token that a caller wants to create. An empty list or map counts as absent. */
-export function draftOf(request: CreateTokenRequest): TokenDraft {
+export function tokenDraftOf(request: CreateTokenRequest): TokenDraft {
   const { mask, metadata, searchIndexes, fingerprintExpression } = request;
   const definition = mask ? toJson(mask, "mask") : null;
   return {
@@ -29,6 +29,7 @@ export function draftOf(request: CreateTokenRequest): TokenDraft {
     containers: request.containers,
     deduplicate: request.deduplicateToken,
     expiresAt: request.expiresAt,
+    template: request.template,
   };
 }
 

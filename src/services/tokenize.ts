@@ -2,54 +2,55 @@ import { TokenizeService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import type { Clock } from "../base/clock.js";
 import { invalid } from "../base/fault.js";
 import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { detokenize, findTokens, openTokens, referencedTokens } from "../tokens/detokenize.js";
-import { createTokens, planTokenize, serializePayloads } from "../tokens/tokenize.js";
+import { createTokens, maskAllAhead, planTokenize, serializePayloads } from "../tokens/tokenize.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { viewToJson, withoutCvc } from "../tokens/view.js";
 import { type ServedMethod, serve } from "./call.js";
+import { tokensForFrame } from "./frame-tokens.js";
 import { replayTokenize } from "./replay-tokens.js";
 import { toJson, toValue } from "./value.js";
 
 export interface TokenizeServiceParts {
-  readonly keyring: Keyring;
   readonly clock: Clock;
   readonly bins: BinTable | undefined;
 }
 
-export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts): ServedMethod[] {
+export function tokenizeService({ clock, bins }: TokenizeServiceParts): ServedMethod[] {
   const { method } = TokenizeService;
   return [
     serve(
       method.tokenize,
       async ({ value }, call) => {
         if (!value) throw invalid("value", "must be given");
-        const keys = await keyring.of(call.caller.tenantId);
+        const { keys } = call;
         const now = new Date(clock.now());
         const body = toJson(value, "value");
         const bytes = call.memory.bodyBytes;
         await yieldToEventLoop(bytes);
         const plan = planTokenize(call.caller, keys, body, now);
         await yieldToEventLoop(bytes);
-        const items = isLarge(bytes) ? await serializePayloads(plan.items) : plan.items;
+        const hasOwnMask = plan.items.some(({ prepared }) => prepared.attributes.mask !== undefined);
+        const shown = hasOwnMask ? await maskAllAhead(plan.items) : plan.items;
+        const items = isLarge(bytes) ? await serializePayloads(shown) : shown;
         return call.transactShared(
-          async (tx) => createTokens(tx, call.caller, keys, items, bins),
+          async (tx) => createTokens(tx, items, bins),
           (views) => ({ value: toValue(plan.assemble(views, viewToJson)) }),
           (views) => ({ value: toValue(plan.assemble(views, (view) => viewToJson(withoutCvc(view)))) }),
         );
       },
-      { replay: replayTokenize(bins) },
+      { replay: replayTokenize(bins), shownToFrame: tokensForFrame },
     ),
     serve(method.detokenize, async ({ value }, call) => {
       if (!value) throw invalid("value", "must be given");
-      const keys = await keyring.of(call.caller.tenantId);
+      const { keys } = call;
       const body = toJson(value, "value");
       const bytes = call.memory.bodyBytes;
       await yieldToEventLoop(bytes);
       const ids = referencedTokens(body, "value");
       await yieldToEventLoop(bytes);
-      const tokens = await call.commitShared((tx) => findTokens(tx, call.caller, ids, "token:read", "read"));
-      const lookup = await openTokens(call.caller.tenantId, keys, tokens, bins);
+      const tokens = await call.commitShared((tx) => findTokens(tx, ids, "token:read", "read"));
+      const lookup = await openTokens(keys, tokens, bins);
       // Without a reference, the response is the request.
       if (ids.length === 0) return { value };
       const resolved = detokenize(body, "value", lookup);

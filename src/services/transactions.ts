@@ -3,22 +3,20 @@ import { type CreateTransactionRequest, TransactionService } from "../../gen/clo
 import { invalid } from "../base/fault.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
 import { isJsonObject } from "../base/json.js";
-import { beginCapture, beginRefund, beginVoid, leasePayment } from "../payments/begin-operation.js";
-import { createPayment, type PaymentDraft } from "../payments/create-payment.js";
-import type { Payment } from "../payments/payment.js";
-import type { PaymentCall } from "../payments/payment-call.js";
+import type { PaymentSource } from "../payments/contract/payment-request.js";
+import type { Payment } from "../payments/lifecycle/payment.js";
+import { beginCapture, beginRefund, beginVoid, leasePayment } from "../payments/operations/begin-operation.js";
+import { createPayment, type PaymentDraft } from "../payments/operations/create-payment.js";
+import type { PaymentCall } from "../payments/operations/payment-call.js";
+import { getPayment, getRefund, listPayments, listRefunds } from "../payments/operations/read-payments.js";
 import type { PaymentEngine } from "../payments/payment-engine.js";
-import type { PaymentSource } from "../payments/payment-request.js";
-import { getPayment, getRefund, listPayments, listRefunds } from "../payments/read-payments.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
 import { REPLAY_REFUND, replayPayment } from "./replay-payments.js";
-import { pageRequest, showPage, uuidOf } from "./show.js";
+import { pageRequest, showItems, uuidOf } from "./show.js";
 import { showPayment, showRefund } from "./show-payment.js";
 import { toJson } from "./value.js";
 
 export interface TransactionServiceParts {
-  readonly keyring: Keyring;
   readonly engine: PaymentEngine;
   readonly hosts: PaymentCall["hosts"];
 }
@@ -27,45 +25,42 @@ export function transactionService(parts: TransactionServiceParts): ServedMethod
   return [...paymentReads(parts), ...paymentOperations(parts), ...refundMethods(parts)];
 }
 
-function paymentReads({ keyring, engine, hosts }: TransactionServiceParts): ServedMethod[] {
+function paymentReads({ engine, hosts }: TransactionServiceParts): ServedMethod[] {
   const { method } = TransactionService;
   return [
     serve(method.listTransactions, async ({ status, externalIdentifier, reconciliationId, ...request }, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
       const page = pageRequest(request);
       return call.list(
-        (tx) => listPayments(tx, call.caller, keys, { ...page, status, externalIdentifier, reconciliationId }),
-        (found) => ({ pagination: showPage(found, page), data: found.items.map(showPayment) }),
+        (tx) => listPayments(tx, { ...page, status, externalIdentifier, reconciliationId }),
+        showItems(page, showPayment),
       );
     }),
     serve(method.getTransaction, async ({ id }, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      return call.transact((tx) => getPayment(tx, call.caller, keys, uuidOf(id)), showPayment);
+      return call.transact((tx) => getPayment(tx, uuidOf(id)), showPayment);
     }),
     serve(method.syncTransaction, async ({ id }, call) => {
-      const { caller } = call;
-      const keys = await keyring.of(caller.tenantId);
-      const leased = await call.commit((tx) => leasePayment({ tx, caller, keys, hosts }, uuidOf(id)));
-      return showPayment(await engine.reconcile(keys, caller.tenantId, leased));
+      const { keys } = call;
+      const leased = await call.commit((tx) => leasePayment({ tx, hosts }, uuidOf(id)));
+      return showPayment(await engine.reconcile(keys, leased));
     }),
   ];
 }
 
-function paymentOperations({ keyring, engine, hosts }: TransactionServiceParts): ServedMethod[] {
+function paymentOperations({ engine, hosts }: TransactionServiceParts): ServedMethod[] {
   const { method } = TransactionService;
   return [
     serve(
       method.createTransaction,
       async (request, call) => {
         const { caller } = call;
-        const keys = await keyring.of(caller.tenantId);
+        const { keys } = call;
         const draft = readDraft(request);
         await engine.awaitConnection(caller.tenantId, draft.connectionId, call.signal);
-        return call.engage(
+        return call.operate(
           {
-            begin: async (tx) => withSubject(await createPayment({ tx, caller, keys, hosts }, draft)),
-            act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, begun.card),
-            resume: (tx, id) => getPayment(tx, caller, keys, id),
+            begin: async (tx) => withSubject(await createPayment({ tx, hosts }, draft)),
+            carryOut: (begun) => engine.send(keys, begun),
+            resume: (tx, id) => getPayment(tx, id),
           },
           showPayment,
         );
@@ -75,14 +70,13 @@ function paymentOperations({ keyring, engine, hosts }: TransactionServiceParts):
     serve(
       method.captureTransaction,
       async ({ id, amount }, call) => {
-        const { caller } = call;
-        const keys = await keyring.of(caller.tenantId);
+        const { keys } = call;
         const wanted = amount === undefined ? undefined : Number(amount);
-        return call.engage(
+        return call.operate(
           {
-            begin: async (tx) => withSubject(await beginCapture({ tx, caller, keys, hosts }, uuidOf(id), wanted)),
-            act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined),
-            resume: (tx, subject) => getPayment(tx, caller, keys, subject, "capture"),
+            begin: async (tx) => withSubject(await beginCapture({ tx, hosts }, uuidOf(id), wanted)),
+            carryOut: (begun) => engine.send(keys, begun),
+            resume: (tx, subject) => getPayment(tx, subject, "capture"),
           },
           showPayment,
         );
@@ -92,13 +86,12 @@ function paymentOperations({ keyring, engine, hosts }: TransactionServiceParts):
     serve(
       method.voidTransaction,
       async ({ id }, call) => {
-        const { caller } = call;
-        const keys = await keyring.of(caller.tenantId);
-        return call.engage(
+        const { keys } = call;
+        return call.operate(
           {
-            begin: async (tx) => withSubject(await beginVoid({ tx, caller, keys, hosts }, uuidOf(id))),
-            act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined),
-            resume: (tx, subject) => getPayment(tx, caller, keys, subject),
+            begin: async (tx) => withSubject(await beginVoid({ tx, hosts }, uuidOf(id))),
+            carryOut: (begun) => engine.send(keys, begun),
+            resume: (tx, subject) => getPayment(tx, subject),
           },
           showPayment,
         );
@@ -108,26 +101,25 @@ function paymentOperations({ keyring, engine, hosts }: TransactionServiceParts):
   ];
 }
 
-function refundMethods({ keyring, engine, hosts }: TransactionServiceParts): ServedMethod[] {
+function refundMethods({ engine, hosts }: TransactionServiceParts): ServedMethod[] {
   const { method } = TransactionService;
   return [
     serve(
       method.createRefund,
       async ({ id, amount, reason }, call) => {
-        const { caller } = call;
-        const keys = await keyring.of(caller.tenantId);
+        const { keys } = call;
         const wanted = amount === undefined ? undefined : Number(amount);
-        return call.engage(
+        return call.operate(
           {
             begin: async (tx) => {
-              const begun = await beginRefund({ tx, caller, keys, hosts }, uuidOf(id), wanted, reason);
+              const begun = await beginRefund({ tx, hosts }, uuidOf(id), wanted, reason);
               return { ...begun, subject: begun.refund.id };
             },
-            act: async (begun) => {
-              await engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined);
-              return engine.refund(keys, caller.tenantId, begun.refund);
+            carryOut: async (begun) => {
+              await engine.send(keys, begun);
+              return engine.refund(keys, begun.refund);
             },
-            resume: (tx, subject) => getRefund(tx, caller, keys, subject),
+            resume: (tx, subject) => getRefund(tx, subject),
           },
           showRefund,
         );
@@ -135,15 +127,13 @@ function refundMethods({ keyring, engine, hosts }: TransactionServiceParts): Ser
       { replay: REPLAY_REFUND },
     ),
     serve(method.listRefunds, async ({ id }, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
       return call.transact(
-        (tx) => listRefunds(tx, call.caller, keys, uuidOf(id)),
+        (tx) => listRefunds(tx, uuidOf(id)),
         (refunds) => ({ pagination: { limit: Math.max(refunds.length, 20) }, data: refunds.map(showRefund) }),
       );
     }),
     serve(method.getRefund, async ({ id }, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      return call.transact((tx) => getRefund(tx, call.caller, keys, uuidOf(id)), showRefund);
+      return call.transact((tx) => getRefund(tx, uuidOf(id)), showRefund);
     }),
   ];
 }
@@ -158,7 +148,8 @@ function readDraft(request: CreateTransactionRequest): PaymentDraft {
     connectionId: uuidOf(request.connectionId),
     tokenId: request.token,
     order: {
-      ...{ amount: Number(request.amount), currency: request.currency.toUpperCase() },
+      amount: Number(request.amount),
+      currency: request.currency.toUpperCase(),
       country: request.country?.toUpperCase(),
       intent: request.intent === "capture" ? "capture" : "authorize",
       externalIdentifier: request.externalIdentifier,

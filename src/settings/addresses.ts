@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Network } from "../base/network.js";
 import type { Sensitive } from "../crypto/sensitive.js";
-import { FORMULA_IDS, type FormulaId } from "../payments/formula.js";
+import { FORMULA_IDS, type FormulaId } from "../payments/contract/formula.js";
 import { ConfigError, refusedAddress } from "./config-error.js";
 import type { Name } from "./settings.js";
 
@@ -28,6 +28,17 @@ export function readOrigins(text: string): string[] {
     }
   }
   return origins;
+}
+
+/** Names of hosts, separated by commas. */
+export function readHostNames(name: Name, list: string): string[] {
+  const entries = list.split(",").map((entry) => entry.trim());
+  const names = entries.filter((entry) => entry !== "");
+  const wrong = names.find((entry) => !/^[a-z0-9_-]{1,63}(?:[.][a-z0-9_-]{1,63})*$/i.test(entry));
+  if (wrong === undefined) return names;
+  throw new ConfigError(
+    `CLOAKROOM_${name} must be names such as vault.example.com, without port and wildcards, separated by commas; "${wrong}" is not valid.`,
+  );
 }
 
 /** Addresses and networks, separated by commas. */

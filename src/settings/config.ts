@@ -4,9 +4,18 @@ import type { Network } from "../base/network.js";
 import type { RootKeyHolder } from "../crypto/root-keys.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
-import type { FormulaId } from "../payments/formula.js";
+import type { FormulaId } from "../payments/contract/formula.js";
 import { DOCUMENTED_POINTS, type RatePoints, readRatePoints } from "../rate-limits/rate-scope.js";
-import { readNetworks, readOrigins, readPaymentAddresses, readPublicUrl, readRedisUrl } from "./addresses.js";
+import type { TraceSettings } from "../telemetry/trace-settings.js";
+import {
+  readHostNames,
+  readNetworks,
+  readOrigins,
+  readPaymentAddresses,
+  readPublicUrl,
+  readRedisUrl,
+} from "./addresses.js";
+import { type BucketSettings, readBackups } from "./backups.js";
 import { ConfigError } from "./config-error.js";
 import { readEgress } from "./egress.js";
 import { LOG_LEVELS, type LogLevel } from "./groups/records.js";
@@ -17,9 +26,10 @@ import { readProcesses } from "./processes.js";
 import { readRootKeyHolder } from "./root-key-holder.js";
 import { readSandbox, type SandboxConfig } from "./sandbox.js";
 import { refuseEmptySettings, refuseUnknownNames } from "./setting-names.js";
-import { type Environment, readOptional, readSecret, readSwitch, readText, readWhole } from "./setting-values.js";
+import { type Environment, readOptional, readSecret, readSettingText, readWhole } from "./setting-values.js";
 import type { OptionalName, SecretName, TextName, WholeName } from "./settings.js";
 import { readTimeStamps, type TimeStampConfig } from "./time-stamps.js";
+import { readTraces } from "./traces.js";
 
 /** Everything an operator can set, read from the environment once and checked. */
 export interface Config {
@@ -27,6 +37,8 @@ export interface Config {
   readonly port: number;
   readonly adminHost: string;
   readonly adminPort: number;
+  /** Names under which the admin port answers, beside its address. */
+  readonly adminNames: readonly string[];
   /** Where callers reach this server, without a slash at the end. Absent: where it listens. */
   readonly publicUrl: string | undefined;
   /** Processes that serve. */
@@ -45,12 +57,9 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   readonly logLevel: LogLevel;
   readonly bodyLimit: number;
-  /** Milliseconds. */
-  readonly maxRpcDeadlineMs: number;
   readonly auditRetentionDays: number;
   /** How much of client addresses log rows keep. */
   readonly auditClientAddresses: LoggedAddresses;
-  readonly includedMonthlyActiveTokens: number;
   /** The operator's data about card issuers. */
   readonly binTableFile: string | undefined;
   /** Addresses and hosts that tenants' requests may reach although they are not public, and those they may not. */
@@ -67,10 +76,14 @@ export interface Config {
   readonly mailFrom: string | undefined;
   /** Receivers of tenants' logs. */
   readonly logSinks: LogSinksConfig;
+  /** The bucket of backups. */
+  readonly backups: BucketSettings;
   /** Absent: logs are not stamped. */
   readonly timeStamps: TimeStampConfig | undefined;
+  /** Absent: traces are not sent. */
+  readonly traces: TraceSettings | undefined;
   readonly sandbox: SandboxConfig;
-  /** Whether plain gRPC calls take the short way past Connect's handlers. */
+  /** Whether plain gRPC calls take the short way past Connect's handlers. No setting: tests compare the two ways. */
   readonly rpcFastPath: boolean;
   /** Milliseconds without a request after which a person's sign-in ends. */
   readonly signInIdleMs: number;
@@ -84,7 +97,7 @@ export interface Config {
 export function readConfig(environment: Environment): Config {
   refuseUnknownNames(environment);
   refuseEmptySettings(environment);
-  const text = (name: TextName) => readText(environment, name);
+  const text = (name: TextName) => readSettingText(environment, name);
   const optional = (name: OptionalName) => readOptional(environment, name);
   const whole = (name: WholeName) => readWhole(environment, name);
   const secret = (name: SecretName) => readSecret(environment, `CLOAKROOM_${name}`);
@@ -98,20 +111,12 @@ export function readConfig(environment: Environment): Config {
     port: whole("PORT"),
     adminHost: text("ADMIN_HOST"),
     adminPort: whole("ADMIN_PORT"),
+    adminNames: readHostNames("ADMIN_NAMES", optional("ADMIN_NAMES") ?? ""),
     publicUrl: readPublicUrl(optional("PUBLIC_URL")),
     processes: readProcesses(text("PROCESSES"), { isEmbedded: databaseUrl === undefined, connections }),
     dataDir,
     rootKeyFile,
-    rootKeyHolder: readRootKeyHolder({
-      keyFile: rootKeyFile,
-      transitUrl: optional("TRANSIT_URL"),
-      transitToken: secret("TRANSIT_TOKEN"),
-      transitRoleId: optional("TRANSIT_ROLE_ID"),
-      transitSecretId: secret("TRANSIT_SECRET_ID"),
-      transitNamespace: optional("TRANSIT_NAMESPACE"),
-      transitCaFile: optional("TRANSIT_CA_FILE"),
-      kmsKeyId: optional("KMS_KEY_ID"),
-    }),
+    rootKeyHolder: readRootKeyHolder(environment, rootKeyFile),
     databaseUrl,
     migrateDatabaseUrl,
     connections,
@@ -120,10 +125,8 @@ export function readConfig(environment: Environment): Config {
     corsOrigins: readOrigins(text("CORS_ORIGINS")),
     logLevel: readLogLevel(text("LOG_LEVEL")),
     bodyLimit: whole("BODY_LIMIT_BYTES"),
-    maxRpcDeadlineMs: whole("MAX_RPC_DEADLINE_MS"),
     auditRetentionDays: whole("AUDIT_RETENTION_DAYS"),
     auditClientAddresses: readLoggedAddresses(text("AUDIT_CLIENT_ADDRESSES")),
-    includedMonthlyActiveTokens: whole("INCLUDED_MONTHLY_ACTIVE_TOKENS"),
     binTableFile: optional("BIN_TABLE_FILE"),
     egress: readEgress(optional("EGRESS_ALLOW"), optional("EGRESS_DENY")),
     trustedProxies: readNetworks("TRUSTED_PROXIES", optional("TRUSTED_PROXIES") ?? ""),
@@ -132,9 +135,11 @@ export function readConfig(environment: Environment): Config {
     smtpUrl: readSmtpUrl(secret("SMTP_URL")),
     mailFrom: readMailFrom(optional("MAIL_FROM")),
     logSinks: readLogSinks(environment),
+    backups: readBackups(environment),
     timeStamps: readTimeStamps(environment),
+    traces: readTraces(environment),
     sandbox: readSandbox(environment),
-    rpcFastPath: readSwitch("RPC_FAST_PATH", text("RPC_FAST_PATH")),
+    rpcFastPath: true,
     signInIdleMs: whole("SIGN_IN_IDLE_MINUTES") * 60_000,
     openId: readOpenId(environment),
     paymentAddresses: readPaymentAddresses(optional("PAYMENT_ADDRESSES") ?? ""),

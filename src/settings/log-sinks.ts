@@ -5,7 +5,10 @@ import type { FileSinkOptions } from "../sinks/file-sink.js";
 import { SINKS, type SinkName } from "../sinks/sink.js";
 import type { SyslogSinkOptions } from "../sinks/syslog-sink.js";
 import { ConfigError } from "./config-error.js";
-import { type Environment, readOptional, readSecret, readWhole } from "./setting-values.js";
+import { type Environment, readOptional, readSecret } from "./setting-values.js";
+
+/** The size from which a file is renamed, and a new one begun. */
+const FILE_BYTES = 100 * 1024 * 1024;
 
 /** Where tenants' logs are sent. */
 export interface LogSinksConfig {
@@ -22,10 +25,8 @@ export function configuredSinks(config: LogSinksConfig): readonly SinkName[] {
 /** @throws {ConfigError} */
 export function readLogSinks(environment: Environment): LogSinksConfig {
   const file = readOptional(environment, "AUDIT_FILE");
-  const bytes = readWhole(environment, "AUDIT_FILE_BYTES");
-  const kept = readWhole(environment, "AUDIT_FILES_KEPT");
   return {
-    file: file === undefined ? undefined : file === "-" ? "output" : { path: resolve(file), bytes, kept },
+    file: file === undefined ? undefined : file === "-" ? "output" : { path: resolve(file), bytes: FILE_BYTES },
     syslog: readSyslog(readOptional(environment, "AUDIT_SYSLOG"), readOptional(environment, "AUDIT_SYSLOG_CA_FILE")),
     otlp: readOtlp(
       readOptional(environment, "AUDIT_OTLP_URL"),

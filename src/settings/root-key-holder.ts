@@ -3,17 +3,16 @@ import type { RootKeyHolder } from "../crypto/root-keys.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import type { TransitCredentials, TransitSettings } from "../crypto/transit-client.js";
 import { ConfigError } from "./config-error.js";
+import { type Environment, readOptional, readSecret } from "./setting-values.js";
 
-/** The operator's settings of the root key, as raw text from the environment. */
-export interface RootKeyTexts {
-  readonly keyFile: string;
+/** The operator's settings of a key in Transit, as raw text from the environment. */
+interface TransitTexts {
   readonly transitUrl: string | undefined;
   readonly transitToken: Sensitive<string> | undefined;
   readonly transitRoleId: string | undefined;
   readonly transitSecretId: Sensitive<string> | undefined;
   readonly transitNamespace: string | undefined;
   readonly transitCaFile: string | undefined;
-  readonly kmsKeyId: string | undefined;
 }
 
 const KEY_PATH = /^\/v1\/(.+)\/keys\/([A-Za-z0-9._-]+)$/;
@@ -24,10 +23,17 @@ const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
  * configured, the KMS key is to replace the Transit key: see {@link requireOneHolder}.
  * @throws {ConfigError} if the settings conflict.
  */
-export function readRootKeyHolder(texts: RootKeyTexts): RootKeyHolder {
-  const { keyFile, kmsKeyId } = texts;
-  const transit = readTransit(texts);
-  if (kmsKeyId !== undefined) return { kind: "kms", keyId: kmsKeyId, former: transit };
+export function readRootKeyHolder(environment: Environment, keyFile: string): RootKeyHolder {
+  const keyId = readOptional(environment, "KMS_KEY_ID");
+  const transit = readTransit({
+    transitUrl: readOptional(environment, "TRANSIT_URL"),
+    transitToken: readSecret(environment, "CLOAKROOM_TRANSIT_TOKEN"),
+    transitRoleId: readOptional(environment, "TRANSIT_ROLE_ID"),
+    transitSecretId: readSecret(environment, "CLOAKROOM_TRANSIT_SECRET_ID"),
+    transitNamespace: readOptional(environment, "TRANSIT_NAMESPACE"),
+    transitCaFile: readOptional(environment, "TRANSIT_CA_FILE"),
+  });
+  if (keyId !== undefined) return { kind: "kms", keyId, former: transit };
   return transit ? { kind: "transit", settings: transit } : { kind: "file", path: keyFile };
 }
 
@@ -42,7 +48,7 @@ export function requireOneHolder(holder: RootKeyHolder): void {
   );
 }
 
-function readTransit(texts: RootKeyTexts): TransitSettings | undefined {
+function readTransit(texts: TransitTexts): TransitSettings | undefined {
   const { transitUrl } = texts;
   if (transitUrl === undefined) {
     refuseWithoutUrl(texts);
@@ -65,7 +71,7 @@ function readTransit(texts: RootKeyTexts): TransitSettings | undefined {
 /**
  * These settings imply a key in Transit. Without this check, the server would create a key file and use it permanently.
  */
-function refuseWithoutUrl(texts: RootKeyTexts): void {
+function refuseWithoutUrl(texts: TransitTexts): void {
   const set = Object.entries({
     CLOAKROOM_TRANSIT_TOKEN: texts.transitToken,
     CLOAKROOM_TRANSIT_ROLE_ID: texts.transitRoleId,
@@ -79,7 +85,7 @@ function refuseWithoutUrl(texts: RootKeyTexts): void {
   );
 }
 
-function readCredentials({ transitToken, transitRoleId, transitSecretId }: RootKeyTexts): TransitCredentials {
+function readCredentials({ transitToken, transitRoleId, transitSecretId }: TransitTexts): TransitCredentials {
   if (transitToken && !transitRoleId && !transitSecretId) return { kind: "token", token: transitToken };
   if (!transitToken && transitRoleId && transitSecretId) {
     return { kind: "approle", roleId: transitRoleId, secretId: transitSecretId };

@@ -1,3 +1,4 @@
+import { defaultQueueLimits } from "../sandbox/limits.js";
 import { type Environment, readOptionalWhole, readWhole } from "./setting-values.js";
 
 /** The operator's limits for runs of tenants' code. */
@@ -26,9 +27,6 @@ export function readSandbox(environment: Environment): SandboxConfig {
       wallMs: readWhole(environment, "SANDBOX_TIMEOUT_MS"),
       memoryBytes: readWhole(environment, "SANDBOX_MEMORY_MB") * 1024 * 1024,
     },
-    queue: {
-      total: readWhole(environment, "SANDBOX_QUEUE"),
-      waitMs: readWhole(environment, "SANDBOX_QUEUE_WAIT_MS"),
-    },
+    queue: { total: defaultQueueLimits.total, waitMs: defaultQueueLimits.waitMs },
   };
 }

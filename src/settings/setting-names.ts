@@ -10,31 +10,6 @@ export const NAMES: readonly string[] = Object.entries<Setting>(SETTINGS).flatMa
   kind === "secret" ? [name, `${name}_FILE`] : [name],
 );
 
-/** Present names of renamed settings, by their former names. The next release drops the former ones. */
-const RENAMED: Readonly<Record<string, string>> = {
-  CLOAKROOM_RPC_LANE: "CLOAKROOM_RPC_FAST_PATH",
-  CLOAKROOM_LOG_RETENTION_DAYS: "CLOAKROOM_AUDIT_RETENTION_DAYS",
-  CLOAKROOM_LOG_ADDRESSES: "CLOAKROOM_AUDIT_CLIENT_ADDRESSES",
-  CLOAKROOM_REQUEST_TIMEOUT_MS: "CLOAKROOM_MAX_RPC_DEADLINE_MS",
-};
-
-/**
- * Accepts former names of settings for one release.
- * @param warn called with one line for each former name.
- * @throws {ConfigError} if a setting has both names.
- */
-export function withPresentNames(environment: Environment, warn: (line: string) => void): Environment {
-  const present = { ...environment };
-  for (const [former, name] of Object.entries(RENAMED)) {
-    if (present[former] === undefined) continue;
-    if (present[name] !== undefined) throw new ConfigError(`Set ${name}, not also its former name ${former}.`);
-    warn(`${former} is now ${name}. The next release does not accept the former name.`);
-    present[name] = present[former];
-    delete present[former];
-  }
-  return present;
-}
-
 /** @throws {ConfigError} for a CLOAKROOM_ name that is not in {@link NAMES}. */
 export function refuseUnknownNames(environment: Environment): void {
   const keys = Object.keys(environment).filter((key) => key.startsWith("CLOAKROOM_"));

@@ -1,14 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Sensitive } from "../crypto/sensitive.js";
 import { ConfigError } from "./config-error.js";
-import {
-  type Name,
-  type OptionalName,
-  type OptionalWholeName,
-  SETTINGS,
-  type TextName,
-  type WholeName,
-} from "./settings.js";
+import { type OptionalName, type OptionalWholeName, SETTINGS, type TextName, type WholeName } from "./settings.js";
 
 /** Variables by name, as the process has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -32,7 +25,7 @@ function readSecretFile(name: string, file: string): string {
   }
 }
 
-export function readText(environment: Environment, name: TextName): string {
+export function readSettingText(environment: Environment, name: TextName): string {
   return environment[`CLOAKROOM_${name}`] ?? SETTINGS[name].byDefault;
 }
 
@@ -57,9 +50,4 @@ function readNumber(environment: Environment, name: WholeName | OptionalWholeNam
   const number = Number(value);
   if (/^\d+$/.test(value) && number >= least && number <= most) return number;
   throw new ConfigError(`CLOAKROOM_${name} must be a whole number from ${least} to ${most}; it is "${value}".`);
-}
-
-export function readSwitch(name: Name, value: string): boolean {
-  if (value === "on" || value === "off") return value === "on";
-  throw new ConfigError(`CLOAKROOM_${name} must be on or off; it is "${value}".`);
 }

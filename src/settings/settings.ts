@@ -1,3 +1,4 @@
+import { BACKUPS } from "./groups/backups.js";
 import { DATABASE, DATABASE_SETTINGS } from "./groups/database.js";
 import { LISTENING } from "./groups/listening.js";
 import { OUTGOING } from "./groups/outgoing.js";
@@ -19,6 +20,7 @@ export const SETTINGS = {
   ...SANDBOX,
   ...RECORDS,
   ...SINKS,
+  ...BACKUPS,
   ...PEOPLE,
 };
 type Settings = typeof SETTINGS;
@@ -48,6 +50,7 @@ export const SETTING_GROUPS: readonly {
   { title: "Tenants' code", settings: prefixed(SANDBOX) },
   { title: "Logs and reports", settings: prefixed(RECORDS) },
   { title: "Sending the log on", settings: prefixed(SINKS) },
+  { title: "Backups", settings: prefixed(BACKUPS) },
   { title: "People", settings: prefixed(PEOPLE) },
 ];
 

@@ -1,6 +1,6 @@
 import type { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { readCertificates } from "../crypto/time-stamp.js";
+import { readCertificates } from "../crypto/certificates.js";
 import { EgressPolicy } from "../egress/egress-policy.js";
 import { ConfigError } from "./config-error.js";
 import { type Environment, readOptional } from "./setting-values.js";

@@ -1,14 +1,12 @@
 import { constants } from "node:fs";
-import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { type FileHandle, open, rename, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { type LogSink, type SinkRecord, sinkFailure } from "./sink.js";
 
 export interface FileSinkOptions {
   readonly path: string;
   /** A file that has grown beyond this is renamed, and a new one begun. */
   readonly bytes: number;
-  /** How many renamed files are kept; 0 keeps all. */
-  readonly kept: number;
 }
 
 const TAIL_BYTES = 64 * 1024;
@@ -67,15 +65,10 @@ export class FileSink implements LogSink {
   }
 
   async #rotate(): Promise<void> {
-    const { path, kept } = this.#options;
+    const { path } = this.#options;
     await this.close();
     await rename(path, `${path}.${new Date().toISOString().replaceAll(":", "-")}`);
     await syncFolder(path);
-    if (kept === 0) return;
-    const prefix = `${basename(path)}.`;
-    const isRotated = (name: string) => /^\d{4}-\d\d-\d\dT[\d.-]+Z$/.test(name.slice(prefix.length));
-    const names = (await readdir(dirname(path))).filter((name) => name.startsWith(prefix) && isRotated(name));
-    for (const name of names.sort().slice(0, -kept)) await rm(join(dirname(path), name), { force: true });
   }
 }
 

@@ -49,7 +49,9 @@ export class OtlpSink implements LogSink {
     const headers = [...this.#options.headers].map(([name, value]): [string, string] => [name, value.reveal()]);
     try {
       const response = await fetch(this.#options.url, {
-        ...{ method: "POST", redirect: "error", signal },
+        method: "POST",
+        redirect: "error",
+        signal,
         headers: [["content-type", "application/json"], ...headers],
         body: JSON.stringify(otlpLogs(records, Date.now())),
       });

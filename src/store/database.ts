@@ -9,11 +9,9 @@ import { probeDisk } from "./postgres/disk-probe.js";
 import { RenewableConnection } from "./postgres/renewable-connection.js";
 import { probeService, type ServiceProbe } from "./postgres/service-probe.js";
 import { type BatchLimits, BULK_LIMITS, ORDINARY_LIMITS, SHARED_LIMITS } from "./transactions/batch-limits.js";
-import type { BatchLoad } from "./transactions/batch-load.js";
 import { commitLookupIn } from "./transactions/commit-lookup.js";
-import type { ReadMemory } from "./transactions/large-reads.js";
-import type { Guard } from "./transactions/shared-transaction.js";
-import type { OrdinaryTransaction, Transaction, Work } from "./transactions/transaction.js";
+import { standbyWaitIn } from "./transactions/standby-wait.js";
+import type { Authority, OrdinaryTransaction, Work } from "./transactions/transaction.js";
 import { TransactionBatcher } from "./transactions/transaction-batcher.js";
 
 export interface DatabaseOptions {
@@ -25,28 +23,34 @@ export interface DatabaseOptions {
   readonly clock: Clock;
 }
 
-/** Transactions of one kind, on their own connections. */
-export interface Transactions<Tx extends Transaction> {
-  /**
-   * Runs work in a transaction of a tenant.
-   * @throws {StaleAuthorization} if the tenant's rights changed after `guard`.
-   * @throws {Fault} unavailable if the queue is full, rows stay locked, the database stays away or there is no memory;
-   *   any error of `work`.
-   * @param memory for large values that the work reads. Absent: they are not counted.
-   */
-  run<T>(tenantId: TenantId, guard: Guard, work: Work<T, Tx>, memory?: ReadMemory): Promise<T>;
-  readonly load: BatchLoad;
+/**
+ * Transactions of one tenant. Each runs work and returns its result once it is committed.
+ * @throws {StaleAuthorization} if the tenant's rights have changed since the {@link Authority}.
+ * @throws {Fault} unavailable if the queue is full, rows stay locked, the database stays away or there is no memory;
+ *   any error of the work.
+ */
+export interface TenantTransactions {
+  /** The hot path: short transactions, shared by requests of the tenant. */
+  shared<T>(work: Work<T>): Promise<T>;
+  /** Reads and changes of single entities: one request a transaction, five seconds a statement. */
+  ordinary<T>(work: Work<T, OrdinaryTransaction>): Promise<T>;
+  /** Lists, counts and sweeps: one request a transaction, two seconds a statement. */
+  bulk<T>(work: Work<T, OrdinaryTransaction>): Promise<T>;
 }
 
 /** The store. Everything runs as `cloakroom_app`, under row-level security. */
 export interface Database extends AsyncDisposable {
-  /** The hot path: short transactions, shared by requests of a tenant. */
-  readonly shared: Transactions<Transaction> &
-    Pick<TransactionBatcher, "confirmedAt" | "isBusy" | "queued" | "overloadFault" | "requireRoom">;
-  /** Reads and changes of single entities: one request a transaction, five seconds a statement. */
-  readonly ordinary: Transactions<OrdinaryTransaction>;
-  /** Lists, counts and sweeps: one request a transaction, two seconds a statement. */
-  readonly bulk: Transactions<OrdinaryTransaction>;
+  /**
+   * Transactions of a tenant.
+   * @param authority of the caller. Absent for the server's own work, which no change of rights stops.
+   */
+  of(tenantId: TenantId, authority?: Authority): TenantTransactions;
+  readonly shared: Pick<
+    TransactionBatcher,
+    "load" | "confirmedAt" | "isBusy" | "queued" | "overloadFault" | "requireRoom"
+  >;
+  readonly ordinary: Pick<TransactionBatcher, "load">;
+  readonly bulk: Pick<TransactionBatcher, "load">;
   /** The minutes up to now, later than `after`, in which tenants have work of these kinds. */
   due<Kind extends DueKind>(
     kinds: readonly Kind[],
@@ -100,10 +104,13 @@ export function splitConnections(
 /** Opens the pools of a database. Connections open at their first use. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { address } = options;
-  const { shared, ordinary, bulk } = openPools(options);
+  const pools = openPools(options);
+  const { shared, ordinary, bulk } = pools;
   const batchers = [shared, ordinary, bulk];
+  // A lease that waited for a standby would be dropped and tried again, each time with another connection.
   const heartbeat = new RenewableConnection(address, {
     role: "cloakroom_app",
+    commitsLocally: true,
     statementTimeout: 2_000,
     connectTimeout: 2,
   });
@@ -114,6 +121,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   const jobs = new RenewableConnection(address, { role: "cloakroom_jobs", statementTimeout: BULK_STATEMENT_MS });
   return {
+    of: (tenantId, authority) => new TransactionsOfTenant(pools, tenantId, authority),
     shared,
     ordinary,
     bulk,
@@ -150,14 +158,41 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
+type Pools = Readonly<Record<"shared" | "ordinary" | "bulk", TransactionBatcher>>;
+
+/** A class, because the hot path makes one for each request. */
+class TransactionsOfTenant implements TenantTransactions {
+  readonly #pools: Pools;
+  readonly #tenantId: TenantId;
+  readonly #authority: Authority | undefined;
+
+  constructor(pools: Pools, tenantId: TenantId, authority: Authority | undefined) {
+    this.#pools = pools;
+    this.#tenantId = tenantId;
+    this.#authority = authority;
+  }
+
+  shared<T>(work: Work<T>): Promise<T> {
+    return this.#pools.shared.run(this.#tenantId, this.#authority?.revision, work, this.#authority?.memory);
+  }
+
+  ordinary<T>(work: Work<T, OrdinaryTransaction>): Promise<T> {
+    return this.#pools.ordinary.run(this.#tenantId, this.#authority?.revision, work, this.#authority?.memory);
+  }
+
+  bulk<T>(work: Work<T, OrdinaryTransaction>): Promise<T> {
+    return this.#pools.bulk.run(this.#tenantId, this.#authority?.revision, work, this.#authority?.memory);
+  }
+}
+
 function openPools({
   address,
   sharedConnections,
   bulkConnections,
   ordinaryConnections = bulkConnections,
   clock,
-}: DatabaseOptions): Readonly<Record<"shared" | "ordinary" | "bulk", TransactionBatcher>> {
-  const wasCommitted = commitLookupIn(address);
+}: DatabaseOptions): Pools {
+  const unsure = { wasCommitted: commitLookupIn(address), waitsForStandby: standbyWaitIn(address) };
   const pool = (
     connections: number,
     limits: BatchLimits,
@@ -167,7 +202,7 @@ function openPools({
       { length: connections },
       () => new ConnectionSlot(address, { role: "cloakroom_app", ...options }),
     );
-    return new TransactionBatcher(slots, leavingOne(limits, connections), clock, wasCommitted);
+    return new TransactionBatcher(slots, leavingOne(limits, connections), clock, unsure);
   };
   return {
     shared: pool(sharedConnections, SHARED_LIMITS, { statementTimeout: SHARED_STATEMENT_MS }),

@@ -5,9 +5,10 @@ const SAMPLE_MS = 10;
 
 /**
  * Measures the longest time that the event loop was blocked. It counts processor time of the main thread, which
- * excludes delays caused by other processes; turns shorter than a sample add up to at most one sample.
+ * excludes delays caused by other processes; turns shorter than a sample add up to at most one sample. Disposing of it
+ * ends the sampling.
  */
-export function gaugeEventLoop(registry: Registry): void {
+export function gaugeEventLoop(registry: Registry): Disposable {
   let longestUs = 0;
   let lastUs = threadTimeUs();
   const sample = () => {
@@ -15,7 +16,7 @@ export function gaugeEventLoop(registry: Registry): void {
     longestUs = Math.max(longestUs, nowUs - lastUs);
     lastUs = nowUs;
   };
-  setInterval(sample, SAMPLE_MS).unref();
+  const samples = setInterval(sample, SAMPLE_MS).unref();
   new Gauge({
     name: "cloakroom_event_loop_hold_seconds",
     aggregator: "max",
@@ -27,6 +28,7 @@ export function gaugeEventLoop(registry: Registry): void {
       longestUs = 0;
     },
   });
+  return { [Symbol.dispose]: () => clearInterval(samples) };
 }
 
 function threadTimeUs(): number {

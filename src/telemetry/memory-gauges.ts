@@ -3,14 +3,28 @@ import type { MemoryBudget } from "../memory/memory-budget.js";
 
 /** Gauges of the free memory for bodies and of the bodies that wait for it. */
 export function gaugeMemory(registry: Registry, budget: MemoryBudget): void {
-  const gauge = (name: string, help: string, read: (pool: MemoryBudget["small"]) => number) =>
-    new Gauge({
-      ...{ name, help, labelNames: ["size"], registers: [registry] },
-      collect() {
-        this.set({ size: "small" }, read(budget.small));
-        this.set({ size: "large" }, read(budget.large));
-      },
-    });
-  gauge("cloakroom_body_memory_free_bytes", "Memory for bodies that is not reserved.", ({ left }) => left);
-  gauge("cloakroom_bodies_waiting", "Bodies that wait for memory.", ({ waiting }) => waiting);
+  new Gauge({
+    name: "cloakroom_body_memory_free_bytes",
+    help: "Memory for bodies that is not reserved.",
+    labelNames: ["size"],
+    registers: [registry],
+    collect() {
+      for (const [size, { left }] of Object.entries(poolsOf(budget))) this.set({ size }, left);
+    },
+  });
+  new Gauge({
+    name: "cloakroom_bodies_waiting",
+    help: "Bodies that wait for memory.",
+    labelNames: ["size"],
+    registers: [registry],
+    collect() {
+      this.set({ size: "small" }, budget.small.waiting);
+      this.set({ size: "large" }, budget.large.waiting);
+    },
+  });
+}
+
+/** By the label of the metric. The last two have no queue: there the network that holds the most gives way. */
+function poolsOf({ small, large, unproven, signIn }: MemoryBudget) {
+  return { small, large, unproven, sign_in: signIn };
 }

@@ -4,14 +4,10 @@ import { BODY_REFUSALS } from "../memory/body-fault.js";
 import { RATE_SCOPES, type RateScope } from "../rate-limits/rate-scope.js";
 import type { SinkName } from "../sinks/sink.js";
 import type { EndedOperation } from "./ended-operation.js";
-import { keepFormerName } from "./former-names.js";
 import { traceOperation } from "./traces.js";
 
 /** Seconds, as OpenTelemetry's semantic conventions recommend for request durations. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-
-const REQUESTS_SHED = "cloakroom_requests_shed_total";
-const AUDIT_INCIDENTS = "cloakroom_audit_incidents_total";
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
@@ -65,9 +61,8 @@ export function createMeters(): Meters {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   const { requests, calls, operations } = trafficInstruments(registers);
-  const { refusals, shed, formerlyShed, refusedBodies } = refusalInstruments(registers);
+  const { refusals, shed, refusedBodies, unauthenticated } = refusalInstruments(registers);
   const { incidents, jobs, sinkLag, stampLag } = backgroundInstruments(registers);
-  keepFormerName(registry, "cloakroom_log_trouble_total", AUDIT_INCIDENTS, ({ reason: trouble }) => ({ trouble }));
   const patternOf = patternReader();
   return {
     registry,
@@ -85,22 +80,20 @@ export function createMeters(): Meters {
     operation(ended) {
       const { rpc, route, code, bodyRefusal, seconds } = ended;
       traceOperation(ended);
-      operations.inc({ rpc_method: rpc, rpc, code });
+      operations.inc({ rpc_method: rpc, code });
+      if (code === "unauthenticated") unauthenticated.inc({ rpc_method: rpc });
       if (bodyRefusal) refusedBodies.inc({ reason: bodyRefusal });
       if (route === undefined) calls.observe({ rpc_method: rpc, code }, seconds);
     },
     auditIncident: (reason) => incidents.inc({ reason }),
     sinkLag: (sink, seconds) => sinkLag.set({ sink }, seconds),
     stampLag: (seconds) => stampLag.set(seconds),
-    requestShed: () => {
-      shed.inc();
-      formerlyShed.inc();
-    },
+    requestShed: () => shed.inc(),
     rateRefused: (scope) => refusals.inc({ scope }),
     timed: (job) => ({
       ...job,
       async run(signal) {
-        const end = jobs.startTimer({ name: job.name.replaceAll(" ", "_"), job: job.name });
+        const end = jobs.startTimer({ name: job.name.replaceAll(" ", "_") });
         try {
           await job.run(signal);
           end({ outcome: "done" });
@@ -131,8 +124,7 @@ function trafficInstruments(registers: Registry[]) {
   const operations = new Counter({
     name: "cloakroom_operations_total",
     help: "Operations by their outcome, over every protocol.",
-    // `rpc` is the former name of `rpc_method`, for one release.
-    labelNames: ["rpc_method", "rpc", "code"],
+    labelNames: ["rpc_method", "code"],
     registers,
   });
   return { requests, calls, operations };
@@ -146,13 +138,8 @@ function refusalInstruments(registers: Registry[]) {
     registers,
   });
   const shed = new Counter({
-    name: REQUESTS_SHED,
+    name: "cloakroom_requests_shed_total",
     help: "REST requests refused with 503 before they were read, because their tenant sends more than the server can handle.",
-    registers,
-  });
-  const formerlyShed = new Counter({
-    name: "cloakroom_turned_away_total",
-    help: `Deprecated, removed in the next release: use ${REQUESTS_SHED}.`,
     registers,
   });
   const refusedBodies = new Counter({
@@ -163,12 +150,18 @@ function refusalInstruments(registers: Registry[]) {
   });
   for (const reason of BODY_REFUSALS) refusedBodies.inc({ reason }, 0);
   for (const scope of RATE_SCOPES) refusals.inc({ scope }, 0);
-  return { refusals, shed, formerlyShed, refusedBodies };
+  const unauthenticated = new Counter({
+    name: "cloakroom_authentication_failures_total",
+    help: "Operations refused because the key, session or sign-in is missing or not valid.",
+    labelNames: ["rpc_method"],
+    registers,
+  });
+  return { refusals, shed, refusedBodies, unauthenticated };
 }
 
 function backgroundInstruments(registers: Registry[]) {
   const incidents = new Counter({
-    name: AUDIT_INCIDENTS,
+    name: "cloakroom_audit_incidents_total",
     help: "Problems found in logs and their seals, or in the clock that dates them.",
     labelNames: ["reason"],
     registers,
@@ -177,8 +170,8 @@ function backgroundInstruments(registers: Registry[]) {
   const jobs = new Histogram({
     name: "cloakroom_job_duration_seconds",
     help: "Duration of background jobs.",
-    // `job` is the former name of `name`, for one release: Prometheus has a label `job` of its own.
-    labelNames: ["name", "job", "outcome"],
+    // Prometheus has a label `job` of its own.
+    labelNames: ["name", "outcome"],
     buckets: [0.01, 0.1, 1, 10, 60, 600],
     registers,
   });

@@ -1,50 +1,30 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { HistogramSnapshot } from "../sandbox/histogram.js";
 import type { SandboxMetrics } from "../sandbox/metrics.js";
-import { keepFormerName } from "./former-names.js";
-
-/** Present names of metrics, by their former ones. */
-const FORMER: Readonly<Record<string, string>> = {
-  sandbox_runs_total: "cloakroom_sandbox_runs_total",
-  sandbox_cold_starts_total: "cloakroom_sandbox_cold_starts_total",
-  sandbox_threads_ended_total: "cloakroom_sandbox_threads_ended_total",
-  sandbox_runners_ended_total: "cloakroom_sandbox_runners_ended_total",
-  sandbox_runs_active: "cloakroom_sandbox_runs_in_flight",
-  sandbox_runner_memory_bytes: "cloakroom_sandbox_runner_memory_bytes",
-  sandbox_runner_threads: "cloakroom_sandbox_runner_threads",
-  sandbox_runner_queue: "cloakroom_sandbox_runner_queue_length",
-  sandbox_run_duration_seconds: "cloakroom_sandbox_run_duration_seconds",
-  sandbox_run_wait_seconds: "cloakroom_sandbox_run_wait_seconds",
-};
 
 /** Metrics of the sandbox's counters and of its runner. */
 export function gaugeSandbox(registry: Registry, sandbox: { readonly metrics: SandboxMetrics }): void {
   const registers = [registry];
   const gauge = (name: string, help: string, read: (metrics: SandboxMetrics) => number) =>
     new Gauge({
-      ...{ name, help, registers },
+      name,
+      help,
+      registers,
       collect() {
         this.set(read(sandbox.metrics));
       },
     });
   const counter = (name: string, help: string, read: (metrics: SandboxMetrics) => number) =>
     new Counter({
-      ...{ name, help, registers },
+      name,
+      help,
+      registers,
       collect() {
         this.reset();
         this.inc(read(sandbox.metrics));
       },
     });
-  new Counter({
-    name: "cloakroom_sandbox_runs_total",
-    help: "Runs of tenants' code, by outcome.",
-    labelNames: ["outcome"],
-    registers,
-    collect() {
-      this.reset();
-      for (const [outcome, count] of Object.entries(sandbox.metrics.runs)) this.inc({ outcome }, count);
-    },
-  });
+  countRuns(registry, sandbox);
   counter("cloakroom_sandbox_cold_starts_total", "Runs that had to start an instance.", (seen) => seen.coldStarts);
   counter(
     "cloakroom_sandbox_threads_ended_total",
@@ -74,7 +54,19 @@ export function gaugeSandbox(registry: Registry, sandbox: { readonly metrics: Sa
       () => sandbox.metrics.wait,
     ),
   );
-  for (const [former, present] of Object.entries(FORMER)) keepFormerName(registry, former, present);
+}
+
+function countRuns(registry: Registry, sandbox: { readonly metrics: SandboxMetrics }): void {
+  new Counter({
+    name: "cloakroom_sandbox_runs_total",
+    help: "Runs of tenants' code, by outcome.",
+    labelNames: ["outcome"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [outcome, count] of Object.entries(sandbox.metrics.runs)) this.inc({ outcome }, count);
+    },
+  });
 }
 
 /** A histogram of observations that the sandbox keeps. It extends Gauge because the registry only calls `get`. */

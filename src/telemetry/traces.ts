@@ -1,23 +1,16 @@
 import { propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { EndedOperation } from "./ended-operation.js";
+import type { TraceSettings } from "./trace-settings.js";
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/**
- * Starts to send traces if the standard variables ask for it (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER, and
- * others that the OpenTelemetry SDK reads). The SDK is loaded only then.
- */
-export async function startTraces(environment: Environment): Promise<AsyncDisposable> {
-  const exporter = environment.OTEL_TRACES_EXPORTER;
-  const endpoint = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? environment.OTEL_EXPORTER_OTLP_ENDPOINT;
-  const isAsked = exporter !== "none" && (exporter ?? endpoint ?? "") !== "";
-  if (!isAsked || environment.OTEL_SDK_DISABLED === "true") return { [Symbol.asyncDispose]: async () => {} };
-  const { NodeSDK } = await import("@opentelemetry/sdk-node");
-  // No instrumentations: they put URLs and statements into spans.
-  const sdk = new NodeSDK({ serviceName: environment.OTEL_SERVICE_NAME ?? "cloakroom", instrumentations: [] });
-  sdk.start();
+/** Starts to send traces. The SDK is loaded only if there are settings for it. */
+export async function startTraces(settings: TraceSettings | undefined): Promise<AsyncDisposable> {
+  if (!settings) return { [Symbol.asyncDispose]: async () => {} };
+  const { openTracerProvider, propagator } = await import("./tracer-provider.js");
+  const provider = await openTracerProvider(settings);
+  propagation.setGlobalPropagator(propagator);
+  trace.setGlobalTracerProvider(provider);
   // An unreachable collector must not keep the server from stopping.
-  return { [Symbol.asyncDispose]: () => sdk.shutdown().catch(() => {}) };
+  return { [Symbol.asyncDispose]: () => provider.shutdown().catch(() => {}) };
 }
 
 /**

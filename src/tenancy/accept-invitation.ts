@@ -1,20 +1,22 @@
 import type { Actor } from "../audit/actor.js";
 import type { AuditContext } from "../audit/audit-context.js";
+import { changesBetween } from "../audit/log-changes.js";
 import { logEntry } from "../audit/log-entry.js";
+import { asServer } from "../audit/tenant-database.js";
+import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { newUuid } from "../base/ids.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { deleteMessagesOf } from "../store/jobs/outbox.js";
 import { acceptInvitationRow, findLinkedInvitation, type LinkedInvitation } from "../store/people/invitation-links.js";
 import { insertMember } from "../store/people/members.js";
+import { unshareMail } from "../store/people/sign-in-requests.js";
 import { readTenant } from "../store/tenancy/tenants.js";
-import type { Transaction } from "../store/transactions/transaction.js";
-import { openEmail } from "./invitation.js";
+import { openInvited } from "./invitation.js";
 import { type PresentedLink, parseLink } from "./invitation-link.js";
 import type { Keyring } from "./keyring.js";
 import { type Profile, sealProfile } from "./profile.js";
+import { sharedMailKey } from "./sign-in-mail.js";
 
 /** The part of an invitation that the holder of its link may see. */
 export interface OpenedInvitation {
@@ -44,7 +46,7 @@ export class InvitationAcceptance {
     const keys = await this.#keyring.of(link.tenantId);
     return {
       tenantName: found.tenantName,
-      email: openEmail(keys, link.tenantId, found.invitation),
+      email: openInvited(keys, found.invitation).email,
       isAccepted: found.invitation.member_id !== null,
     };
   }
@@ -56,17 +58,15 @@ export class InvitationAcceptance {
     if (!opened || opened.isAccepted) return opened;
     const keys = await this.#keyring.of(link.tenantId);
     const profile = { email: opened.email, ...names };
-    const isOpen = await this.#database.ordinary.run(link.tenantId, "unguarded", (tx) =>
-      accept(tx, keys, link, { profile, context }),
-    );
+    const isOpen = await asServer(this.#database, keys).ordinary((tx) => accept(tx, link, { profile, context }));
     return isOpen ? { ...opened, isAccepted: true } : undefined;
   }
 
   async #find(link: PresentedLink) {
     const { tenantId, invitationId: id, hash } = link;
-    const [invitation, tenant] = await this.#database.shared.run(tenantId, "unguarded", (tx) =>
-      Promise.all([tx.query(findLinkedInvitation, { id, hash }), tx.query(readTenant, tenantId)]),
-    );
+    const [invitation, tenant] = await this.#database
+      .of(tenantId)
+      .shared((tx) => Promise.all([tx.query(findLinkedInvitation, { id, hash }), tx.query(readTenant, tenantId)]));
     return invitation && tenant ? { invitation, tenantName: tenant.name } : undefined;
   }
 }
@@ -78,35 +78,36 @@ interface Accepting {
 }
 
 /** Returns whether the link still works. Of two concurrent calls, one creates the member and the other finds it. */
-async function accept(tx: Transaction, keys: TenantKeys, link: PresentedLink, by: Accepting): Promise<boolean> {
-  const place = { id: link.invitationId, hash: link.hash };
+async function accept(tx: TenantTransaction, link: PresentedLink, by: Accepting): Promise<boolean> {
+  const presented = { id: link.invitationId, hash: link.hash };
   const memberId = newUuid();
-  const isFirst = await tx.query(acceptInvitationRow, { ...place, member_id: memberId });
-  const invitation = await tx.query(findLinkedInvitation, place);
-  if (isFirst && invitation) createMember(tx, keys, memberId, invitation, by);
+  const isFirst = await tx.query(acceptInvitationRow, { ...presented, member_id: memberId });
+  const invitation = await tx.query(findLinkedInvitation, presented);
+  if (isFirst && invitation) createMember(tx, memberId, invitation, by);
   return invitation !== null && invitation.member_id !== null;
 }
 
 /** Creates the member of an accepted invitation. */
 export function createMember(
-  tx: Transaction,
-  keys: TenantKeys,
+  tx: TenantTransaction,
   id: LinkedInvitation["id"],
   invitation: LinkedInvitation,
   { profile, context }: Accepting,
 ): void {
+  const { email, role, containers } = openInvited(tx.keys, invitation);
   const userId = newUuid();
+  const columns = { id, user_id: userId, created_by: userId };
   const actor: Actor = { id: userId, type: "user", keyId: undefined, context };
   tx.enqueue(insertMember, {
-    id,
-    user_id: userId,
-    role: invitation.role,
-    profile: sealProfile(keys, tx.tenantId, id, profile, { role: invitation.role }),
+    ...columns,
+    role,
+    profile: sealProfile(tx.keys, columns, profile, { role, containers }),
     email_term: invitation.email_term,
-    created_by: userId,
   });
+  // A mail that was asked for before there was a member is not sent, and must not stand for the member's first.
+  tx.enqueue(unshareMail, sharedMailKey(tx.keys, { email }, tx.now));
   tx.enqueue(deleteMessagesOf, invitation.id);
   scheduleDue(tx, { kind: "invitation", at: invitation.expires_at });
-  writeLog(tx, logEntry(actor, "invitation", invitation.id, "accept"));
-  writeLog(tx, logEntry(actor, "member", id, "create"));
+  tx.record(logEntry(actor, "invitation", invitation.id, "accept"));
+  tx.record(logEntry(actor, "member", id, "create", { changes: changesBetween(undefined, { role, containers }) }));
 }

@@ -1,16 +1,14 @@
-import { actorOf, type Caller } from "../access/caller.js";
-import { logEntry } from "../audit/log-entry.js";
+import { actorOf } from "../access/caller.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
 import { notFound } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { macOfDeletion } from "../crypto/log-seal.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { deleteAllDue, scheduleDue } from "../store/jobs/due.js";
 import { deleteTenantKeys } from "../store/tenancy/tenant-keys.js";
 import { REMOVALS } from "../store/tenancy/tenant-rows.js";
 import { markTenantDeleted } from "../store/tenancy/tenants.js";
-import type { Transaction } from "../store/transactions/transaction.js";
 
 /** Rows per transaction. 500 rows with their terms took 35 ms on two cores. */
 const BATCH = 500;
@@ -20,15 +18,15 @@ const BATCH = 500;
  * and its data cannot be opened: the keys that it is sealed under are deleted. {@link removeRows} deletes the rows
  * afterwards.
  */
-export async function deleteTenant(tx: Transaction, caller: Caller, vaultKeys: TenantKeys): Promise<void> {
-  const actor = actorOf(caller);
+export async function deleteTenant(tx: CallerTransaction, vaultKeys: TenantKeys): Promise<void> {
+  const actor = actorOf(tx.caller);
   const { audit } = vaultKeys;
   const closing = macOfDeletion(audit, audit.current, { tenantId: tx.tenantId, at: tx.now, by: actor.id });
   if (!(await tx.query(markTenantDeleted, { modified_by: actor.id, closing_mac: closing }))) throw notFound("tenant");
   tx.enqueue(deleteTenantKeys, tx.tenantId);
   tx.enqueue(deleteAllDue, "all");
   scheduleDue(tx, { kind: "tenant", at: tx.now });
-  writeLog(tx, logEntry(actor, "tenant", tx.tenantId, "delete"));
+  tx.log("tenant", tx.tenantId, "delete");
 }
 
 /** Deletes the rows of a deleted tenant, a few hundred per transaction. Can be repeated, and stopped at any time. */
@@ -36,7 +34,7 @@ export async function removeRows(database: Database, tenantId: TenantId, signal:
   for (const { some, rest } of REMOVALS) {
     let removed = BATCH;
     while (removed > 0 && !signal.aborted) {
-      removed = await database.bulk.run(tenantId, "unguarded", async (tx) => {
+      removed = await database.of(tenantId).bulk(async (tx) => {
         const count = await tx.query(some, BATCH);
         if (count === 0) tx.enqueue(rest, "all");
         return count;

@@ -21,6 +21,14 @@ export function parseEmailAddress(text: string): string | undefined {
   return `${showLocalPart(address.local)}@${address.domain}`;
 }
 
+/** Without quotes, in which an address can say anything. */
+const PLAIN_ADDRESS = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,190}$/;
+
+/** Whether an address can stand in a message to other people. */
+export function isPlainAddress(address: string): boolean {
+  return PLAIN_ADDRESS.test(address);
+}
+
 /** @throws {Fault} validation_failed for an invalid address. */
 export function requireEmailAddress(field: string, text: string): string {
   const address = parseEmailAddress(text);

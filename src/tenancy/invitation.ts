@@ -1,14 +1,20 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { storedContainers } from "../access/assigned-containers.js";
+import { type Authorship, readAuthorship } from "../access/authorship.js";
+import { actorOf } from "../access/caller.js";
+import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
+import type { ContainerPath } from "../access/container.js";
+import { type GivenRole, requireMayGiveRole } from "../access/given-role.js";
 import { isRole, type Role } from "../access/role.js";
-import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
+import { changesBetween } from "../audit/log-changes.js";
+import { ANY_ENTITY_ID } from "../audit/log-entry.js";
+import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { DAY_MS } from "../base/clock.js";
 import { invalid, notFound } from "../base/fault.js";
-import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
-import { isJsonObject, type Json } from "../base/json.js";
+import { newUuid, type Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
-import { open, SealBroken, seal } from "../crypto/sealed.js";
+import { SealBroken } from "../crypto/sealed.js";
+import { sealedRecord } from "../crypto/sealed-record.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { deleteMessagesOf, insertMessage } from "../store/jobs/outbox.js";
 import {
@@ -22,7 +28,8 @@ import {
   renewInvitation,
 } from "../store/people/invitations.js";
 import { isMemberAddress } from "../store/people/members.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
+import type { Transaction } from "../store/transactions/transaction.js";
+import { countInvitation } from "./mail-limits.js";
 import { emailTerm } from "./profile.js";
 
 export type InvitationStatus = "PENDING" | "EXPIRED";
@@ -31,125 +38,114 @@ export type InvitationStatus = "PENDING" | "EXPIRED";
 const LIFETIME_MS = 3 * DAY_MS;
 
 /** An invitation to join a tenant. */
-export interface Invitation {
+export interface Invitation extends Authorship {
   readonly id: Uuid;
   readonly email: string;
   readonly status: InvitationStatus;
   readonly role: Role;
+  /** The containers that are assigned to the member. */
+  readonly containers: readonly ContainerPath[];
   readonly expiresAt: Date;
-  readonly createdBy: Uuid | null;
-  readonly createdAt: Date;
-  readonly modifiedBy: Uuid | null;
-  readonly modifiedAt: Date | null;
 }
 
 /**
- * Invites an address and queues the message. @throws {Fault} validation_failed for the address of a member, or one
- * invited already.
+ * Invites an address and queues the message.
+ * @throws {Denied} if the caller holds less than the role can ever hold.
+ * @throws {Fault} validation_failed for the address of a member, or one invited already; rate_limited for more mails than
+ *   a tenant may send.
  */
 export async function createInvitation(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  { email, role }: { readonly email: string; readonly role: Role },
+  tx: CallerTransaction,
+  { email, role, containers }: GivenRole & { readonly email: string },
 ): Promise<Invitation> {
-  const term = emailTerm(keys, email);
+  requireMayGiveRole(tx.caller, { role, containers });
+  const term = emailTerm(tx.keys, email);
   const [isMember, isInvited] = await Promise.all([tx.query(isMemberAddress, term), tx.query(isInvitedAddress, term)]);
   if (isMember) throw invalid("email", "must not be the address of a member");
   if (isInvited) throw invalid("email", "must not be invited already: send that invitation again");
+  await countInvitation(tx);
   const id = newUuid();
-  const actor = actorOf(caller);
+  const actor = actorOf(tx.caller);
   const row = {
     id,
-    email: sealEmail(keys, tx.tenantId, id, email, role),
+    email: invitationRecord.seal(tx.keys, { id }, { email, role, containers }),
     role,
     expires_at: new Date(tx.now.getTime() + LIFETIME_MS),
     created_by: actor.id,
   };
   tx.enqueue(insertInvitation, { ...row, email_term: term });
   tellInvited(tx, id, 1);
-  writeLog(tx, logEntry(actor, "invitation", id, "create"));
+  tx.log("invitation", id, "create", { changes: changesBetween(undefined, { role, containers }) });
   const untouched = { revision: 1, created_at: tx.now, modified_by: null, modified_at: null };
-  return invitationOf(keys, tx, { ...row, ...untouched });
+  return invitationOf(tx, { ...row, ...untouched });
 }
 
-export async function getInvitation(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<Invitation> {
+export async function getInvitation(tx: CallerTransaction, id: Uuid): Promise<Invitation> {
   const row = await tx.query(readInvitation, id);
   if (!row) throw notFound("invitation");
-  writeLog(tx, logEntry(actorOf(caller), "invitation", id, "read"));
-  return invitationOf(keys, tx, row);
+  tx.log("invitation", id, "read");
+  return invitationOf(tx, row);
 }
 
 export async function listInvitations(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
+  tx: CallerTransaction,
   { status, ...page }: PageRequest & { readonly status: InvitationStatus | undefined },
 ): Promise<Page<Invitation>> {
   const isOver = status === undefined ? undefined : status === "EXPIRED";
   const { items, total } = await tx.query(listInvitationRows, { ...page, isOver, now: tx.now });
-  writeLog(tx, logEntry(actorOf(caller), "invitation", ANY_ENTITY_ID, "list"));
-  return { items: items.map((row) => invitationOf(keys, tx, row)), total };
+  tx.log("invitation", ANY_ENTITY_ID, "list");
+  return { items: items.map((row) => invitationOf(tx, row)), total };
 }
 
-/** Resends an invitation, expired or not: invalidates its earlier links and extends it by 72 hours. */
-export async function resendInvitation(
-  tx: OrdinaryTransaction,
-  caller: Caller,
-  keys: TenantKeys,
-  id: Uuid,
-): Promise<Invitation> {
-  const actor = actorOf(caller);
+/**
+ * Resends an invitation, expired or not: invalidates its earlier links and extends it by 72 hours.
+ * @throws {Denied} if the caller holds less than the role can ever hold: this gives it again.
+ * @throws {Fault} rate_limited.
+ */
+export async function resendInvitation(tx: OrdinaryCallerTransaction, id: Uuid): Promise<Invitation> {
+  const actor = actorOf(tx.caller);
   const row = await lockInvitation(tx, id);
   if (!row) throw notFound("invitation");
+  requireMayGiveRole(tx.caller, openInvited(tx.keys, row));
+  await countInvitation(tx);
   // An expired invitation starts from now: 72 hours from its old expiry may also have passed.
   const from = Math.max(row.expires_at.getTime(), tx.now.getTime());
   const change = { expires_at: new Date(from + LIFETIME_MS), modified_by: actor.id };
   tx.enqueue(renewInvitation, { id, ...change });
   tx.enqueue(deleteMessagesOf, id);
   tellInvited(tx, id, row.revision + 1);
-  writeLog(tx, logEntry(actor, "invitation", id, "resend"));
-  return invitationOf(keys, tx, { ...row, ...change, modified_at: tx.now });
+  tx.log("invitation", id, "resend");
+  return invitationOf(tx, { ...row, ...change, modified_at: tx.now });
 }
 
 /** Withdraws an invitation and invalidates its links. */
-export async function deleteInvitation(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
+export async function deleteInvitation(tx: CallerTransaction, id: Uuid): Promise<void> {
   if (!(await tx.query(deleteInvitationRow, id))) throw notFound("invitation");
   tx.enqueue(deleteMessagesOf, id);
-  writeLog(tx, logEntry(actorOf(caller), "invitation", id, "delete"));
+  tx.log("invitation", id, "delete");
 }
 
 /** What is sealed of an invitation, as it is stored. */
 type Invited = Pick<InvitationRow, "id" | "email" | "role">;
 
 /**
- * The address that an invitation is for.
+ * The address that an invitation is for, and what it gives.
  * @throws {SealBroken} if no server invited it to this role: the column alone could be changed by the owner of the
- *   database. Invitations of earlier releases have the address only; an invitation cannot give the role OWNER.
+ *   database. An invitation cannot give the role OWNER.
  */
-export function openEmail(keys: TenantKeys, tenantId: TenantId, { id, email, role }: Invited): string {
-  const text = open(keys.data, { tenantId, entity: id, field: "email" }, email).toString();
-  const { email: address, role: sealed } = sealedParts(text);
-  if (role === "OWNER" || (sealed !== undefined && sealed !== role)) {
+export function openInvited(keys: TenantKeys, { id, email, role }: Invited): GivenRole & { readonly email: string } {
+  const sealed = invitationRecord.open(keys, { id }, email);
+  if (!isRole(role) || role === "OWNER" || sealed.role !== role) {
     throw new SealBroken("the role of an invitation was changed in the database");
   }
-  return address;
+  return { email: String(sealed.email), role, containers: storedContainers(sealed.containers) };
 }
 
-function sealedParts(text: string): { readonly email: string; readonly role: string | undefined } {
-  try {
-    const parts: Json = JSON.parse(text);
-    if (isJsonObject(parts)) return { email: String(parts.email), role: String(parts.role) };
-  } catch {
-    // An address is not JSON.
-  }
-  return { email: text, role: undefined };
-}
-
-function sealEmail(keys: TenantKeys, tenantId: TenantId, id: Uuid, email: string, role: Role): Buffer {
-  const content = JSON.stringify({ email, role });
-  return seal(keys.data, { tenantId, entity: id, field: "email" }, Buffer.from(content));
-}
+export const invitationRecord = sealedRecord({
+  field: "email",
+  write: (invited: GivenRole & { readonly email: string }) => invited,
+  read: (stored) => stored,
+});
 
 /** Queues the message with the link. */
 function tellInvited(tx: Transaction, invitationId: Uuid, revision: number): void {
@@ -157,17 +153,12 @@ function tellInvited(tx: Transaction, invitationId: Uuid, revision: number): voi
   scheduleDue(tx, { kind: "mail", at: tx.now });
 }
 
-function invitationOf(keys: TenantKeys, { tenantId, now }: Transaction, row: InvitationRow): Invitation {
-  if (!isRole(row.role)) throw new Error("an invitation to an unknown role is stored");
+function invitationOf({ now, keys }: TenantTransaction, row: InvitationRow): Invitation {
   return {
     id: row.id,
-    email: openEmail(keys, tenantId, row),
+    ...openInvited(keys, row),
     status: row.expires_at > now ? "PENDING" : "EXPIRED",
-    role: row.role,
     expiresAt: row.expires_at,
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    modifiedBy: row.modified_by,
-    modifiedAt: row.modified_at,
+    ...readAuthorship(row),
   };
 }

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { Fault } from "../base/fault.js";
 import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
@@ -40,9 +41,9 @@ interface Entry {
  * The unwrapped keys of tenants. While the root key's holder is unavailable, tenants with known keys are still served;
  * others receive a fault and must retry.
  *
- * A rotation raises the tenant's revision. Callers authorized under the new revision never get older keys ({@link
- * expect}), and those of earlier revisions fail at the guard of their transaction: new values are sealed under the new
- * key at once, on all replicas.
+ * A rotation raises the tenant's revision. Callers get the keys that were read at their own revision, and those of
+ * other revisions fail at the guard of their transaction: new values are sealed under the new key at once, on all
+ * replicas, and never under a key that the database lost in a failover.
  */
 export class Keyring implements TenantKeySource {
   readonly #database: Database;
@@ -50,6 +51,8 @@ export class Keyring implements TenantKeySource {
   readonly #entries = new LRUCache<TenantId, Entry>({ max: 10_000 });
   readonly #expected = new LRUCache<TenantId, number>({ max: 20_000 });
   readonly #loading = new Map<TenantId, Promise<Entry>>();
+  /** Kept for good: keys of this purpose are not rotated. */
+  #keyMark: KeyObject | undefined;
 
   constructor(database: Database, roots: Pick<RootKeys, "find">) {
     this.#database = database;
@@ -57,18 +60,23 @@ export class Keyring implements TenantKeySource {
   }
 
   /**
-   * The keys of a tenant, at `revision` or later.
+   * The keys of a tenant, read at `revision`; at the tenant's present one if that is another.
    * @throws {Fault} unavailable while the root key's holder is unavailable; unauthenticated after the tenant is
    *   deleted.
    */
-  async of(tenantId: TenantId, revision = 0): Promise<TenantKeys> {
-    const needed = Math.max(revision, this.#expected.get(tenantId) ?? 0);
+  async of(tenantId: TenantId, revision = this.#expected.get(tenantId)): Promise<TenantKeys> {
+    const isOf = (entry: Entry) => revision === undefined || entry.revision === revision;
     const known = this.#entries.get(tenantId);
-    if (known && known.revision >= needed && performance.now() - known.since < KEYS_FRESH_MS) return known.keys;
+    if (known && isOf(known) && performance.now() - known.since < KEYS_FRESH_MS) return known.keys;
     const shared = this.#loading.get(tenantId);
     const loaded = await (shared ?? this.#start(tenantId));
     // The shared load may have begun before the revision existed.
-    return loaded.revision >= needed || !shared ? loaded.keys : (await this.#start(tenantId)).keys;
+    return isOf(loaded) || !shared ? loaded.keys : (await this.#start(tenantId)).keys;
+  }
+
+  async keyMark(): Promise<KeyObject> {
+    this.#keyMark ??= (await this.of(VAULT_TENANT_ID)).proof;
+    return this.#keyMark;
   }
 
   /** The keys of a tenant; undefined for one that does not exist. @throws {Fault} unavailable, as {@link of} does. */
@@ -81,9 +89,9 @@ export class Keyring implements TenantKeySource {
     }
   }
 
-  /** A caller was authorized under this revision: the tenant's older keys must no longer be used. */
+  /** A caller was authorized under this revision: keys read at another one must no longer be used. */
   expect(tenantId: TenantId, revision: number): void {
-    if (revision > (this.#expected.get(tenantId) ?? 0)) this.#expected.set(tenantId, revision);
+    this.#expected.set(tenantId, revision);
   }
 
   /** Drops the cached keys: the tenant is deleted, or its keys were rotated. */
@@ -101,7 +109,7 @@ export class Keyring implements TenantKeySource {
 
   async #load(tenantId: TenantId): Promise<Entry> {
     const since = performance.now();
-    const stored = await this.#database.shared.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
+    const stored = await this.#database.of(tenantId).shared((tx) => tx.query(listTenantKeys, tenantId));
     // The vault's own keys are created on first use.
     if (stored.length === 0 && tenantId !== VAULT_TENANT_ID) {
       this.forget(tenantId);
@@ -111,7 +119,9 @@ export class Keyring implements TenantKeySource {
     try {
       const rows = await this.#complete(tenantId, stored.map(wrappedKeyOf));
       const unwrapped = await unwrapTenantKeys(this.#roots, tenantId, rows, known);
-      const entry = { ...unwrapped, revision: stored[0]?.auth_revision ?? 0, since };
+      const keyMark = tenantId === VAULT_TENANT_ID ? unwrapped.keys.proof : await this.keyMark();
+      const keys = { ...unwrapped.keys, keyMark };
+      const entry = { keys, unwrapped: unwrapped.unwrapped, revision: stored[0]?.auth_revision ?? 0, since };
       this.#entries.set(tenantId, entry);
       return entry;
     } catch (error) {
@@ -122,17 +132,15 @@ export class Keyring implements TenantKeySource {
     }
   }
 
-  /** Creates missing keys on first use, for tenants older than a key's purpose. */
+  /** Creates the vault's own keys on first use, and those of a purpose that came after the tenant. */
   async #complete(tenantId: TenantId, stored: readonly WrappedTenantKey[]): Promise<readonly WrappedTenantKey[]> {
     const missing = KEY_PURPOSES.filter((purpose) => !stored.some((key) => key.purpose === purpose));
     if (missing.length === 0) return stored;
-    const rootKeyId = await this.#database.shared.run(tenantId, "unguarded", (tx) =>
-      tx.query(wrappingRootKey, "wrapping"),
-    );
+    const rootKeyId = await this.#database.of(tenantId).shared((tx) => tx.query(wrappingRootKey, "wrapping"));
     const root = rootKeyId === undefined ? undefined : await this.#roots.find(rootKeyId);
     if (!root) throw unavailable("the current root key is not configured on this server");
     const made = await Promise.all(missing.map((purpose) => generateTenantKey(root, tenantId, purpose, 1)));
-    return this.#database.ordinary.run(tenantId, "unguarded", async (tx) => {
+    return this.#database.of(tenantId).ordinary(async (tx) => {
       // If the root key was replaced meanwhile, new keys under the old one could be lost with it.
       if ((await tx.query(wrappingRootKey, "wrapping")) !== root.id)
         throw unavailable("the root key is being replaced");

@@ -1,11 +1,17 @@
+import { withContainers } from "../access/assigned-containers.js";
+import { type Authorship, changedAuthorship, readAuthorship } from "../access/authorship.js";
 import { actorOf, type Caller } from "../access/caller.js";
+import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
+import type { ContainerPath } from "../access/container.js";
+import { requireMayGiveRole, requireMayTakeRole } from "../access/given-role.js";
+import { nextRevision } from "../access/revision.js";
 import { isRole, type Role } from "../access/role.js";
-import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
+import { changesBetween } from "../audit/log-changes.js";
+import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
-import type { TenantId, Uuid } from "../base/ids.js";
+import type { Uuid } from "../base/ids.js";
 import type { Page } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { deleteMessagesOf } from "../store/jobs/outbox.js";
 import { deleteInvitationsOf } from "../store/people/invitations.js";
 import { deleteMemberIdentities } from "../store/people/member-identities.js";
@@ -21,84 +27,90 @@ import {
 import { deletePasskeysOf } from "../store/people/passkeys.js";
 import { deleteSignInsOf } from "../store/people/sign-ins.js";
 import { incrementAuthRevision } from "../store/tenancy/tenants.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
-import { isSealedWithPasskey, openProfile, type Profile, sealProfile } from "./profile.js";
+import type { Transaction } from "../store/transactions/transaction.js";
+import { openProfile, openSealedRights, type Profile, sealProfile } from "./profile.js";
 import { requireGivenRole } from "./role.js";
 
 /** A person who belongs to a tenant. */
-export interface Member {
+export interface Member extends Authorship {
   readonly id: Uuid;
   readonly userId: Uuid;
   readonly role: Role;
+  /** Where a DEVELOPER may give applications more than token:create. */
+  readonly containers: readonly ContainerPath[];
   readonly profile: Profile;
-  readonly createdBy: Uuid | null;
-  readonly createdAt: Date;
-  readonly modifiedBy: Uuid | null;
-  readonly modifiedAt: Date | null;
 }
 
 /** Newest first, with opened profiles. */
-export async function listMembers(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  listing: MemberListing,
-): Promise<Page<Member>> {
+export async function listMembers(tx: CallerTransaction, listing: MemberListing): Promise<Page<Member>> {
   const { items, total } = await tx.query(listMemberRows, listing);
-  writeLog(tx, logEntry(actorOf(caller), "member", ANY_ENTITY_ID, "list"));
-  return { items: items.map((row) => memberOf(keys, tx.tenantId, row)), total };
+  tx.log("member", ANY_ENTITY_ID, "list");
+  return { items: items.map((row) => memberOf(tx.keys, row)), total };
 }
 
 /** The single member that the tenant was created with. */
-export async function getOwner(tx: Transaction, caller: Caller, keys: TenantKeys): Promise<Member> {
+export async function getOwner(tx: CallerTransaction): Promise<Member> {
   const row = await tx.query(readOwner, "owner");
   if (!row) throw notFound("owner");
-  writeLog(tx, logEntry(actorOf(caller), "member", row.id, "read"));
-  return memberOf(keys, tx.tenantId, row);
+  tx.log("member", row.id, "read");
+  return memberOf(tx.keys, row);
 }
 
-/** Changes a member's role. The owner's role is fixed. */
+/**
+ * Changes a member's role and containers, which ends the member's sign-ins. The owner's role is fixed.
+ * @throws {Denied} if the caller holds less than the former or the new role can ever hold.
+ */
 export async function updateMember(
-  tx: OrdinaryTransaction,
-  caller: Caller,
-  keys: TenantKeys,
+  tx: OrdinaryCallerTransaction,
   id: Uuid,
-  role: string,
+  wanted: { readonly role: string; readonly containers: readonly string[] },
 ): Promise<Member> {
   const row = await lockMember(tx, id);
   if (!row) throw notFound("member");
-  const actor = actorOf(caller);
-  requireOther(caller, id);
-  const isOwner = row.role === "OWNER";
-  const given = isOwner && role === "OWNER" ? role : requireGivenRole(role);
-  if (isOwner && given !== "OWNER") throw ownerStays("given another role");
-  const rights = { role: given, needsPasskey: isSealedWithPasskey(keys, tx.tenantId, row) };
-  const profile = sealProfile(keys, tx.tenantId, id, openProfile(keys, tx.tenantId, id, row.profile), rights);
-  tx.enqueue(updateMemberRole, { id, role: given, profile, modified_by: actor.id });
-  if (given !== row.role) endAccess(tx, id);
-  writeLog(tx, logEntry(actor, "member", id, "update"));
-  return memberOf(keys, tx.tenantId, { ...row, role: given, modified_by: actor.id, modified_at: tx.now });
+  const actor = actorOf(tx.caller);
+  requireOther(tx.caller, id);
+  const former = memberOf(tx.keys, row);
+  const isOwner = former.role === "OWNER";
+  const role = isOwner && wanted.role === "OWNER" ? wanted.role : requireGivenRole(wanted.role);
+  if (isOwner && role !== "OWNER") throw ownerStays("given another role");
+  const given = withContainers(role, wanted.containers);
+  const changes = changesBetween(former, given);
+  if (changes.length > 0) {
+    requireMayTakeRole(tx.caller, former.role, "Changing");
+    requireMayGiveRole(tx.caller, {
+      role,
+      containers: given.containers.filter((one) => !former.containers.includes(one)),
+    });
+  }
+  const sealed = openSealedRights(tx.keys, row);
+  const revision = nextRevision(sealed.revision, tx.now);
+  const profile = sealProfile(tx.keys, row, former.profile, { ...sealed, ...given, revision });
+  tx.enqueue(updateMemberRole, { id, role, profile, modified_by: actor.id });
+  if (changes.length > 0) endAccess(tx, id);
+  const logged = [...changes, ...changesBetween(sealed, { revision })];
+  tx.log("member", id, "update", { changes: logged });
+  return { ...former, ...given, ...changedAuthorship(tx) };
 }
 
 /**
  * Deletes a member with every invitation of its address, so the member cannot rejoin by an old link, and ends its
  * sign-ins.
  */
-export async function deleteMember(tx: OrdinaryTransaction, caller: Caller, id: Uuid): Promise<void> {
+export async function deleteMember(tx: OrdinaryCallerTransaction, id: Uuid): Promise<void> {
   const row = await lockMember(tx, id);
   if (!row) throw notFound("member");
-  requireOther(caller, id);
+  requireOther(tx.caller, id);
   if (row.role === "OWNER") throw ownerStays("removed");
+  if (isRole(row.role)) requireMayTakeRole(tx.caller, row.role, "Removing");
   tx.enqueue(deleteMemberRow, id);
   tx.enqueue(deleteMemberIdentities, id);
   tx.enqueue(deletePasskeysOf, id);
   endAccess(tx, id);
-  const actor = actorOf(caller);
   for (const invitation of await tx.query(deleteInvitationsOf, row.email_term)) {
     tx.enqueue(deleteMessagesOf, invitation.id);
-    if (invitation.member_id === null) writeLog(tx, logEntry(actor, "invitation", invitation.id, "delete"));
+    if (invitation.member_id === null) tx.log("invitation", invitation.id, "delete");
   }
-  writeLog(tx, logEntry(actor, "member", id, "delete"));
+  tx.log("member", id, "delete");
 }
 
 /** Ends a member's sign-ins. Requests under way fail, because they were authorized under an earlier revision. */
@@ -117,16 +129,14 @@ function ownerStays(whatCannotBe: string): Fault {
   return new Fault("unprocessable", `The owner of a tenant cannot be ${whatCannotBe}.`);
 }
 
-function memberOf(keys: TenantKeys, tenantId: TenantId, row: MemberRow): Member {
+function memberOf(keys: TenantKeys, row: MemberRow): Member {
   if (!isRole(row.role)) throw new Error("a member of unknown role is stored");
   return {
     id: row.id,
     userId: row.user_id,
     role: row.role,
-    profile: openProfile(keys, tenantId, row.id, row.profile),
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    modifiedBy: row.modified_by,
-    modifiedAt: row.modified_at,
+    containers: openSealedRights(keys, row).containers,
+    profile: openProfile(keys, row),
+    ...readAuthorship(row),
   };
 }

@@ -1,15 +1,19 @@
-import { escaped } from "../base/html.js";
+import { asServer } from "../audit/tenant-database.js";
+import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import type { TenantId, Uuid } from "../base/ids.js";
-import { Sensitive } from "../crypto/sensitive.js";
 import type { MailTransport, Message, SendResult } from "../mail/transport.js";
 import type { Database } from "../store/database.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { claimMessages, deleteMessage, type MessageRow, postponeMessage } from "../store/jobs/outbox.js";
-import { addLink } from "../store/people/invitation-links.js";
+import { addLink, type SentInvitation } from "../store/people/invitation-links.js";
+import { findMemberOfUser } from "../store/people/members.js";
 import { readTenant } from "../store/tenancy/tenants.js";
-import { openEmail } from "./invitation.js";
+import { openInvited } from "./invitation.js";
 import { INVITATION_PATH, newLink } from "./invitation-link.js";
+import { invitationText } from "./invitation-text.js";
 import type { Keyring } from "./keyring.js";
+import { countInvitationTo } from "./mail-limits.js";
+import { openProfile } from "./profile.js";
 
 export interface OutboxParts {
   readonly database: Database;
@@ -19,6 +23,10 @@ export interface OutboxParts {
   readonly publicUrl: string;
   /** Writes the message of a sign-in request; undefined if none is to be sent. */
   readonly writeSignIn: (tenantId: TenantId, requestId: Uuid) => Promise<Message | undefined>;
+  /** Writes the message about a passkey that waits to be confirmed; undefined if it does not any more. */
+  readonly writeWaitingPasskey: (tenantId: TenantId, passkeyId: Uuid) => Promise<Message | undefined>;
+  /** Writes the message about a webhook that was disabled; undefined if it is not any more. */
+  readonly writeDisabledWebhook: (tenantId: TenantId, webhookId: Uuid) => Promise<Message | undefined>;
 }
 
 /** Longer than any attempt. */
@@ -44,44 +52,58 @@ export class Outbox {
   /** Sends one message of a tenant. Returns the result, or `none` if there is nothing to send. */
   async sendNext(tenantId: TenantId, signal: AbortSignal): Promise<SendResult | "none"> {
     const { database, transport } = this.#parts;
-    const [row] = await database.ordinary.run(tenantId, "unguarded", (tx) =>
-      tx.query(claimMessages, { limit: 1, seconds: LEASE_SECONDS }),
-    );
+    const [row] = await database
+      .of(tenantId)
+      .ordinary((tx) => tx.query(claimMessages, { limit: 1, seconds: LEASE_SECONDS }));
     if (!row) return "none";
     const message = await this.#write(tenantId, row);
+    if (message instanceof Date) {
+      await this.#wait(tenantId, row, message);
+      return "sent";
+    }
     const result = message ? await transport.send(message, signal).catch((): SendResult => "not_written") : "refused";
     await this.#settle(tenantId, row, result);
     return message ? result : "sent";
   }
 
   /**
-   * Creates the message with its own link. Undefined after the invitation expired, or was deleted, accepted or resent.
+   * Creates the message with its own link. Undefined after the invitation expired, or was deleted, accepted or resent. A
+   * time if its address gets too many: to try again then.
    */
-  async #write(tenantId: TenantId, row: MessageRow): Promise<Message | undefined> {
-    const { database, keyring, publicUrl, writeSignIn } = this.#parts;
+  async #write(tenantId: TenantId, row: MessageRow): Promise<Message | Date | undefined> {
+    const { database, keyring, publicUrl, writeSignIn, writeWaitingPasskey, writeDisabledWebhook } = this.#parts;
     const { invitation_id: id, invitation_revision: revision, sign_in_request_id: requestId } = row;
     if (requestId !== null) return writeSignIn(tenantId, requestId);
+    // Not counted: invitations of other tenants to this address would hold it back until the passkey counts.
+    if (row.passkey_id !== null) return writeWaitingPasskey(tenantId, row.passkey_id);
+    if (row.webhook_id !== null) return writeDisabledWebhook(tenantId, row.webhook_id);
     if (id === null || revision === null) return undefined;
     const link = newLink(tenantId, id);
-    const place = { id, hash: link.hash, revision };
-    const [invitation, tenant] = await database.ordinary.run(tenantId, "unguarded", (tx) =>
-      Promise.all([tx.query(addLink, place), tx.query(readTenant, tenantId)]),
-    );
-    if (!invitation || !tenant) return undefined;
+    const presented = { id, hash: link.hash, revision };
     const keys = await keyring.of(tenantId);
-    // A tenant chooses its name freely, so keep the name on one line.
-    const name = tenant.name.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
+    const found = await asServer(database, keys).ordinary(async (tx) => {
+      const [invitation, tenant] = await Promise.all([tx.query(addLink, presented), tx.query(readTenant, tenantId)]);
+      if (!invitation || !tenant) return undefined;
+      return { invitation, name: tenant.name, sender: await senderOf(tx, invitation) };
+    });
+    if (!found) return undefined;
+    const to = openInvited(keys, found.invitation).email;
+    // Once for each message: those that a mail server did not take are sent again.
+    const later = row.attempts === 0 ? await countInvitationTo(this.#parts, to) : undefined;
+    if (later) return later;
     const url = `${publicUrl}${INVITATION_PATH}/${link.text.reveal()}`;
-    return {
-      to: openEmail(keys, tenantId, invitation),
-      subject: `Invitation to ${name}`,
-      text: new Sensitive(textOf(name, url, invitation.expires_at)),
-      html: new Sensitive(htmlOf(name, url, invitation.expires_at)),
-    };
+    return { to, ...invitationText({ ...found, host: new URL(publicUrl).host, url }) };
+  }
+
+  async #wait(tenantId: TenantId, { id, claim, attempts }: MessageRow, due: Date): Promise<void> {
+    await this.#parts.database.of(tenantId).ordinary(async (tx) => {
+      tx.enqueue(postponeMessage, { id, claim, attempts, due_at: due });
+      scheduleDue(tx, { kind: "mail", at: due });
+    });
   }
 
   async #settle(tenantId: TenantId, { id, claim, attempts }: MessageRow, result: SendResult): Promise<void> {
-    await this.#parts.database.ordinary.run(tenantId, "unguarded", async (tx) => {
+    await this.#parts.database.of(tenantId).ordinary(async (tx) => {
       if (result === "sent" || result === "refused") return tx.enqueue(deleteMessage, { id, claim });
       const delay = Math.min(FIRST_DELAY_MS * 2 ** attempts, MAX_DELAY_MS);
       const due = new Date(tx.now.getTime() + delay);
@@ -91,28 +113,8 @@ export class Outbox {
   }
 }
 
-function textOf(tenantName: string, url: string, until: Date): string {
-  return `You are invited to become a member of ${tenantName}, which keeps its data in Cloakroom.
-
-To accept, open this address:
-
-${url}
-
-It works until ${until.toUTCString()}. Anyone who has it can accept, so keep it to yourself.
-If you did not expect this invitation, there is nothing that you need to do.
-`;
-}
-
-function htmlOf(tenantName: string, url: string, until: Date): string {
-  const link = escaped(url);
-  const html = `<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Invitation</title></head><body>
-<p>You are invited to become a member of <strong>${escaped(tenantName)}</strong>, which keeps its data in Cloakroom.</p>
-<p><a href="${link}">Accept the invitation</a></p>
-<p>Or open this address:<br>${link}</p>
-<p>It works until ${until.toUTCString()}. Anyone who has it can accept, so keep it to yourself.<br>
-If you did not expect this invitation, there is nothing that you need to do.</p>
-</body></html>
-`;
-  return html.replaceAll(/\P{ASCII}/gu, (char) => `&#${char.codePointAt(0)};`);
+/** The address of the member who sent an invitation; undefined if an application did, or the member is gone. */
+async function senderOf(tx: TenantTransaction, invitation: SentInvitation): Promise<string | undefined> {
+  const member = invitation.sent_by && (await tx.query(findMemberOfUser, invitation.sent_by));
+  return member ? openProfile(tx.keys, member).email : undefined;
 }

@@ -1,8 +1,11 @@
-import type { TenantId, Uuid } from "../base/ids.js";
-import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { storedContainers } from "../access/assigned-containers.js";
+import type { ContainerPath } from "../access/container.js";
 import { searchTerm } from "../crypto/keyed-hash.js";
-import { open, SealBroken, seal } from "../crypto/sealed.js";
+import { SealBroken } from "../crypto/sealed.js";
+import { sealedRecord } from "../crypto/sealed-record.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { MemberRow } from "../store/people/members.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-columns.js";
 
 /** The identity of a member. Personal data, sealed at rest. */
 export interface Profile {
@@ -17,25 +20,43 @@ export interface SealedRights {
   readonly role: string;
   /** Whether sign-ins need a passkey. Deleting the member's passkeys in the database does not change it. */
   readonly needsPasskey?: boolean;
+  /** Where a DEVELOPER may give applications more than token:create. */
+  readonly containers?: readonly ContainerPath[];
+  /** Whether the member has ever added a passkey. */
+  readonly hadPasskey?: boolean;
+  /** The number of changes of all this, by which `audit verify` finds a row that was put back. */
+  readonly revision?: number;
 }
+
+/** The columns of a member that the profile is bound to. */
+export type MemberPlace = Pick<MemberRow, "id" | (typeof AAD_COLUMNS.members)[number]>;
+
+type SealedMember = MemberPlace & Pick<MemberRow, "profile">;
 
 /**
  * Seals a profile to its member: it does not open in another member's row. The role is sealed with it, because the column
  * alone could be changed by the owner of the database.
  */
-export function sealProfile(
-  keys: TenantKeys,
-  tenantId: TenantId,
-  memberId: Uuid,
-  profile: Profile,
-  { role, needsPasskey = false }: SealedRights,
-): Buffer {
-  const stored = JSON.stringify({ ...profile, role, ...(needsPasskey ? { needsPasskey } : {}) });
-  return seal(keys.data, { tenantId, entity: memberId, field: "profile" }, Buffer.from(stored));
+export function sealProfile(keys: TenantKeys, member: MemberPlace, profile: Profile, rights: SealedRights): Buffer {
+  return profileRecord.seal(keys, member, { ...profile, ...rights });
 }
 
-export function openProfile(keys: TenantKeys, tenantId: TenantId, memberId: Uuid, sealed: Uint8Array): Profile {
-  const { email, firstName, lastName, picture } = openStored(keys, tenantId, memberId, sealed);
+export const profileRecord = sealedRecord({
+  field: "profile",
+  bound: AAD_COLUMNS.members,
+  write: ({ role, needsPasskey, containers = [], hadPasskey, revision = 0, ...profile }: Profile & SealedRights) => ({
+    ...profile,
+    role,
+    revision,
+    ...(needsPasskey ? { needsPasskey } : {}),
+    ...(containers.length > 0 ? { containers } : {}),
+    ...(hadPasskey ? { hadPasskey } : {}),
+  }),
+  read: (stored) => stored,
+});
+
+export function openProfile(keys: TenantKeys, member: SealedMember): Profile {
+  const { email, firstName, lastName, picture } = profileRecord.open(keys, member, member.profile);
   return {
     ...(typeof email === "string" ? { email } : {}),
     ...(typeof firstName === "string" ? { firstName } : {}),
@@ -44,41 +65,24 @@ export function openProfile(keys: TenantKeys, tenantId: TenantId, memberId: Uuid
   };
 }
 
-/** Whether a member's role is sealed. Earlier releases did not seal it. */
-export function isRoleSealed(
-  keys: TenantKeys,
-  tenantId: TenantId,
-  { id, profile }: { readonly id: Uuid; readonly profile: Uint8Array },
-): boolean {
-  return openStored(keys, tenantId, id, profile).role !== undefined;
-}
-
-/** Whether the sealed profile of a member says that sign-ins need a passkey. */
-export function isSealedWithPasskey(
-  keys: TenantKeys,
-  tenantId: TenantId,
-  { id, profile }: { readonly id: Uuid; readonly profile: Uint8Array },
-): boolean {
-  return openStored(keys, tenantId, id, profile).needsPasskey === true;
+/** What is sealed of a member's rights beside the role. */
+export function openSealedRights(keys: TenantKeys, member: SealedMember): Required<Omit<SealedRights, "role">> {
+  const { needsPasskey, containers, hadPasskey, revision } = profileRecord.open(keys, member, member.profile);
+  return {
+    needsPasskey: needsPasskey === true,
+    containers: storedContainers(containers),
+    hadPasskey: hadPasskey === true,
+    revision: Number(revision),
+  };
 }
 
 /**
- * Checks a member's role against the sealed one. Members of earlier releases have none until they sign in.
+ * Checks a member's role against the sealed one.
  * @throws {SealBroken} if no server gave the member this role.
  */
-export function requireSealedRole(
-  keys: TenantKeys,
-  tenantId: TenantId,
-  { id, profile, role }: { readonly id: Uuid; readonly profile: Uint8Array; readonly role: string },
-): void {
-  const { role: sealed } = openStored(keys, tenantId, id, profile);
-  if (sealed !== undefined && sealed !== role) throw new SealBroken("the role of a member was changed in the database");
-}
-
-function openStored(keys: TenantKeys, tenantId: TenantId, memberId: Uuid, sealed: Uint8Array): JsonObject {
-  const stored: Json = JSON.parse(open(keys.data, { tenantId, entity: memberId, field: "profile" }, sealed).toString());
-  if (!isJsonObject(stored)) throw new Error("a member's profile is not an object");
-  return stored;
+export function requireSealedRole(keys: TenantKeys, member: SealedMember & Pick<MemberRow, "role">): void {
+  const { role } = profileRecord.open(keys, member, member.profile);
+  if (role !== member.role) throw new SealBroken("the role of a member was changed in the database");
 }
 
 /** The search term of an address in members and invitations. Case-insensitive. */

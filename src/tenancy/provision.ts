@@ -1,18 +1,18 @@
 import { prepareApplication } from "../access/applications.js";
 import { mayHold, PERMISSIONS } from "../access/permissions.js";
-import { firstHead } from "../audit/chain.js";
-import { logEntry } from "../audit/log-entry.js";
+import { firstHead } from "../audit/chain/chain.js";
+import { asServer } from "../audit/tenant-database.js";
 import { newTenantId, newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import type { RootKey } from "../crypto/root-key.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import { generateTenantKeys, unwrapTenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { moveChainHead } from "../store/audit/audit-seals.js";
 import type { Database } from "../store/database.js";
 import { insertMember } from "../store/people/members.js";
 import { DatabaseSetupError } from "../store/postgres/roles.js";
 import { insertTenantKey, wrappingRootKey } from "../store/tenancy/tenant-keys.js";
 import { insertTenant } from "../store/tenancy/tenants.js";
+import type { Keyring } from "./keyring.js";
 import { emailTerm, sealProfile } from "./profile.js";
 import { DEFAULT_SETTINGS } from "./settings.js";
 
@@ -25,31 +25,33 @@ export interface ProvisionedTenant {
   readonly managementKey: Sensitive<string>;
 }
 
+export interface ProvisioningParts {
+  readonly database: Database;
+  /** Wraps the keys of the tenant. */
+  readonly rootKey: RootKey;
+  readonly keyring: Pick<Keyring, "keyMark">;
+}
+
 /**
  * Creates a tenant with its keys, its owner as a member, and a management application with all permissions of its type.
  */
 export async function provisionTenant(
-  database: Database,
-  root: RootKey,
+  { database, rootKey: root, keyring }: ProvisioningParts,
   { name, ownerEmail }: { readonly name: string; readonly ownerEmail: string },
 ): Promise<ProvisionedTenant> {
   const tenantId = newTenantId();
   const wrapped = await generateTenantKeys(root, tenantId);
-  const { keys } = await unwrapTenantKeys({ find: async () => root }, tenantId, wrapped);
+  const unwrapped = await unwrapTenantKeys({ find: async () => root }, tenantId, wrapped);
+  const keys = { ...unwrapped.keys, keyMark: await keyring.keyMark() };
   const ownerId = newUuid();
   const memberId = newUuid();
+  const owner = { id: memberId, user_id: ownerId, created_by: null };
   const permissions = PERMISSIONS.map(({ permission }) => permission).filter((permission) =>
     mayHold("management", permission),
   );
-  const makeApplication = prepareApplication(
-    keys,
-    undefined,
-    "management",
-    { name: "Management", permissions, rules: [] },
-    true,
-  );
+  const makeApplication = prepareApplication("management", { name: "Management", permissions, rules: [] }, true);
 
-  const application = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
+  const application = await asServer(database, keys).ordinary(async (tx) => {
     if ((await tx.query(wrappingRootKey, "wrapping")) !== root.id) {
       throw new DatabaseSetupError("The root key was replaced meanwhile. Run this again, with the new one.");
     }
@@ -58,18 +60,16 @@ export async function provisionTenant(
       tx.enqueue(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });
     }
     tx.enqueue(insertMember, {
-      id: memberId,
-      user_id: ownerId,
+      ...owner,
       role: "OWNER",
-      profile: sealProfile(keys, tenantId, memberId, { email: ownerEmail }, { role: "OWNER" }),
+      profile: sealProfile(keys, owner, { email: ownerEmail }, { role: "OWNER" }),
       email_term: emailTerm(keys, ownerEmail),
-      created_by: null,
     });
     // An attacker who deletes a tenant's seals must also delete the head of its chain, and a tenant without one
     // is detected.
-    tx.enqueue(moveChainHead, { before: undefined, head: firstHead(keys, tenantId) });
-    writeLog(tx, logEntry(undefined, "tenant", tenantId, "create"));
-    writeLog(tx, logEntry(undefined, "member", memberId, "create"));
+    tx.enqueue(moveChainHead, { before: undefined, head: firstHead(keys) });
+    tx.log("tenant", tenantId, "create");
+    tx.log("member", memberId, "create");
     return makeApplication(tx);
   });
   if (!application.key) throw new Error("the management application has no key");

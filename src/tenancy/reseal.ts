@@ -1,19 +1,18 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
-import { encodeAad, open, SealBroken, type SealContext, seal } from "../crypto/sealed.js";
+import { SealBroken } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
+import { SEALED_TABLES, type SealedTable } from "../store/tenancy/sealed-columns.js";
 import {
   type CurrentVersions,
   type Resealed,
-  SEALED_TABLES,
-  type SealedColumn,
   type SealedRow,
-  type SealedTable,
   sealedRowStatements,
-} from "../store/tenancy/sealed-rows.js";
+} from "../store/tenancy/sealed-row-statements.js";
 import { BrokenRows } from "./broken-rows.js";
+import { openSealedRow, sealRow } from "./sealed-row.js";
 
 /** Rows examined per transaction. Writing 500 sealed rows took 35 ms on two cores. */
 const BATCH_ROWS = 500;
@@ -50,10 +49,10 @@ export async function resealPass({ database, tenantId, keys, onBatch }: PassOpti
     await eachBatch(async (after) => {
       const started = performance.now();
       const { last, renewed, unopened } = await patiently(() =>
-        database.bulk.run(tenantId, "unguarded", async (tx) => {
-          const end = await tx.query(statements.endOf, { after, rows: BATCH_ROWS });
+        database.of(tenantId).bulk(async (tx) => {
+          const end = await tx.query(statements.rangeEnd, { after, rows: BATCH_ROWS });
           const rows = await tx.query(statements.stale, { after, last: end ?? undefined, current });
-          const sealedAgain = rows.map((row) => resealed(tx.tenantId, keys, table, row));
+          const sealedAgain = rows.map((row) => resealed(keys, table, row));
           const renewed = sealedAgain.filter(({ isBroken }) => !isBroken);
           for (const { to } of renewed) tx.enqueue(statements.replace, to);
           return {
@@ -84,8 +83,8 @@ export async function countStale(
   for (const { table, statements } of TABLES) {
     let n = 0;
     await eachBatch((after) =>
-      database.bulk.run(tenantId, "unguarded", async (tx) => {
-        const end = await tx.query(statements.endOf, { after, rows: 10_000 });
+      database.of(tenantId).bulk(async (tx) => {
+        const end = await tx.query(statements.rangeEnd, { after, rows: 10_000 });
         n += await tx.query(statements.countStale, { after, last: end ?? undefined, current });
         return end;
       }),
@@ -113,43 +112,20 @@ interface SealedAgain {
   readonly isBroken: boolean;
 }
 
-/**
- * Reseals all values of a row, including those that earlier releases stored in the clear: each may be bound to columns
- * that change with the others.
- */
-function resealed(tenantId: TenantId, keys: TenantKeys, table: SealedTable, row: SealedRow): SealedAgain {
+/** Reseals all values of a row: each may be bound to columns that change with the others. */
+function resealed(keys: TenantKeys, table: SealedTable, row: SealedRow): SealedAgain {
   const { key, sealed, plain } = row;
-  // PostgreSQL writes a bytea with a prefix; its values are sealed for the digits alone.
-  const entity = table.keyType === "bytea" ? key.replace(/^\\x/, "") : key;
-  const later = { ...plain, ...(table.hasRevision && { revision: Number(plain.revision) + 1 }) };
+  const later = { ...row, plain: { ...plain, ...(table.hasRevision && { revision: Number(plain.revision) + 1 }) } };
   try {
-    const to = table.columns.map((column, index) => {
-      const place = { tenantId, entity, field: column.field };
-      const value = sealed[index];
-      const plaintext = value
-        ? open(keys[column.purpose], { ...place, ...bindingOf(column, plain) }, value)
-        : plaintextOf(column, plain);
-      if (!plaintext) return null;
-      const renewed = seal(keys[column.purpose], { ...place, ...bindingOf(column, later) }, plaintext);
-      plaintext.fill(0);
-      return renewed;
-    });
+    const plaintexts = openSealedRow(keys, table, row);
+    const to = sealRow(keys, table, later, plaintexts);
+    for (const plaintext of plaintexts) plaintext?.fill(0);
     return { to: { key, from: sealed, to }, isBroken: false };
   } catch (error) {
     if (!(error instanceof SealBroken)) throw error;
     // One damaged row must not keep all others under a key that is to be destroyed.
     return { to: { key, from: sealed, to: sealed }, isBroken: true };
   }
-}
-
-function bindingOf({ bound }: SealedColumn, plain: SealedRow["plain"]): Pick<SealContext, "bound"> {
-  return bound ? { bound: encodeAad(plain, bound) } : {};
-}
-
-/** A plain value left by an earlier release. */
-function plaintextOf({ plain: column }: SealedColumn, plain: SealedRow["plain"]): Buffer | undefined {
-  const text = column === undefined ? "" : plain[column];
-  return typeof text === "string" && text !== "" ? Buffer.from(text) : undefined;
 }
 
 /** Callers have priority: waits while the database is busy. */

@@ -1,12 +1,10 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
 import { ROLES, type Role } from "../access/role.js";
-import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { invalid } from "../base/fault.js";
-import { writeLog } from "../store/audit/audit-logs.js";
-import type { Transaction } from "../store/transactions/transaction.js";
 
 /** Every role but the OWNER's, which is given once, with the tenant. */
-const GIVEN_ROLES = ["ADMIN", "AUDITOR", "DEVELOPER"] as const satisfies readonly Role[];
+export const GIVEN_ROLES = ["ADMIN", "AUDITOR", "DEVELOPER"] as const satisfies readonly Role[];
 
 /**
  * A role that can be given. Only OWNER, ADMIN and keys may give roles, so none of them is above the giver's.
@@ -19,7 +17,7 @@ export function requireGivenRole(text: string): Role {
   throw invalid("role", text === "OWNER" ? `${expected}: a tenant has one owner` : expected);
 }
 
-export async function namesOfRoles(tx: Transaction, caller: Caller): Promise<readonly Role[]> {
-  writeLog(tx, logEntry(actorOf(caller), "role", ANY_ENTITY_ID, "list"));
+export async function namesOfRoles(tx: CallerTransaction): Promise<readonly Role[]> {
+  tx.log("role", ANY_ENTITY_ID, "list");
   return ROLES;
 }

@@ -133,12 +133,12 @@ async function rewrapTenant(
   generation: number,
   tenantId: TenantId,
 ): Promise<RewrapPass> {
-  const rows = await database.shared.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
+  const rows = await database.of(tenantId).shared((tx) => tx.query(listTenantKeys, tenantId));
   const stale = rows.filter((row) => row.root_key_id !== rootKey.id || rootKey.generationOf(row.wrapped) < generation);
   const results = await Promise.all(stale.map((row) => rewrap(rootKeys, rootKey, tenantId, row)));
   const rewrapped = results.filter((result) => "to" in result);
   if (rewrapped.length > 0) {
-    await database.ordinary.run(tenantId, "unguarded", async (tx) => {
+    await database.of(tenantId).ordinary(async (tx) => {
       for (const row of rewrapped) tx.enqueue(rewrapTenantKeyRow, row);
       const details = { remark: "root key replaced", context: OPERATOR_CONTEXT };
       if (tenantId !== VAULT_TENANT_ID) writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", details));
@@ -178,11 +178,11 @@ async function removeReplaced(
       say(`The old root key ${id} stays: keys of tenants that it wraps do not open.`);
       continue;
     }
-    const place = holder.kind === "file" ? await moveOutOfKeyFile(holder.path, id) : undefined;
+    const movedTo = holder.kind === "file" ? await moveOutOfKeyFile(holder.path, id) : undefined;
     await deleteReplacedRootKey(owner, id);
     say(
-      place
-        ? `The old root key ${id} was moved to ${place}. Backups of the database from before need it: keep it with them, and delete it here.`
+      movedTo
+        ? `The old root key ${id} was moved to ${movedTo}. Backups of the database from before need it: keep it with them, and delete it here.`
         : `The old root key ${id} wraps nothing any more. Backups of the database from before need it.`,
     );
     if (threshold !== null && holder.kind === "file") {

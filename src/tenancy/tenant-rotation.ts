@@ -21,7 +21,6 @@ import { incrementAuthRevision } from "../store/tenancy/tenants.js";
 import type { BrokenRows } from "./broken-rows.js";
 import { type Keyring, wrappedKeyOf } from "./keyring.js";
 import { resealPass } from "./reseal.js";
-import { sealAccess } from "./seal-access.js";
 
 /**
  * Unguarded writers may use a retired key for up to 70 s: 10 s in the keyring, then the preparation of a call to a
@@ -81,16 +80,15 @@ async function tryToBegin(
   const rootKey = await wrappingKey(database, rootKeys, tenantId);
   const current = ROTATED_PURPOSES.flatMap((purpose) => rows.filter((row) => row.purpose === purpose));
   const wrapped = current.map(wrappedKeyOf);
-  const older = await unwrapKeyVersions(rootKeys, tenantId, "data", wrapped);
+  // New keys beside keys that do not open would leave their values for good under the old ones.
+  for (const purpose of ROTATED_PURPOSES) await unwrapKeyVersions(rootKeys, tenantId, purpose, wrapped);
   const added = await Promise.all(
     ROTATED_PURPOSES.map((purpose) => {
       const version = Math.max(...current.filter((row) => row.purpose === purpose).map((row) => row.version)) + 1;
-      return generateTenantKey(rootKey, tenantId, purpose, version, older);
+      return generateTenantKey(rootKey, tenantId, purpose, version);
     }),
   );
-  const retiring = wrapped.map((row) => ({ ...row, state: "retired" as const }));
-  const data = await unwrapKeyVersions(rootKeys, tenantId, "data", [...retiring, ...added]);
-  return database.bulk.run(tenantId, "unguarded", async (tx): Promise<RotationStart> => {
+  return database.of(tenantId).bulk(async (tx): Promise<RotationStart> => {
     tx.enqueue(incrementAuthRevision, tenantId);
     const [wrapping, ...retired] = await Promise.all([
       tx.query(wrappingRootKey, "wrapping"),
@@ -101,7 +99,6 @@ async function tryToBegin(
     for (const { purpose, version, wrapped: bytes, rootKeyId, state } of added) {
       tx.enqueue(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });
     }
-    if (older.bindsFrom === undefined) await sealAccess(tx, { data });
     scheduleDue(tx, { kind: "key_rotation", at: tx.now });
     writeLog(
       tx,
@@ -113,7 +110,7 @@ async function tryToBegin(
 
 /** The root key that wraps now: pages of a long run are minutes apart, and it may have been replaced in between. */
 async function wrappingKey(database: Database, rootKeys: Pick<RootKeys, "find">, tenantId: TenantId): Promise<RootKey> {
-  const id = await database.shared.run(tenantId, "unguarded", (tx) => tx.query(wrappingRootKey, "wrapping"));
+  const id = await database.of(tenantId).shared((tx) => tx.query(wrappingRootKey, "wrapping"));
   const rootKey = id === undefined ? undefined : await rootKeys.find(id);
   if (rootKey) return rootKey;
   throw new DatabaseSetupError(
@@ -161,7 +158,9 @@ export async function finishRotation(
     // Only a pass that starts after every writer has dropped the old keys proves that nothing is left.
     const isLate = clock.now() >= begun + retireAfter;
     const { found, broken } = await resealPass({
-      ...{ database, tenantId, keys },
+      database,
+      tenantId,
+      keys,
       async onBatch(table, resealed) {
         signal.throwIfAborted();
         onProgress(table, resealed);
@@ -173,7 +172,7 @@ export async function finishRotation(
     await lease.release();
     return isLate ? { state: "broken", rows: broken } : { state: "later" };
   }
-  await database.ordinary.run(tenantId, "unguarded", async (tx) => {
+  await database.of(tenantId).ordinary(async (tx) => {
     for (const { purpose, version } of retired) tx.enqueue(deleteRetiredTenantKey, { purpose, version });
     writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", "retired keys destroyed"));
   });
@@ -183,7 +182,7 @@ export async function finishRotation(
 }
 
 function readKeys(database: Database, tenantId: TenantId): Promise<readonly ListedTenantKey[]> {
-  return database.shared.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
+  return database.of(tenantId).shared((tx) => tx.query(listTenantKeys, tenantId));
 }
 
 function isRetired({ state }: ListedTenantKey): boolean {

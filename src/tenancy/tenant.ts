@@ -1,13 +1,11 @@
 import { actorOf, type Caller } from "../access/caller.js";
+import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
+import { requirePower } from "../access/power.js";
 import { requireReasonToStopAsking } from "../access/reveal-reason.js";
-import { canGrantAnyPermission } from "../access/role-rights.js";
-import { secondFactorRequired } from "../access/second-factor.js";
 import { readSettings, type TenantSettings } from "../access/tenant-settings.js";
-import { logEntry } from "../audit/log-entry.js";
+import { changesBetween } from "../audit/log-changes.js";
 import { notFound } from "../base/fault.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { lockTenant, readTenant, type TenantRow, updateTenantRow } from "../store/tenancy/tenants.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { mergeSettings } from "./settings.js";
 
 export interface Tenant {
@@ -16,10 +14,10 @@ export interface Tenant {
 }
 
 /** The caller's own tenant, with its settings. */
-export async function getTenant(tx: Transaction, caller: Caller): Promise<Tenant> {
+export async function getTenant(tx: CallerTransaction): Promise<Tenant> {
   const row = await tx.query(readTenant, tx.tenantId);
   if (!row) throw notFound("tenant");
-  writeLog(tx, logEntry(actorOf(caller), "tenant", tx.tenantId, "read"));
+  tx.log("tenant", tx.tenantId, "read");
   return { row, settings: readSettings(row.settings) };
 }
 
@@ -29,21 +27,21 @@ export async function getTenant(tx: Transaction, caller: Caller): Promise<Tenant
  * @throws {Fault} second_factor_required if a person without one lets people see values in the clear.
  */
 export async function updateTenant(
-  tx: OrdinaryTransaction,
-  caller: Caller,
+  tx: OrdinaryCallerTransaction,
   name: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<Tenant> {
   const row = await lockTenant(tx, tx.tenantId);
   if (!row) throw notFound("tenant");
-  const modifiedBy = actorOf(caller).id;
+  const modifiedBy = actorOf(tx.caller).id;
   const before = readSettings(row.settings);
   const merged = mergeSettings(before, settings);
-  if (before.require_reveal_reason && !merged.require_reveal_reason) requireReasonToStopAsking(caller);
-  if (merged.reveal_to_people && !before.reveal_to_people) requireMayAllowReveal(caller);
+  if (before.require_reveal_reason && !merged.require_reveal_reason) requireReasonToStopAsking(tx.caller);
+  if (merged.reveal_to_people && !before.reveal_to_people) requireMayAllowReveal(tx.caller);
   tx.enqueue(updateTenantRow, { name, settings: { ...merged }, modified_by: modifiedBy });
   const remark = remarkOn(before, merged);
-  writeLog(tx, logEntry(actorOf(caller), "tenant", tx.tenantId, "update", remark === undefined ? {} : { remark }));
+  const changes = changesBetween({ name: row.name, ...before }, { name, ...merged });
+  tx.log("tenant", tx.tenantId, "update", { remark, changes });
   return { row: { ...row, name, modified_by: modifiedBy, modified_at: tx.now }, settings: merged };
 }
 
@@ -58,6 +56,7 @@ function remarkOn(before: TenantSettings, after: TenantSettings): string | undef
 
 /** Otherwise a stolen sign-in could open the way to values by itself. */
 function requireMayAllowReveal(caller: Caller): void {
-  if (canGrantAnyPermission(caller)) return;
-  throw secondFactorRequired("Allowing people to see values in the clear");
+  if (caller.principal.kind === "application") return;
+  const what = "people to see values in the clear";
+  requirePower(caller, { needs: ["administer"], doing: `Allowing ${what}`, act: `allow ${what}` });
 }

@@ -1,11 +1,9 @@
-import { actorOf, type Caller } from "../access/caller.js";
-import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
+import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import { monthOf } from "../base/month.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { readTenant } from "../store/tenancy/tenants.js";
 import { activeInMonth, type TypeUsage, usageByType } from "../store/tokens/token-counts.js";
-import type { Transaction } from "../store/transactions/transaction.js";
 
 /** A tenant's resources and their use. */
 export interface Usage {
@@ -17,14 +15,14 @@ export interface Usage {
 }
 
 /** Reads the counters that the tenant's own transactions maintain: exact, at the same cost for any size. */
-export async function readUsage(tx: Transaction, caller: Caller): Promise<Usage> {
+export async function readUsage(tx: CallerTransaction): Promise<Usage> {
   const [tenant, byType, monthlyActive] = await Promise.all([
     tx.query(readTenant, tx.tenantId),
     tx.query(usageByType, tx.tenantId),
     tx.query(activeInMonth, monthOf(tx.now)),
   ]);
   if (!tenant) throw notFound("tenant");
-  writeLog(tx, logEntry(actorOf(caller), "report", ANY_ENTITY_ID, "read"));
+  tx.log("report", ANY_ENTITY_ID, "read");
   return {
     byType: byType.filter(({ n, last_created_at }) => n > 0 || last_created_at !== null),
     monthlyActive,

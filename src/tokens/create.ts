@@ -1,23 +1,23 @@
 import { actorOf, type Caller } from "../access/caller.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
 import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
+import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import { monthOf } from "../base/month.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { countActiveToken, countToken } from "../store/tokens/token-counts.js";
 import { upsertCvc } from "../store/tokens/token-cvc.js";
 import { findConflictingTokens } from "../store/tokens/token-reads.js";
 import { insertTerm } from "../store/tokens/token-terms.js";
 import { insertToken, insertTokenIfFree, type TokenRow, type TokenRowWithCvc } from "../store/tokens/tokens.js";
-import type { Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity } from "./activity.js";
 import { removeExpiredToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
+import { tokenEventContent } from "./event-content.js";
 import type { PreparedToken } from "./prepare.js";
-import { openToken, sealCvc, sealToken, splitCvc, textOf } from "./sealing.js";
+import { openToken, sealCvc, sealToken, splitCvc, tokenDataText } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
 import { referenceOnlyView, type Showing, type TokenView, viewOf, writeResponseTransform } from "./view.js";
@@ -36,28 +36,29 @@ const INSERT_TRIES = 8;
  * @returns the token as the response shows it: see {@link writeResponseTransform}.
  */
 export async function createToken(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
+  tx: CallerTransaction,
   prepared: PreparedToken,
   showing: Showing = {},
 ): Promise<TokenView> {
   for (let attempt = 0; attempt < INSERT_TRIES; attempt += 1) {
     const id = idOf(prepared, attempt > 0);
-    const transform = caller.grant.transformForAll("token:create", { id, containers: prepared.containers });
-    if (!transform) throw denied(caller, "token:create", entityTypeOf(prepared.type), id);
+    const transform = tx.caller.grant.transformForAll("token:create", { id, containers: prepared.containers });
+    if (!transform) throw denied(tx.caller, "token:create", entityTypeOf(prepared.type), id);
 
     const { data, cvc } = splitCvc(prepared.type.name, prepared.data.reveal());
-    const row = rowOf(tx, caller, keys, prepared, id, data);
+    const row = newTokenRow(tx, prepared, id, data);
     if (prepared.idChoice.kind === "ours" && !prepared.isDeduplicated) {
       insertToken(tx, row);
     } else if (!(await insertTokenIfFree(tx, row))) {
-      const outcome = await resolveConflict(tx, caller, keys, prepared, row, showing);
+      const outcome = await resolveConflict(tx, prepared, row, showing);
       if (outcome === "try again") continue;
       return outcome;
     }
-    writeCompanions(tx, caller, keys, prepared, row, cvc);
-    const view = viewOf(tx.tenantId, madeOf(caller, prepared, row), writeResponseTransform(transform), showing);
+    writeCompanions(tx, prepared, row, cvc);
+    const view = viewOf(tx.tenantId, madeOf(tx.caller, prepared, row), writeResponseTransform(transform), {
+      ...showing,
+      masked: prepared.masked,
+    });
     return { ...view, deduplicated: false };
   }
   throw new Fault("conflict", "Tokens of the same id or content keep being created. Try again.");
@@ -74,10 +75,8 @@ function idOf({ idChoice }: PreparedToken, isTaken: boolean): string {
   }
 }
 
-function rowOf(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
+function newTokenRow(
+  tx: CallerTransaction,
   prepared: PreparedToken,
   id: string,
   data: ReturnType<typeof splitCvc>["data"],
@@ -93,17 +92,16 @@ function rowOf(
   return {
     ...bound,
     ...sealToken(
-      keys,
-      tx.tenantId,
+      tx.keys,
       bound,
-      prepared.text?.reveal() ?? textOf(data),
+      prepared.text?.reveal() ?? tokenDataText(data),
       prepared.attributes,
       prepared.indexValues,
     ),
     expires_at: prepared.expiry?.at ?? null,
     expires_at_text: prepared.expiry?.text ?? null,
     active_month: monthOf(tx.now),
-    created_by: actorOf(caller).id,
+    created_by: actorOf(tx.caller).id,
     created_at: tx.now,
     modified_by: null,
     modified_at: null,
@@ -114,7 +112,14 @@ function madeOf(caller: Caller, prepared: PreparedToken, row: TokenRow): Token {
   const { type, data, attributes, containers, fingerprint, isDeduplicated, indexValues, expiry } = prepared;
   return {
     id: row.id,
-    ...{ type, data, attributes, containers, fingerprint, isDeduplicated, indexValues, expiry },
+    type,
+    data,
+    attributes,
+    containers,
+    fingerprint,
+    isDeduplicated,
+    indexValues,
+    expiry,
     createdBy: actorOf(caller).id,
     createdAt: row.created_at,
     modifiedBy: undefined,
@@ -124,38 +129,37 @@ function madeOf(caller: Caller, prepared: PreparedToken, row: TokenRow): Token {
 }
 
 /** Writes the rows beside a token's own, in the same transaction. */
-function writeCompanions(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  prepared: PreparedToken,
-  row: TokenRow,
-  cvc: string | undefined,
-): void {
+function writeCompanions(tx: CallerTransaction, prepared: PreparedToken, row: TokenRow, cvc: string | undefined): void {
   const { id, created_at: createdAt } = row;
   const { containers, indexValues, attributes, expiry, type } = prepared;
-  for (const term of termsOf(keys, { id, createdAt, containers, metadata: attributes.metadata ?? {}, indexValues })) {
+  for (const term of termsOf(tx.keys, {
+    id,
+    createdAt,
+    containers,
+    metadata: attributes.metadata ?? {},
+    indexValues,
+  })) {
     insertTerm(tx, term);
   }
-  if (cvc !== undefined) writeCvc(tx, keys, id, cvc);
+  if (cvc !== undefined) writeCvc(tx, id, cvc);
   if (expiry) scheduleDue(tx, { kind: "token", at: expiry.at });
   countToken(tx, { type: type.name, change: 1, createdAt });
   countActiveToken(tx, row.active_month);
-  writeLog(tx, logEntry(actorOf(caller), entityTypeOf(type), id, "create"));
+  tx.record(logEntry(actorOf(tx.caller), entityTypeOf(type), id, "create"), () =>
+    tokenEventContent(madeOf(tx.caller, prepared, row)),
+  );
 }
 
 /** Stores a card's verification code for one hour. */
-export function writeCvc(tx: Transaction, keys: TenantKeys, tokenId: string, cvc: string): void {
+export function writeCvc(tx: TenantTransaction, tokenId: string, cvc: string): void {
   const dueAt = new Date(tx.now.getTime() + CVC_LIFETIME_MS);
-  upsertCvc(tx, { token_id: tokenId, code: sealCvc(keys, tx.tenantId, tokenId, cvc), due_at: dueAt });
+  upsertCvc(tx, { token_id: tokenId, code: sealCvc(tx.keys, tokenId, cvc), due_at: dueAt });
   scheduleDue(tx, { kind: "cvc", at: dueAt });
 }
 
 /** Resolves a conflict with a stored token: its duplicate, one with the same id, or one that has expired. */
 async function resolveConflict(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
+  tx: CallerTransaction,
   prepared: PreparedToken,
   row: TokenRow,
   showing: Showing,
@@ -163,11 +167,11 @@ async function resolveConflict(
   const claim = { id: row.id, dedupeKey: row.dedupe_key };
   const found = await findConflictingTokens(tx, claim);
   const expired = found.filter(({ expires_at }) => expires_at !== null && expires_at <= tx.now);
-  for (const token of expired) await removeExpiredToken(tx, keys, token);
+  for (const token of expired) await removeExpiredToken(tx, token);
   // The database's clock decides: a token that is left has not expired by it, or was changed meanwhile.
   const conflicting = expired.length > 0 ? await findConflictingTokens(tx, claim) : found;
   const duplicate = conflicting.find(({ dedupe_key }) => dedupe_key && row.dedupe_key?.equals(dedupe_key));
-  if (duplicate) return showDuplicate(tx, caller, keys, duplicate, showing);
+  if (duplicate) return showDuplicate(tx, duplicate, showing);
   if (conflicting.length === 0 || prepared.idChoice.kind !== "given") return "try again";
   throw new Fault("already_exists", "There is a token with this id already.", { fields: { id: ["is taken"] } });
 }
@@ -177,18 +181,13 @@ async function resolveConflict(
  * that it exists.
  */
 export async function showDuplicate(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
+  tx: CallerTransaction,
   duplicate: TokenRowWithCvc,
   showing: Showing,
 ): Promise<TokenView> {
-  const token = openToken(keys, tx.tenantId, duplicate);
-  const transform = caller.grant.transformFor("token:read", token);
-  writeLog(
-    tx,
-    logEntry(actorOf(caller), entityTypeOf(token.type), token.id, transform ? "read" : "create", "deduplicated"),
-  );
+  const token = openToken(tx.keys, duplicate);
+  const transform = tx.caller.grant.transformFor("token:read", token);
+  tx.log(entityTypeOf(token.type), token.id, transform ? "read" : "create", "deduplicated");
   if (transform) await countMonthlyActivity(tx, token.id, duplicate.active_month);
   const view = transform
     ? viewOf(tx.tenantId, token, writeResponseTransform(transform), showing)

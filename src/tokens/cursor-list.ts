@@ -1,9 +1,9 @@
+import type { CallerTransaction } from "../access/caller-transaction.js";
 import { covers, parseContainer } from "../access/container.js";
 import { denied } from "../access/refusal.js";
 import { invalid } from "../base/fault.js";
 import { readCursor, writeCursor } from "../crypto/cursor.js";
 import { listTokenKeys } from "../store/tokens/token-keys.js";
-import type { Transaction } from "../store/transactions/transaction.js";
 import { findVisibleTokens, logListing, recheckFilter } from "./offset-list.js";
 import type { ReadableToken } from "./read.js";
 import { selectionOf, type TokenQuery } from "./selection.js";
@@ -27,7 +27,7 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
     throw invalid("start", "must be a cursor of the page before, from a list with the same filter");
   const after = position && { created_at: position.createdAt, id: position.id };
 
-  return async (tx: Transaction): Promise<TokenCursorPage> => {
+  return async (tx: CallerTransaction): Promise<TokenCursorPage> => {
     const selection = await selectionOf(tx, query);
     // One extra row shows whether another page follows.
     const found = await tx.query(listTokenKeys, {

@@ -1,11 +1,11 @@
 import { actorOf, type Caller } from "../access/caller.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
 import { storedContainer } from "../access/container.js";
 import type { Permission, TokenPermission } from "../access/permissions.js";
 import { denied } from "../access/refusal.js";
 import { requireReason } from "../access/reveal-reason.js";
 import { type EntityType, logEntry, type Operation } from "../audit/log-entry.js";
 import { Fault, invalid } from "../base/fault.js";
-import type { TenantId } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -37,14 +37,13 @@ export function referencedTokens(body: Json, root: string): string[] {
 
 /** Finds all tokens that a request refers to, or fails as a whole. Each token leaves a log row. */
 export async function findTokens(
-  tx: Transaction,
-  caller: Caller,
+  tx: CallerTransaction,
   ids: readonly string[],
   permission: TokenPermission & Permission,
   operation: Operation,
 ): Promise<ReadonlyMap<string, ReadableToken>> {
-  const found = await findTokensAs(tx, [caller], ids, permission, operation);
-  if ("denied" in found) throw denied(caller, permission, found.denied.type, found.denied.id);
+  const found = await findTokensAs(tx, [tx.caller], ids, permission, operation);
+  if ("denied" in found) throw denied(tx.caller, permission, found.denied.type, found.denied.id);
   return found.tokens;
 }
 
@@ -96,8 +95,8 @@ function firstGranted(
   const tokens = new Map<string, ReadableToken>();
   for (const row of rows) {
     if (!row) continue;
-    const place = { id: row.id, containers: row.containers.map(storedContainer) };
-    const transform = caller.grant.transformFor(permission, place);
+    const target = { id: row.id, containers: row.containers.map(storedContainer) };
+    const transform = caller.grant.transformFor(permission, target);
     if (!transform) {
       const [next, ...rest] = others;
       return next
@@ -116,12 +115,11 @@ export function detokenize(body: Json, root: string, lookup: TokenLookup): Json 
 
 /** The tokens as the caller's expressions see them. Opens large tokens now, and yields to other requests in between. */
 export async function openTokens(
-  tenantId: TenantId,
   keys: TenantKeys,
   tokens: ReadonlyMap<string, ReadableToken>,
   bins?: BinTable,
 ): Promise<TokenLookup> {
-  const lookup = tokenLookup(tenantId, keys, tokens, bins);
+  const lookup = tokenLookup(keys, tokens, bins);
   for (const { row } of tokens.values()) {
     if (!isLarge(row.data.length)) continue;
     lookup(row.id);
@@ -132,7 +130,6 @@ export async function openTokens(
 
 /** Opens each token at its first use. */
 function tokenLookup(
-  tenantId: TenantId,
   keys: TenantKeys,
   tokens: ReadonlyMap<string, ReadableToken>,
   bins: BinTable | undefined,
@@ -144,8 +141,8 @@ function tokenLookup(
     if (!readable) return undefined;
     const known = opened.get(id);
     if (known) return known;
-    const token = openToken(keys, tenantId, readable.row);
-    const shown = new ShownToken(tenantId, token, readable.transform, { budget, bins });
+    const token = openToken(keys, readable.row);
+    const shown = new ShownToken(keys.tenantId, token, readable.transform, { budget, bins });
     opened.set(id, shown);
     return shown;
   };

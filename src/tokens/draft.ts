@@ -6,13 +6,14 @@ import type { TokenAttributes, TokenDraft } from "./token.js";
 
 /** The same limits as CreateTokenRequest in the protos; token requests inside other JSON are checked here. */
 const MAX_CONTAINERS = 20;
-const MAX_SEARCH_INDEXES = 20;
 const MAX_METADATA = 50;
 const MAX_METADATA_KEY = 200;
 const MAX_METADATA_VALUE = 1_000;
-const MAX_FINGERPRINT_EXPRESSION = 400;
-const MAX_EXPRESSION = 4_096;
 const MAX_EXPIRES_AT = 100;
+const MAX_TEMPLATE = 50;
+
+/** The same, for fields that templates have too. */
+export const LONGEST = { searchIndexes: 20, expression: 4_096, fingerprintExpression: 400 } as const;
 
 /** The same fields that CreateTokenRequest refuses. */
 export const UNSERVED_TOKEN_FIELDS: FieldNames["unserved"] = new Map([
@@ -24,7 +25,7 @@ export const UNSERVED_TOKEN_FIELDS: FieldNames["unserved"] = new Map([
 
 export const TOKEN_FIELDS = [
   ...["id", "type", "data", "mask", "containers", "metadata", "search_indexes", "fingerprint_expression"],
-  ...["deduplicate_token", "expires_at"],
+  ...["deduplicate_token", "expires_at", "template"],
 ];
 
 type Report = (field: string, text: string) => void;
@@ -37,13 +38,14 @@ export function readDraft(request: JsonObject): TokenDraft {
   const faults = new FieldFaultList();
   const report: Report = (field, text) => faults.add(field, text);
   const draft = {
-    id: readText(request.id, "id", MAX_EXPRESSION, report),
-    type: readText(request.type, "type", 50, report) ?? "",
+    id: readDraftText(request.id, "id", LONGEST.expression, report),
+    type: readDraftText(request.type, "type", 50, report) ?? "",
     data: request.data ?? null,
     attributes: readAttributes(request, report),
     containers: readTexts(request.containers, "containers", MAX_CONTAINERS, 400, report) ?? [],
     deduplicate: readFlag(request.deduplicate_token, "deduplicate_token", report),
-    expiresAt: readText(request.expires_at, "expires_at", MAX_EXPIRES_AT, report),
+    expiresAt: readDraftText(request.expires_at, "expires_at", MAX_EXPIRES_AT, report),
+    template: readDraftText(request.template, "template", MAX_TEMPLATE, report),
   };
   if (draft.data === null) report("data", "must be given");
   const names = { known: TOKEN_FIELDS, unserved: UNSERVED_TOKEN_FIELDS };
@@ -54,11 +56,12 @@ export function readDraft(request: JsonObject): TokenDraft {
 
 function readAttributes(request: JsonObject, report: Report): TokenAttributes {
   const metadata = readMetadata(request.metadata, report);
-  const searchIndexes = readTexts(request.search_indexes, "search_indexes", MAX_SEARCH_INDEXES, MAX_EXPRESSION, report);
-  const expression = readText(
+  const indexes = request.search_indexes;
+  const searchIndexes = readTexts(indexes, "search_indexes", LONGEST.searchIndexes, LONGEST.expression, report);
+  const expression = readDraftText(
     request.fingerprint_expression,
     "fingerprint_expression",
-    MAX_FINGERPRINT_EXPRESSION,
+    LONGEST.fingerprintExpression,
     report,
   );
   return {
@@ -95,7 +98,12 @@ export function readMetadata(value: Json | undefined, report: Report): Record<st
   return metadata;
 }
 
-function readText(value: Json | undefined, field: string, longest: number, report: Report): string | undefined {
+export function readDraftText(
+  value: Json | undefined,
+  field: string,
+  longest: number,
+  report: Report,
+): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string") report(field, "must be a string");
   else if (isLongerThan(value, longest)) report(field, `must have at most ${longest} characters`);
@@ -104,7 +112,7 @@ function readText(value: Json | undefined, field: string, longest: number, repor
   return undefined;
 }
 
-function readTexts(
+export function readTexts(
   value: Json | undefined,
   field: string,
   most: number,
@@ -121,13 +129,13 @@ function readTexts(
     return undefined;
   }
   return value.flatMap((item, index) => {
-    const text = item === null ? undefined : readText(item, `${field}[${index}]`, longest, report);
+    const text = item === null ? undefined : readDraftText(item, `${field}[${index}]`, longest, report);
     if (item === null || text === "") report(`${field}[${index}]`, "must be a string that is not empty");
     return text ?? [];
   });
 }
 
-function readFlag(value: Json | undefined, field: string, report: Report): boolean | undefined {
+export function readFlag(value: Json | undefined, field: string, report: Report): boolean | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "boolean") return value;
   report(field, "must be true or false");

@@ -1,3 +1,4 @@
+import { atOnce, type Steps } from "../base/caller-turns.js";
 import { invalidFields } from "../base/fault.js";
 import { type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 import type { Budget } from "../expressions/budget.js";
@@ -13,7 +14,12 @@ import type { TokenType } from "./types/token-type.js";
  * A mask never fails and never shows more than it says: an expression that cannot be parsed or evaluated shows null.
  */
 export function evaluateMask(mask: Json, data: Json, budget = new SharedBudget()): Json {
-  return budget.run((share) => show(mask, data, share)) ?? null;
+  return budget.run((share) => atOnce(show(mask, data, share))) ?? null;
+}
+
+/** The same, in as many turns as it needs. */
+export async function evaluateMaskInTurns(mask: Json, data: Json, budget = new SharedBudget()): Promise<Json> {
+  return (await budget.runInTurns((share) => show(mask, data, share))) ?? null;
 }
 
 /** The token's data masked by its own mask, or by its type's if it has none. The type must have a mask then. */
@@ -43,14 +49,22 @@ export function requireEvaluable(mask: Json, budget: Budget): void {
   if (named > 0) throw invalidFields(faults);
 }
 
-/** Undefined if there is no value to show. */
-function show(mask: Json, data: Json, budget: Budget): Json | undefined {
-  if (typeof mask === "string") return isTemplate(mask) ? showText(mask, data, budget) : mask;
+/** Undefined if there is no value to show. Each expression is a step. */
+function* show(mask: Json, data: Json, budget: Budget): Steps<Json | undefined> {
+  if (typeof mask === "string") {
+    if (!isTemplate(mask)) return mask;
+    yield;
+    return showText(mask, data, budget);
+  }
   if (typeof mask !== "object" || mask === null) return mask;
-  if (Array.isArray(mask)) return mask.map((item) => show(item, data, budget) ?? null);
+  if (Array.isArray(mask)) {
+    const items: Json[] = [];
+    for (const item of mask) items.push((yield* show(item, data, budget)) ?? null);
+    return items;
+  }
   const shown: JsonObject = {};
   for (const [key, entry] of Object.entries(mask)) {
-    const value = show(entry, data, budget);
+    const value = yield* show(entry, data, budget);
     if (value !== undefined) setOwnProperty(shown, key, value);
   }
   return shown;

@@ -1,9 +1,9 @@
 import { actorOf } from "../access/caller.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
 import { storedContainer } from "../access/container.js";
 import { requireReason } from "../access/reveal-reason.js";
-import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { MAX_PAGE_BYTES, offsetOf, type Page, type PageRequest, pageTooLarge } from "../base/page.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { countTokenKeys, type KeyPage, listTokenKeys, sumTokenCounts } from "../store/tokens/token-keys.js";
 import type { TokenKey, TokenSelection } from "../store/tokens/token-selection.js";
 import type { Transaction } from "../store/transactions/transaction.js";
@@ -21,7 +21,7 @@ import { tokenType } from "./types/registry.js";
 
 /** A page by number, newest first. Tokens that the caller may not see are neither shown nor counted. */
 export async function listTokens(
-  tx: Transaction,
+  tx: CallerTransaction,
   query: TokenQuery,
   page: PageRequest,
   memory: ListMemory,
@@ -164,8 +164,8 @@ export async function findVisibleTokens(
   const rows = await readTokenRows(tx, ids, PAGE_LIMIT);
   return rows.flatMap((row) => {
     if (!row) return [];
-    const place = { id: row.id, containers: row.containers.map(storedContainer) };
-    const transform = caller.grant.transformFor(permission, place);
+    const target = { id: row.id, containers: row.containers.map(storedContainer) };
+    const transform = caller.grant.transformFor(permission, target);
     return transform ? [{ row, transform }] : [];
   });
 }
@@ -173,12 +173,12 @@ export async function findVisibleTokens(
 const PAGE_LIMIT: ReadLimit = { maxBytes: MAX_PAGE_BYTES, tooMany: () => pageTooLarge("tokens") };
 
 /** Compares what search terms do not cover: metadata and type of tokens selected by id, and the case of metadata. */
-export function recheckFilter({ caller, keys, filter }: TokenQuery, { row }: ReadableToken): boolean {
+export function recheckFilter({ keys, filter }: TokenQuery, { row }: ReadableToken): boolean {
   if (filter.types && !filter.types.includes(row.type)) return false;
   const pairs = [...filter.exactMetadata, ...(filter.ids ? filter.metadata : [])];
   if (pairs.length === 0) return true;
   // A map, since every object has a `constructor`.
-  const metadata = new Map(Object.entries(openToken(keys, caller.tenantId, row).attributes.metadata ?? {}));
+  const metadata = new Map(Object.entries(openToken(keys, row).attributes.metadata ?? {}));
   return (
     filter.exactMetadata.every(([key, value]) => metadata.get(key) === value) &&
     filter.metadata.every(([key, value]) => metadata.get(key)?.toLowerCase() === value.toLowerCase())
@@ -190,18 +190,18 @@ export function recheckFilter({ caller, keys, filter }: TokenQuery, { row }: Rea
  * @throws {Denied} without a reason that is asked for.
  */
 export async function logListing(
-  tx: Transaction,
-  { caller, permission }: TokenQuery,
+  tx: CallerTransaction,
+  { permission, isExport = false }: Pick<TokenQuery, "permission" | "isExport">,
   shown: readonly ReadableToken[],
 ): Promise<void> {
-  const actor = actorOf(caller);
-  writeLog(tx, logEntry(actor, "token", ANY_ENTITY_ID, permission === "token:search" ? "search" : "list"));
+  if (isExport) tx.log("token", ANY_ENTITY_ID, "export", `${shown.length} tokens`);
+  else tx.log("token", ANY_ENTITY_ID, permission === "token:search" ? "search" : "list");
   const revealed = shown.filter(({ transform }) => transform === "reveal");
   for (const { row, transform } of revealed) {
     const entityType = entityTypeOf(tokenType(row.type));
     const containers = row.containers.map(storedContainer);
-    requireReason(caller, permission, transform, { id: row.id, containers, entityType });
-    writeLog(tx, logEntry(actor, entityType, row.id, "read", { transform }));
+    requireReason(tx.caller, permission, transform, { id: row.id, containers, entityType });
+    tx.log(entityType, row.id, "read", { transform });
   }
   await Promise.all(revealed.map(({ row }) => countMonthlyActivity(tx, row.id, row.active_month)));
 }

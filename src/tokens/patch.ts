@@ -3,14 +3,17 @@ import type { Transform } from "../access/access-rule.js";
 import type { Caller } from "../access/caller.js";
 import type { ContainerPath } from "../access/container.js";
 import { type Grant, stricterTransform } from "../access/grant.js";
-import { invalid } from "../base/fault.js";
+import { Fault, invalid } from "../base/fault.js";
 import { FieldFaultList } from "../base/field-fault-list.js";
 import type { TenantId } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
 import { mergePatch } from "../base/merge-patch.js";
+import { fingerprintOf } from "../crypto/keyed-hash.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
+import { isUnusable } from "../expressions/fingerprint.js";
+import { holdsDigitsOfCard } from "../expressions/id-contents.js";
 import { normalizeData } from "./data-field.js";
 import { readMetadata } from "./draft.js";
 import { inactiveAfter, isInactive, replacesValue } from "./inactive.js";
@@ -70,6 +73,7 @@ export function applyPatch(
   const { settings } = author;
   const merged = patchedData(token, patch);
   const { data: lasting, cvc } = splitCvc(type.name, merged);
+  requireOtherThanId(token, patch);
   const isTrusted = mayUseValue(author) || replacesValue(token.data.reveal(), patch);
   const attributes = patchedAttributes(token, patch, isTrusted);
   // A fingerprint confirms a guessed value, so a caller who may not use the value gets none.
@@ -79,17 +83,19 @@ export function applyPatch(
   const isFingerprinted =
     !isInactive(attributes, "fingerprintExpression") &&
     (isDeduplicated || settings.fingerprint_tokens || attributes.fingerprintExpression !== undefined);
+  const evaluated = () => fingerprint(keys, type, lasting, attributes, isDeduplicated);
+  const mayFail = () => isTrusted || isUnusable(attributes.fingerprintExpression ?? type.fingerprintExpression);
   return {
     data: new Sensitive(merged),
     cvc: namesCvc(token, patch) ? (cvc ?? null) : undefined,
     attributes,
     containers: patchedContainers(token, patch),
-    fingerprint: isFingerprinted ? fingerprint(keys, type, lasting, attributes, isDeduplicated) : undefined,
+    fingerprint: isFingerprinted ? fingerprintIn(keys, token, evaluated, mayFail) : undefined,
     isDeduplicated: isDeduplicated && isFingerprinted,
     indexValues:
       patch.data === undefined && patch.searchIndexes === undefined
         ? indexValuesOf(token)
-        : evaluateIndexes(type, lasting, attributes),
+        : evaluateIndexes(type, lasting, attributes, { isQuiet: !isTrusted }),
     expiry: patchedExpiry(token, patch, now),
   };
 }
@@ -101,6 +107,34 @@ export function applyPatch(
 function mayUseValue({ principal, transform }: PatchAuthor): boolean {
   if (principal.kind === "person") return false;
   return transform === "reveal" || (transform === "mask" && principal.type !== "public");
+}
+
+/**
+ * An id that the caller chose may hold digits that were no card's then.
+ * @throws {Fault} validation_failed naming the field with the data. It depends on what the patch sends, and on no other
+ *   part of the value.
+ */
+function requireOtherThanId({ id }: Token, { data, dataField = "data" }: TokenPatch): void {
+  if (data === undefined || data === null) return;
+  if (holdsDigitsOfCard(id, data)) {
+    throw invalid(
+      dataField,
+      "must not hold a card number of which the token's id shows more than BIN and last four digits",
+    );
+  }
+}
+
+/**
+ * The fingerprint after a patch. Where it may not fail, because that tells an author of a value that it may not use,
+ * the token gets a fingerprint that no other has.
+ */
+function fingerprintIn(keys: TenantKeys, { id, type }: Token, evaluated: () => Buffer, mayFail: () => boolean): Buffer {
+  try {
+    return evaluated();
+  } catch (error) {
+    if (!(error instanceof Fault) || mayFail()) throw error;
+    return fingerprintOf(keys.fingerprint, `${type.name}/failed`, id);
+  }
 }
 
 /**

@@ -1,25 +1,31 @@
 import type { Caller } from "../access/caller.js";
 import { type ContainerPath, parseContainer, withAncestors } from "../access/container.js";
+import { inTurns } from "../base/caller-turns.js";
 import { Fault, invalid, invalidFields } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
-import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
+import { writeInPieces } from "../base/write-in-pieces.js";
+import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { fingerprintOf } from "../crypto/keyed-hash.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
 import { isTemplate } from "../expressions/expression.js";
 import { evaluateFingerprint } from "../expressions/fingerprint.js";
-import { evaluateSearchIndexes } from "../expressions/search-indexes.js";
-import { evaluateTokenId } from "../expressions/token-id.js";
+import { evaluateSearchIndexes, type IndexOptions } from "../expressions/search-indexes.js";
+import type { SharedBudget } from "../expressions/shared-budget.js";
+import { evaluateTokenId, requireTokenId } from "../expressions/token-id.js";
 import { normalizeData } from "./data-field.js";
+import { permittedDraft } from "./frame-draft.js";
 import { isInactive } from "./inactive.js";
 import { requireEvaluable } from "./mask.js";
 import { parseExpiry } from "./parse-expiry.js";
-import { splitCvc, textOf } from "./sealing.js";
+import { type SplitData, splitCvc } from "./sealing.js";
 import type { Expiry, Token, TokenAttributes, TokenDraft } from "./token.js";
 import { tokenType } from "./types/registry.js";
 import type { TokenType } from "./types/token-type.js";
+import { unlessFault, usableAttributes } from "./usable-attributes.js";
+import { type MaskedData, maskInTurns } from "./view.js";
 
 /** The origin of a token's id. */
 export type IdChoice =
@@ -38,6 +44,8 @@ export interface PreparedToken {
   /** The text to seal, if it was written ahead: see {@link serializePayload}. */
   readonly text?: Sensitive<Buffer>;
   readonly attributes: TokenAttributes;
+  /** The data under the token's own mask, if it was evaluated ahead: see {@link prepareInTurns}. */
+  readonly masked?: MaskedData | undefined;
   readonly containers: readonly ContainerPath[];
   readonly fingerprint: Buffer | undefined;
   readonly isDeduplicated: boolean;
@@ -52,34 +60,47 @@ export interface PreparedToken {
 export function prepareToken(
   caller: Caller,
   keys: TenantKeys,
-  draft: TokenDraft,
+  given: TokenDraft,
   now: Date,
   budget = new Budget(),
 ): PreparedToken {
+  const draft = permittedDraft(caller, given);
   const type = tokenType(draft.type);
   if (draft.data === null) throw invalid("data", "must be given");
   const data = normalizeData(type, draft.data, draft.dataField);
-  const { data: lasting } = splitCvc(type.name, data);
-  const { attributes } = draft;
-  if (attributes.mask !== undefined) requireEvaluable(attributes.mask, budget);
-  const isDeduplicated = draft.deduplicate ?? caller.settings.deduplicate_tokens;
-  const isFingerprinted =
-    isDeduplicated || caller.settings.fingerprint_tokens || attributes.fingerprintExpression !== undefined;
+  const parts = splitCvc(type.name, data);
+  const { data: lasting } = parts;
+  const { isLenient = false } = draft;
+  const attributes = isLenient ? usableAttributes(draft.attributes, lasting, budget) : draft.attributes;
+  if (attributes.mask !== undefined && !isLenient) requireEvaluable(attributes.mask, budget);
+  const { fingerprintExpression } = attributes;
+  const isWanted = draft.deduplicate ?? caller.settings.deduplicate_tokens;
+  const isFingerprinted = isWanted || caller.settings.fingerprint_tokens || fingerprintExpression !== undefined;
+  const orUndefined = isLenient ? unlessFault : <T>(run: () => T) => run();
+  const found = isFingerprinted
+    ? orUndefined(() => fingerprint(keys, type, lasting, attributes, isWanted, budget))
+    : undefined;
   return {
     type,
-    idChoice: chooseId(draft.id, lasting, budget),
+    idChoice: chooseId(draft.id, parts, budget, isLenient),
     data: new Sensitive(data),
     attributes,
     containers: containersOf(type, draft.containers),
-    fingerprint: isFingerprinted ? fingerprint(keys, type, lasting, attributes, isDeduplicated, budget) : undefined,
-    isDeduplicated,
-    indexValues: evaluateIndexes(type, lasting, attributes, budget),
+    fingerprint: found,
+    // A template whose own expression has no result does not find duplicates by that of the type.
+    isDeduplicated: isWanted && found !== undefined && fingerprintExpression === draft.attributes.fingerprintExpression,
+    indexValues: orUndefined(() => evaluateIndexes(type, lasting, attributes, { budget })) ?? [],
     expiry: draft.expiresAt === undefined ? undefined : parseExpiry(draft.expiresAt, now),
   };
 }
 
-/** {@link prepareToken} in several turns of the event loop, for a token of a large request. */
-export async function prepareLargeToken(
+/** Whether a token takes more than one short step to prepare: see {@link prepareInTurns}. */
+export function isLongWork({ attributes }: TokenDraft, bodyBytes: number): boolean {
+  return isLarge(bodyBytes) || attributes.mask !== undefined;
+}
+
+/** {@link prepareToken} in as many turns of the caller as it needs, for a large request or a token with its own mask. */
+export async function prepareInTurns(
   caller: Caller,
   keys: TenantKeys,
   draft: TokenDraft,
@@ -89,16 +110,26 @@ export async function prepareLargeToken(
   await yieldToEventLoop(bodyBytes);
   const prepared = prepareToken(caller, keys, draft, now);
   await yieldToEventLoop(bodyBytes);
-  return serializePayload(prepared);
+  const shown = await maskAhead(prepared);
+  return isLarge(bodyBytes) ? serializePayload(shown) : shown;
+}
+
+/**
+ * Evaluates a token's own mask before its transaction, where it would hold up all requests that share it.
+ * @param budget of all masks of the response.
+ */
+export async function maskAhead(prepared: PreparedToken, budget?: SharedBudget): Promise<PreparedToken> {
+  const masked = await maskInTurns(prepared, budget);
+  return masked ? { ...prepared, masked } : prepared;
 }
 
 /**
  * Writes the text to seal before the token's transaction: shared with other requests, it cannot yield between two steps
- * on a large token. Yields afterwards.
+ * on a large token, and in as many turns as it needs.
  */
 export async function serializePayload(prepared: PreparedToken): Promise<PreparedToken> {
   const { data } = splitCvc(prepared.type.name, prepared.data.reveal());
-  const text = textOf(data);
+  const text = await inTurns(writeInPieces(data));
   await yieldToEventLoop(text.length);
   return { ...prepared, text: new Sensitive(text) };
 }
@@ -129,9 +160,14 @@ export function fingerprint(
  * The values by which a token can be found: from its own search indexes or its type's, without inactive ones.
  * @param data without a verification code: see {@link splitCvc}.
  */
-export function evaluateIndexes(type: TokenType, data: Json, attributes: TokenAttributes, budget?: Budget): string[] {
+export function evaluateIndexes(
+  type: TokenType,
+  data: Json,
+  attributes: TokenAttributes,
+  { budget, isQuiet = false }: IndexOptions & { readonly budget?: Budget } = {},
+): string[] {
   if (isInactive(attributes, "searchIndexes")) return [];
-  return evaluateSearchIndexes(attributes.searchIndexes ?? type.searchIndexes, data, budget);
+  return evaluateSearchIndexes(attributes.searchIndexes ?? type.searchIndexes, data, budget, { isQuiet });
 }
 
 /**
@@ -161,15 +197,20 @@ export function containersOf(type: TokenType, given: readonly string[]): Contain
   return containers;
 }
 
-function chooseId(id: string | undefined, data: Json, budget: Budget): IdChoice {
+function chooseId(id: string | undefined, { data, cvc }: SplitData, budget: Budget, isLenient: boolean): IdChoice {
   if (id === undefined) return { kind: "ours" };
-  if (!isTemplate(id)) return { kind: "given", id: evaluateTokenId(id, data, budget) };
+  if (!isTemplate(id)) {
+    requireTokenId(id, data, cvc);
+    return { kind: "given", id };
+  }
+  const evaluate = (of?: Budget) => evaluateTokenId(id, data, of);
+  const orUuid = (of?: Budget) => (isLenient ? (unlessFault(() => evaluate(of)) ?? newUuid()) : evaluate(of));
   let tries = 1;
   const next = () => {
     tries += 1;
-    return tries <= ALIAS_TRIES ? evaluateTokenId(id, data) : newUuid();
+    return tries <= ALIAS_TRIES ? orUuid() : newUuid();
   };
-  return { kind: "alias", id: evaluateTokenId(id, data, budget), next };
+  return { kind: "alias", id: orUuid(budget), next };
 }
 
 /** If an alias is still taken after this many attempts, the token gets a UUID. */

@@ -1,5 +1,6 @@
 import type { Transform } from "../access/access-rule.js";
 import { actorOf, type Caller } from "../access/caller.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
 import { storedContainer } from "../access/container.js";
 import { denied } from "../access/refusal.js";
 import { mightNeedReason, requireReason } from "../access/reveal-reason.js";
@@ -8,7 +9,6 @@ import { notFound } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { canFindLogged, findTokenLogged, loggedTokenQuery } from "../store/audit/logged-reads.js";
 import {
   type BoundedRead,
@@ -18,12 +18,11 @@ import {
   SMALL_TOKEN_BYTES,
 } from "../store/tokens/token-reads.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
-import type { Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity, isFirstUse } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import { openToken } from "./sealing.js";
 import { tokenType, tokenTypes } from "./types/registry.js";
-import { type Showing, type TokenView, viewOf } from "./view.js";
+import { type Showing, type TokenView, viewInTurns, viewOf } from "./view.js";
 
 /** A token that a caller may see, still sealed: it is opened after its log row is committed. */
 export interface ReadableToken {
@@ -44,17 +43,19 @@ const LOGGED_READ = loggedTokenQuery(
  * Finds a token for a caller, and writes a log row for the read or its denial. Reserves memory for a large one.
  * @returns the size of a token that has more than `maxBytes` sealed bytes, which is neither read nor logged.
  */
-export async function readToken(
-  tx: Transaction,
-  caller: Caller,
-  { id, maxBytes }: BoundedRead,
-): Promise<ReadToken | LargeToken> {
+export async function readToken(tx: CallerTransaction, { id, maxBytes }: BoundedRead): Promise<ReadToken | LargeToken> {
   if (maxBytes > SMALL_TOKEN_BYTES) tx.reserve(maxBytes);
-  const anyTransform = canFindLogged(tx) ? caller.grant.transformForAny("token:read") : undefined;
-  if (anyTransform && !(anyTransform === "reveal" && mightNeedReason(caller, "token:read"))) {
+  const anyTransform =
+    canFindLogged(tx) && !tx.listensTo("token.read") ? tx.caller.grant.transformForAny("token:read") : undefined;
+  if (anyTransform && !(anyTransform === "reveal" && mightNeedReason(tx.caller, "token:read"))) {
     // The decision needs no data of the row, so one round trip finds the token, logs the read and commits.
     const row = await findTokenLogged(tx, LOGGED_READ, {
-      ...{ id, maxBytes, logId: newUuid(), actor: actorOf(caller), context: caller.context, transform: anyTransform },
+      id,
+      maxBytes,
+      logId: newUuid(),
+      actor: actorOf(tx.caller),
+      context: tx.caller.context,
+      transform: anyTransform,
     });
     if (!row) throw notFound("token");
     if (isLargeToken(row)) return row;
@@ -63,12 +64,12 @@ export async function readToken(
   const row = await findBoundedToken(tx, { id, maxBytes });
   if (!row) throw notFound("token");
   const entityType = entityTypeOf(tokenType(row.type));
-  const place = { id, containers: row.containers.map(storedContainer) };
-  const transform = caller.grant.transformFor("token:read", place);
-  if (!transform) throw denied(caller, "token:read", entityType, id);
-  requireReason(caller, "token:read", transform, { ...place, entityType });
+  const target = { id, containers: row.containers.map(storedContainer) };
+  const transform = tx.caller.grant.transformFor("token:read", target);
+  if (!transform) throw denied(tx.caller, "token:read", entityType, id);
+  requireReason(tx.caller, "token:read", transform, { ...target, entityType });
   if (isLargeToken(row)) return row;
-  writeLog(tx, logEntry(actorOf(caller), entityType, id, "read", { transform }));
+  tx.log(entityType, id, "read", { transform });
   await countMonthlyActivity(tx, id, row.active_month);
   return { row, transform, isFirstUse: false };
 }
@@ -80,7 +81,7 @@ export function showReadable(
   { row, transform }: ReadableToken,
   showing: Showing,
 ): TokenView {
-  return viewOf(caller.tenantId, openToken(keys, caller.tenantId, row), transform, showing);
+  return viewOf(caller.tenantId, openToken(keys, row), transform, showing);
 }
 
 /** The same in several turns of the event loop for a large token. */
@@ -90,7 +91,7 @@ export async function openReadable(
   { row, transform }: ReadableToken,
   showing: Showing,
 ): Promise<TokenView> {
-  const token = openToken(keys, caller.tenantId, row);
+  const token = openToken(keys, row);
   if (isLarge(row.data.length)) await yieldToEventLoop(row.data.length);
-  return viewOf(caller.tenantId, token, transform, showing);
+  return viewInTurns(caller.tenantId, token, transform, showing);
 }

@@ -42,10 +42,10 @@ export function replayRight<Row extends ReplayedColumns>(
 ): ReplayRight<Row> {
   // The id may belong to another token by now.
   const row = found && isTime(kept.createdAt, found.created_at) ? found : undefined;
-  const place: AccessTarget = { id: kept.id, containers: (row?.containers ?? kept.containers).map(storedContainer) };
+  const target: AccessTarget = { id: kept.id, containers: (row?.containers ?? kept.containers).map(storedContainer) };
   const type = row?.type ?? kept.type;
   const right =
-    permission === "token:create" ? grant.transformForAll(permission, place) : grant.transformFor(permission, place);
+    permission === "token:create" ? grant.transformForAll(permission, target) : grant.transformFor(permission, target);
   // A deduplicated response shows a token that may be in a container where the caller cannot create tokens.
   if (!right && !kept.deduplicated) return { kind: "denied", type };
   if (!row) return { kind: "kept", type };
@@ -53,7 +53,7 @@ export function replayRight<Row extends ReplayedColumns>(
   // tokens sees their masks in any case.
   const isUnchanged = isTime(kept.modifiedAt, row.modified_at ?? undefined);
   const isOwnContent = !kept.deduplicated && (permission === "token:update" || isUnchanged);
-  const transform = isOwnContent ? right : grant.transformFor("token:read", place);
+  const transform = isOwnContent ? right : grant.transformFor("token:read", target);
   return transform ? { kind: "shown", type, row, transform } : { kind: "kept", type };
 }
 

@@ -1,5 +1,6 @@
 import type { Transform } from "../access/access-rule.js";
-import { actorOf, type Caller } from "../access/caller.js";
+import { actorOf } from "../access/caller.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
 import { storedContainer } from "../access/container.js";
 import { denied } from "../access/refusal.js";
 import { type LogEntry, logEntry } from "../audit/log-entry.js";
@@ -43,18 +44,17 @@ export function newReplayBudget(): ReplayBudget {
  * @throws {MemoryNeeded}; {Denied}.
  */
 export async function findReplayedToken(
-  tx: Transaction,
-  caller: Caller,
+  tx: CallerTransaction,
   permission: "token:create" | "token:update",
   kept: KeptToken,
   log: (entry: LogEntry) => void,
   budget: ReplayBudget,
 ): Promise<ReplayedToken | undefined> {
   const found = await findBoundedToken(tx, { id: kept.id, maxBytes: SMALL_TOKEN_BYTES });
-  const right = replayRight(caller.grant, permission, kept, found);
+  const right = replayRight(tx.caller.grant, permission, kept, found);
   const entityType = entityTypeOf(tokenType(right.type));
-  if (right.kind === "denied") throw denied(caller, permission, entityType, kept.id);
-  log(logEntry(actorOf(caller), entityType, kept.id, "replay"));
+  if (right.kind === "denied") throw denied(tx.caller, permission, entityType, kept.id);
+  log(logEntry(actorOf(tx.caller), entityType, kept.id, "replay"));
   if (right.kind === "kept") return undefined;
   const { row, transform } = right;
   const whole = isLargeToken(row) ? await readWithin(tx, row, budget) : row;
@@ -80,13 +80,8 @@ async function readWithin(
 }
 
 /** A replayed token as in the response of a write, without the card's verification code in its mask. */
-export function showReplayedToken(
-  { tenantId }: Caller,
-  keys: TenantKeys,
-  { row, transform }: ReplayedToken,
-  showing: Showing,
-): TokenView {
-  return viewOf(tenantId, openToken(keys, tenantId, { ...row, cvc: null }), writeResponseTransform(transform), showing);
+export function showReplayedToken(keys: TenantKeys, { row, transform }: ReplayedToken, showing: Showing): TokenView {
+  return viewOf(keys.tenantId, openToken(keys, { ...row, cvc: null }), writeResponseTransform(transform), showing);
 }
 
 /**
@@ -94,17 +89,16 @@ export function showReplayedToken(
  * still needs the right to create it; an older token with the same content was found without any right to it.
  */
 export async function findReplayedLeaf(
-  tx: Transaction,
-  caller: Caller,
+  tx: CallerTransaction,
   id: string,
   log: (entry: LogEntry) => void,
 ): Promise<void> {
   const row = await findTokenHead(tx, id);
   const entityType = entityTypeOf(tokenType(row?.type ?? "token"));
-  const place = { id, containers: (row?.containers ?? []).map(storedContainer) };
-  const isOwn = row?.created_by === actorOf(caller).id;
-  if (isOwn && !caller.grant.transformForAll("token:create", place)) {
-    throw denied(caller, "token:create", entityType, id);
+  const target = { id, containers: (row?.containers ?? []).map(storedContainer) };
+  const isOwn = row?.created_by === actorOf(tx.caller).id;
+  if (isOwn && !tx.caller.grant.transformForAll("token:create", target)) {
+    throw denied(tx.caller, "token:create", entityType, id);
   }
-  log(logEntry(actorOf(caller), entityType, id, "replay"));
+  log(logEntry(actorOf(tx.caller), entityType, id, "replay"));
 }

@@ -1,10 +1,10 @@
 import { storedContainer } from "../access/container.js";
 import type { TenantId } from "../base/ids.js";
-import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject, textsIn } from "../base/json.js";
 import { encodeAad, open, type SealContext, seal } from "../crypto/sealed.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-columns.js";
 import type { TokenRow, TokenRowWithCvc } from "../store/tokens/tokens.js";
 import { EXPRESSION_FIELDS, type Token, type TokenAttributes } from "./token.js";
 import { tokenType } from "./types/registry.js";
@@ -30,11 +30,10 @@ export type BoundRow = Pick<TokenRow, "id" | (typeof AAD_COLUMNS.tokens)[number]
 
 /**
  * The sealed columns of a token's row, its data and its attributes, each sealed with the tenant's key `data`.
- * @param text the data without a verification code: see {@link splitCvc} and {@link textOf}.
+ * @param text the data without a verification code: see {@link splitCvc} and {@link tokenDataText}.
  */
 export function sealToken(
   keys: TenantKeys,
-  tenantId: TenantId,
   row: BoundRow,
   text: Buffer,
   attributes: TokenAttributes,
@@ -42,18 +41,19 @@ export function sealToken(
 ): Pick<TokenRow, "data" | "attributes"> {
   const bound = encodeAad(row, AAD_COLUMNS.tokens);
   const written = writeAttributes(attributes, indexValues);
-  const sealPart = (field: string, part: Buffer) => seal(keys.data, { tenantId, entity: row.id, field, bound }, part);
-  return { data: sealPart("data", text), attributes: written && sealPart("attributes", textOf(written)) };
+  const sealPart = (field: string, part: Buffer) =>
+    seal(keys.data, { tenantId: keys.tenantId, entity: row.id, field, bound }, part);
+  return { data: sealPart("data", text), attributes: written && sealPart("attributes", tokenDataText(written)) };
 }
 
 /** What is sealed of a value. */
-export function textOf(value: Json): Buffer {
+export function tokenDataText(value: Json): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
 /** Seals a verification code with the tenant's key `cvc`. */
-export function sealCvc(keys: TenantKeys, tenantId: TenantId, tokenId: string, cvc: string): Buffer {
-  return seal(keys.cvc, cvcPlace(tenantId, tokenId), Buffer.from(cvc));
+export function sealCvc(keys: TenantKeys, tokenId: string, cvc: string): Buffer {
+  return seal(keys.cvc, cvcPlace(keys.tenantId, tokenId), Buffer.from(cvc));
 }
 
 /**
@@ -69,25 +69,26 @@ function writeAttributes(
     ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
     ...(searchIndexes === undefined ? {} : { search_indexes: [...searchIndexes], index_values: [...indexValues] }),
     ...(fingerprintExpression === undefined ? {} : { fingerprint_expression: fingerprintExpression }),
-    // Stored under its earlier name.
-    ...(inactive === undefined ? {} : { dormant: [...inactive] }),
+    ...(inactive === undefined ? {} : { inactive: [...inactive] }),
   };
   return Object.keys(written).length === 0 ? null : written;
 }
 
 /** Opens a stored token, with its verification code if it still exists. */
-export function openToken(keys: TenantKeys, tenantId: TenantId, row: TokenRow | TokenRowWithCvc): Token {
+export function openToken(keys: TenantKeys, row: TokenRow | TokenRowWithCvc): Token {
   const bound = encodeAad(row, AAD_COLUMNS.tokens);
-  const place = { tenantId, entity: row.id, bound };
-  const data: Json = JSON.parse(open(keys.data, { ...place, field: "data" }, row.data).toString());
+  const context = { tenantId: keys.tenantId, entity: row.id, bound };
+  const data: Json = JSON.parse(open(keys.data, { ...context, field: "data" }, row.data).toString());
   const code = "cvc" in row ? row.cvc : null;
   const whole =
-    code && isJsonObject(data) ? { ...data, cvc: open(keys.cvc, cvcPlace(tenantId, row.id), code).toString() } : data;
+    code && isJsonObject(data)
+      ? { ...data, cvc: open(keys.cvc, cvcPlace(keys.tenantId, row.id), code).toString() }
+      : data;
   return {
     id: row.id,
     type: tokenType(row.type),
     data: new Sensitive(whole),
-    ...openAttributes(keys, { ...place, field: "attributes" }, row),
+    ...openAttributes(keys, { ...context, field: "attributes" }, row),
     containers: row.containers.map(storedContainer),
     fingerprint: row.fingerprint ?? undefined,
     isDeduplicated: row.dedupe_key !== null,
@@ -104,25 +105,21 @@ export function openToken(keys: TenantKeys, tenantId: TenantId, row: TokenRow | 
 
 function openAttributes(
   keys: TenantKeys,
-  place: SealContext,
+  context: SealContext,
   row: TokenRow,
 ): Pick<Token, "attributes" | "indexValues"> {
   if (!row.attributes) return { attributes: {}, indexValues: undefined };
-  const written: Json = JSON.parse(open(keys.data, place, row.attributes).toString());
+  const written: Json = JSON.parse(open(keys.data, context, row.attributes).toString());
   if (!isJsonObject(written)) throw new Error("the attributes of a token are not an object");
-  const { mask, metadata, search_indexes, index_values, fingerprint_expression, dormant: inactive } = written;
+  const { mask, metadata, search_indexes, index_values, fingerprint_expression, inactive } = written;
   const attributes = {
     ...(mask === undefined ? {} : { mask }),
-    ...(isJsonObject(metadata) ? { metadata: textsOf(metadata) } : {}),
+    ...(isJsonObject(metadata) ? { metadata: textsIn(metadata) } : {}),
     ...(Array.isArray(search_indexes) ? { searchIndexes: search_indexes.map(String) } : {}),
     ...(typeof fingerprint_expression === "string" ? { fingerprintExpression: fingerprint_expression } : {}),
     ...(Array.isArray(inactive) ? { inactive: EXPRESSION_FIELDS.filter((field) => inactive.includes(field)) } : {}),
   };
   return { attributes, indexValues: Array.isArray(index_values) ? index_values.map(String) : undefined };
-}
-
-function textsOf(object: JsonObject): Record<string, string> {
-  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, String(value)]));
 }
 
 function cvcPlace(tenantId: TenantId, tokenId: string): SealContext {

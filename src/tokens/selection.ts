@@ -20,6 +20,8 @@ export interface TokenQuery {
   /** token:read for lists, token:search for searches: decides what is visible and how it is shown. */
   readonly permission: Extract<TokenPermission, "token:read" | "token:search">;
   readonly filter: TokenFilter;
+  /** An export: the log tells it from lists. */
+  readonly isExport?: boolean;
 }
 
 /**

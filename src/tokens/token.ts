@@ -58,4 +58,8 @@ export interface TokenDraft {
   readonly containers: readonly string[];
   readonly deduplicate: boolean | undefined;
   readonly expiresAt: string | undefined;
+  /** The name of a template, for frames. */
+  readonly template?: string | undefined;
+  /** Its expressions are those of a template, which never fail: a page would learn something of the value. */
+  readonly isLenient?: boolean;
 }

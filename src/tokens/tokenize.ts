@@ -1,18 +1,19 @@
 import type { Caller } from "../access/caller.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
 import { denied } from "../access/refusal.js";
 import { Fault, invalid, withFurtherFaults } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
-import type { Transaction } from "../store/transactions/transaction.js";
+import { requireNoCodeName } from "./code-names.js";
 import { createToken } from "./create.js";
 import { readDraft } from "./draft.js";
 import { entityTypeOf } from "./entity.js";
-import { atPlace, movedTo, type PreparedToken, prepareToken, serializePayload } from "./prepare.js";
+import { atPlace, maskAhead, movedTo, type PreparedToken, prepareToken, serializePayload } from "./prepare.js";
 import type { TokenDraft } from "./token.js";
 import type { BinTable } from "./types/bin-table.js";
-import type { TokenView } from "./view.js";
+import { showingTo, type TokenView } from "./view.js";
 
 /** Maximum number of tokens that one request may create. */
 export const MAX_TOKENS = 100;
@@ -58,7 +59,10 @@ export function planTokenize(caller: Caller, keys: TenantKeys, body: Json, now: 
       return { kind: "list", items: value.map((item, index) => visit(item, `${place}[${index}]`)) };
     if (!isJsonObject(value)) return { kind: "leaf", index: plan(place, leafDraft(value)) };
     if (isTokenRequest(value)) return { kind: "token", index: plan(place, draftAt(place, value)) };
-    const members = Object.entries(value).map(([key, item]) => [key, visit(item, `${place}.${key}`)] as const);
+    const members = Object.entries(value).map(([key, item]) => {
+      if (caller.frame && item !== null) requireNoCodeName(key, `${place}.${key}`);
+      return [key, visit(item, `${place}.${key}`)] as const;
+    });
     return { kind: "object", members };
   };
   const draftAt = (place: string, value: JsonObject) => atPlace(place, () => readDraft(value));
@@ -88,25 +92,31 @@ export async function serializePayloads(items: readonly PlannedToken[]): Promise
   return written;
 }
 
+/** The tokens of a plan with their own masks evaluated, within one budget: see {@link maskAhead}. */
+export async function maskAllAhead(items: readonly PlannedToken[]): Promise<PlannedToken[]> {
+  const budget = new SharedBudget();
+  const shown: PlannedToken[] = [];
+  for (const { place, prepared } of items) shown.push({ place, prepared: await maskAhead(prepared, budget) });
+  return shown;
+}
+
 /** Stores all tokens of a plan, or none. */
 export async function createTokens(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
+  tx: CallerTransaction,
   items: readonly PlannedToken[],
   bins: BinTable | undefined,
 ): Promise<readonly TokenView[]> {
   // Deny before anything is written: a later throw makes the shared transaction's other requests run again.
   for (const { prepared } of items) {
     const id = prepared.idChoice.kind === "ours" ? "" : prepared.idChoice.id;
-    if (!caller.grant.transformForAll("token:create", { id, containers: prepared.containers })) {
-      throw denied(caller, "token:create", entityTypeOf(prepared.type), id);
+    if (!tx.caller.grant.transformForAll("token:create", { id, containers: prepared.containers })) {
+      throw denied(tx.caller, "token:create", entityTypeOf(prepared.type), id);
     }
   }
-  const showing = { budget: new SharedBudget(), bins };
+  const showing = showingTo(tx.caller, bins, new SharedBudget());
   return Promise.all(
     items.map(({ place, prepared }) =>
-      createToken(tx, caller, keys, prepared, showing).catch((error: unknown) => {
+      createToken(tx, prepared, showing).catch((error: unknown) => {
         throw error instanceof Fault ? movedTo(place, error) : error;
       }),
     ),

@@ -1,29 +1,29 @@
 import { isDeepStrictEqual } from "node:util";
-import { actorOf, type Caller } from "../access/caller.js";
+import { actorOf } from "../access/caller.js";
+import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
+import type { OrdinaryTenantTransaction, TenantTransaction } from "../audit/tenant-transaction.js";
 import { notFound } from "../base/fault.js";
 import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { deleteCvc } from "../store/tokens/token-cvc.js";
 import { findConflictingTokens, lockToken } from "../store/tokens/token-reads.js";
 import { deleteTerm, insertTerm, type TermRow } from "../store/tokens/token-terms.js";
 import { type TokenRow, type TokenRowWithCvc, updateTokenRow } from "../store/tokens/tokens.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity } from "./activity.js";
 import { showDuplicate, writeCvc } from "./create.js";
 import { removeExpiredToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
+import { tokenEventContent } from "./event-content.js";
 import { applyPatch, type PatchedToken, patchTransform, requireImmutableUnchanged } from "./patch.js";
 import { indexValuesOf } from "./prepare.js";
-import { openToken, sealToken, splitCvc, textOf } from "./sealing.js";
+import { openToken, sealToken, splitCvc, tokenDataText } from "./sealing.js";
 import { requireStorable } from "./stored-size.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
 import type { TokenPatch } from "./token-patch.js";
-import { type Showing, type TokenView, viewOf, writeResponseTransform } from "./view.js";
+import { type Showing, type TokenView, viewInTurns, writeResponseTransform } from "./view.js";
 
 export interface PatchSizes {
   /** Size of the request. */
@@ -37,9 +37,7 @@ export interface PatchSizes {
  * @throws {Fault} not_found, validation_failed; {Denied}.
  */
 export async function updateToken(
-  tx: OrdinaryTransaction,
-  caller: Caller,
-  keys: TenantKeys,
+  tx: OrdinaryCallerTransaction,
   id: string,
   patch: TokenPatch,
   { bodyBytes, maxBytes }: PatchSizes,
@@ -48,40 +46,42 @@ export async function updateToken(
   const row = await lockToken(tx, id);
   if (!row) throw notFound("token");
   const bytes = Math.max(row.data.length, bodyBytes);
-  const token = openToken(keys, tx.tenantId, row);
+  const token = openToken(tx.keys, row);
   await yieldToEventLoop(bytes);
   const entityType = entityTypeOf(token.type);
-  const transform = patchTransform(caller.grant, token, patch);
-  if (!transform) throw denied(caller, "token:update", entityType, id);
+  const transform = patchTransform(tx.caller.grant, token, patch);
+  if (!transform) throw denied(tx.caller, "token:update", entityType, id);
   requireImmutableUnchanged(tx.tenantId, token, patch);
   const shown = writeResponseTransform(transform);
-  const { settings, principal } = caller;
-  const patched = applyPatch({ settings, principal, transform }, keys, token, patch, tx.now);
+  const { settings, principal } = tx.caller;
+  const patched = applyPatch({ settings, principal, transform }, tx.keys, token, patch, tx.now);
   await yieldToEventLoop(bytes);
-  const duplicate = await findDuplicate(tx, keys, row, patched);
-  if (duplicate) return showDuplicate(tx, caller, keys, duplicate, showing);
+  const duplicate = await findDuplicate(tx, row, patched);
+  if (duplicate) return showDuplicate(tx, duplicate, showing);
 
-  writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
-  if (!isChanged(token, patched)) return viewOf(tx.tenantId, token, shown, showing);
+  const { cvc: _, ...changed } = patched;
+  const updated = { ...token, ...changed, modifiedBy: actorOf(tx.caller).id, modifiedAt: tx.now };
+  const hasChanged = isChanged(token, patched);
+  tx.record(logEntry(actorOf(tx.caller), entityType, id, "update"), () =>
+    tokenEventContent(hasChanged ? updated : token),
+  );
+  if (!hasChanged) return viewInTurns(tx.tenantId, token, shown, showing);
   await yieldToEventLoop(bytes);
-  const text = textOf(splitCvc(row.type, patched.data.reveal()).data);
+  const text = tokenDataText(splitCvc(row.type, patched.data.reveal()).data);
   await yieldToEventLoop(bytes);
   requireSizes(token, patch, patched, text, maxBytes);
   await yieldToEventLoop(bytes);
-  updateTokenRow(tx, changeOf(tx, caller, keys, row, patched, text));
-  rewriteCompanions(tx, keys, token, patched);
+  updateTokenRow(tx, changeOf(tx, row, patched, text));
+  rewriteCompanions(tx, token, patched);
   await countMonthlyActivity(tx, id, row.active_month);
-  const { cvc: _, ...changed } = patched;
-  const modified = { modifiedBy: actorOf(caller).id, modifiedAt: tx.now };
-  return viewOf(tx.tenantId, { ...token, ...changed, ...modified }, shown, showing);
+  return viewInTurns(tx.tenantId, updated, shown, showing);
 }
 
 /**
  * Finds another token with the same content, if the patched one is to be deduplicated. Removes an expired duplicate.
  */
 async function findDuplicate(
-  tx: OrdinaryTransaction,
-  keys: TenantKeys,
+  tx: OrdinaryTenantTransaction,
   row: TokenRow,
   patched: PatchedToken,
 ): Promise<TokenRowWithCvc | undefined> {
@@ -90,7 +90,7 @@ async function findDuplicate(
   const conflicting = await findConflictingTokens(tx, { id: row.id, dedupeKey });
   const duplicate = conflicting.find(({ id }) => id !== row.id);
   if (!duplicate?.expires_at || duplicate.expires_at > tx.now) return duplicate;
-  return (await removeExpiredToken(tx, keys, duplicate)) ? undefined : duplicate;
+  return (await removeExpiredToken(tx, duplicate)) ? undefined : duplicate;
 }
 
 function dedupeKeyOf({ isDeduplicated, fingerprint }: PatchedToken): Buffer | undefined {
@@ -111,25 +111,18 @@ function isChanged(token: Token, patched: PatchedToken): boolean {
 
 /** @param text the patched data. @throws {Fault} validation_failed if a merge has become too large. */
 function requireSizes(token: Token, patch: TokenPatch, patched: PatchedToken, text: Buffer, maxBytes: number): void {
-  const mask = textOf(patched.attributes.mask ?? null);
+  const mask = tokenDataText(patched.attributes.mask ?? null);
   if (patch.data !== undefined) {
-    const bytesBefore = () => textOf(splitCvc(token.type.name, token.data.reveal()).data).length;
+    const bytesBefore = () => tokenDataText(splitCvc(token.type.name, token.data.reveal()).data).length;
     const field = patch.dataField ?? "data";
     requireStorable({ field, after: text, bytesBefore, otherBytes: mask.length }, maxBytes);
   }
   if (patch.mask === undefined) return;
-  const bytesBefore = () => textOf(token.attributes.mask ?? null).length;
+  const bytesBefore = () => tokenDataText(token.attributes.mask ?? null).length;
   requireStorable({ field: "mask", after: mask, bytesBefore, otherBytes: text.length }, maxBytes);
 }
 
-function changeOf(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  row: TokenRow,
-  patched: PatchedToken,
-  text: Buffer,
-) {
+function changeOf(tx: CallerTransaction, row: TokenRow, patched: PatchedToken, text: Buffer) {
   const { id, type } = row;
   const changed = {
     id,
@@ -140,29 +133,34 @@ function changeOf(
   const bound = { ...changed, containers: [...patched.containers], type, revision: row.revision + 1 };
   return {
     ...changed,
-    ...sealToken(keys, tx.tenantId, bound, text, patched.attributes, patched.indexValues),
+    ...sealToken(tx.keys, bound, text, patched.attributes, patched.indexValues),
     expires_at: patched.expiry?.at ?? null,
     expires_at_text: patched.expiry?.text ?? null,
-    modified_by: actorOf(caller).id,
+    modified_by: actorOf(tx.caller).id,
   };
 }
 
 /** Updates search terms, verification code and due times after the change. */
-function rewriteCompanions(tx: Transaction, keys: TenantKeys, token: Token, patched: PatchedToken): void {
+function rewriteCompanions(tx: TenantTransaction, token: Token, patched: PatchedToken): void {
   const { id, createdAt } = token;
-  const before = termsOf(keys, {
-    ...{ id, createdAt, containers: token.containers },
+  const before = termsOf(tx.keys, {
+    id,
+    createdAt,
+    containers: token.containers,
     metadata: token.attributes.metadata ?? {},
     indexValues: indexValuesOf(token),
   });
-  const after = termsOf(keys, {
-    ...{ id, createdAt, containers: patched.containers, indexValues: patched.indexValues },
+  const after = termsOf(tx.keys, {
+    id,
+    createdAt,
+    containers: patched.containers,
+    indexValues: patched.indexValues,
     metadata: patched.attributes.metadata ?? {},
   });
   for (const term of missingIn(after, before)) deleteTerm(tx, term);
   for (const term of missingIn(before, after)) insertTerm(tx, term);
   if (patched.cvc === null) deleteCvc(tx, id);
-  else if (patched.cvc !== undefined) writeCvc(tx, keys, id, patched.cvc);
+  else if (patched.cvc !== undefined) writeCvc(tx, id, patched.cvc);
   if (patched.expiry && patched.expiry.text !== token.expiry?.text)
     scheduleDue(tx, { kind: "token", at: patched.expiry.at });
 }

@@ -1,4 +1,5 @@
 import type { Transform } from "../access/access-rule.js";
+import type { Caller } from "../access/caller.js";
 import { stricterTransform } from "../access/grant.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Json, JsonObject } from "../base/json.js";
@@ -6,11 +7,11 @@ import { showFingerprint } from "../crypto/keyed-hash.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { SharedBudget } from "../expressions/shared-budget.js";
 import { isInactive } from "./inactive.js";
-import { maskData } from "./mask.js";
+import { evaluateMaskInTurns, maskData } from "./mask.js";
 import { splitCvc } from "./sealing.js";
 import type { Token } from "./token.js";
 import type { BinTable } from "./types/bin-table.js";
-import { type BankDetails, type CardDetails, tokenDetails } from "./types/details.js";
+import { type BankDetails, type CardDetails, detailsForPages, tokenDetails } from "./types/details.js";
 
 /** A token in a response. Parts that the caller may not see, or that the token does not have, are absent. */
 export interface TokenView {
@@ -42,6 +43,53 @@ export interface Showing {
   /** The shared budget of their masks. */
   readonly budget?: SharedBudget | undefined;
   readonly bins?: BinTable | undefined;
+  /** The token's own mask as it was evaluated before, if it was. */
+  readonly masked?: MaskedData | undefined;
+  /** The response goes to a frame: details follow from the digits that they contain, whatever the table has of others. */
+  readonly isToFrame?: boolean;
+}
+
+/** What a response shows of tokens to its caller. */
+export function showingTo(
+  { frame }: Pick<Caller, "frame">,
+  bins: BinTable | undefined,
+  budget?: SharedBudget,
+): Showing {
+  return { bins, isToFrame: frame !== undefined, ...(budget ? { budget } : {}) };
+}
+
+/** A token's data masked by its own mask. */
+export interface MaskedData {
+  readonly whole: Json;
+  /** Without the verification code. */
+  readonly lasting: Json;
+}
+
+/**
+ * Evaluates a token's own mask, which may take its caller several turns. Undefined if it has none, or an inactive one:
+ * the masks of types take one short step.
+ */
+export async function maskInTurns(
+  { type, attributes, data }: Pick<Token, "type" | "attributes" | "data">,
+  budget: SharedBudget | undefined,
+): Promise<MaskedData | undefined> {
+  const { mask } = attributes;
+  if (mask === undefined || isInactive(attributes, "mask")) return undefined;
+  const all = data.reveal();
+  const { data: lasting, cvc } = splitCvc(type.name, all);
+  const whole = await evaluateMaskInTurns(mask, all, budget);
+  return { whole, lasting: cvc === undefined ? whole : await evaluateMaskInTurns(mask, lasting, budget) };
+}
+
+/** {@link viewOf} in as many turns of the caller as it needs. */
+export async function viewInTurns(
+  tenantId: TenantId,
+  token: Token,
+  transform: Transform,
+  showing: Showing = {},
+): Promise<TokenView> {
+  const masked = transform === "mask" ? await maskInTurns(token, showing.budget) : undefined;
+  return viewOf(tenantId, token, transform, { ...showing, masked });
 }
 
 /**
@@ -63,7 +111,11 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform, s
   const definition = attributes.mask ?? type.mask;
   const showsTypeMask = type.name === "card" && attributes.mask === undefined && transform !== "redact";
   const isEvaluated = definition !== null && (transform === "mask" || showsTypeMask) && !isInactive(attributes, "mask");
-  const masked = isEvaluated ? maskData(type, attributes.mask, data, showing.budget) : undefined;
+  const masked = isEvaluated
+    ? showing.masked
+      ? showing.masked.whole
+      : maskData(type, attributes.mask, data, showing.budget)
+    : undefined;
   const shown = transform === "reveal" ? data : transform === "mask" ? masked : undefined;
   const mask = showsTypeMask && masked !== undefined ? masked : definition;
   // The details contain first and last digits. The token's own mask may hide these, so it alone decides what is shown.
@@ -83,15 +135,20 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform, s
     ...(attributes.metadata ? { metadata: attributes.metadata } : {}),
     ...(attributes.searchIndexes ? { searchIndexes: attributes.searchIndexes } : {}),
     ...(token.expiry ? { expiresAt: token.expiry.text } : {}),
-    ...(showsDetails ? tokenDetails(type, data, showing.bins) : {}),
+    ...(showsDetails ? (showing.isToFrame ? detailsForPages : tokenDetails)(type, data, showing.bins) : {}),
     createdBy: token.createdBy,
     createdAt: token.createdAt,
     ...(token.modifiedBy ? { modifiedBy: token.modifiedBy } : {}),
     ...(token.modifiedAt ? { modifiedAt: token.modifiedAt } : {}),
     ...(cvc === undefined
       ? {}
-      : { lasting: () => viewOf(tenantId, { ...token, data: new Sensitive(lasting) }, transform, showing) }),
+      : { lasting: () => viewOf(tenantId, { ...token, data: new Sensitive(lasting) }, transform, lastingly(showing)) }),
   };
+}
+
+function lastingly(showing: Showing): Showing {
+  const { masked } = showing;
+  return masked ? { ...showing, masked: { ...masked, whole: masked.lasting } } : showing;
 }
 
 /** A token that a caller encounters without the right to read it: enough to show that it exists. */

@@ -5,6 +5,7 @@ import {
   startEmbeddedDatabase,
 } from "../store/embedded/embedded-database.js";
 import { pendingMigrations } from "../store/migrate.js";
+import { ranMigrations } from "../store/migration-ledger.js";
 import { awaitDatabase, NO_WAIT, type StartupWait } from "../store/postgres/await-database.js";
 import { connect, type DatabaseAddress, type Sql } from "../store/postgres/connect.js";
 import {
@@ -49,6 +50,16 @@ export async function hasNoTenant(ownerAddress: DatabaseAddress): Promise<boolea
   }
 }
 
+/** Whether no migration has run. */
+export async function hasNoSchema(ownerAddress: DatabaseAddress): Promise<boolean> {
+  const sql = connect(ownerAddress, { connections: 1, statementTimeout: 10_000 });
+  try {
+    return (await ranMigrations(sql)).length === 0;
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
 /** Starts or joins the embedded database. */
 export function openEmbedded(
   config: Config,
@@ -71,13 +82,14 @@ export async function awaitBoth(
   return [login, await awaitDatabase(ownerAddress, "MIGRATE_DATABASE_URL", wait)];
 }
 
-/** @throws {DatabaseSetupError} with the command to run, if migrations are pending. */
-export async function requireMigrated(address: DatabaseAddress): Promise<void> {
-  const pending = await pendingMigrations(address);
+/** @throws {DatabaseSetupError} with the command to run if migrations are pending; also for a schema of another program. */
+export async function requireMigrated(address: DatabaseAddress, folder?: string): Promise<void> {
+  const pending = await pendingMigrations(address, folder);
   if (pending.length === 0) return;
   await withLogin(address, requireRolesOrRights);
-  const command = pending.length > 0 && pending[0]?.startsWith("0001") ? "init" : "migrate";
-  throw new DatabaseSetupError(`The database lacks ${pending.length} migrations. Run: cloakroom ${command}`);
+  const isEmpty = pending[0]?.startsWith("0001_");
+  if (isEmpty) throw new DatabaseSetupError("The database has no schema yet. Run: cloakroom init");
+  throw new DatabaseSetupError(`The database lacks the migrations ${pending.join(", ")}. Run: cloakroom migrate`);
 }
 
 /** Queries as the login itself, not as the role that statements run as. */

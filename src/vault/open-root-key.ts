@@ -88,7 +88,9 @@ async function unsealSplit(registered: readonly RootKeyRow[], search: RootKeySea
     if (await (isWrapping(row) ? rootKeys.find(row.id) : rootKeys.findAnywhere(row.id))) continue;
     const { id, threshold, check_value } = row;
     missing.push({
-      ...{ id, threshold: threshold ?? undefined, isReplaced: !isWrapping(row) },
+      id,
+      threshold: threshold ?? undefined,
+      isReplaced: !isWrapping(row),
       fits: (key) => matchesCheckValue(key, check_value),
     });
   }
@@ -103,8 +105,8 @@ function isWrapping({ retired_at }: RootKeyRow): boolean {
 const TRANSIT_BESIDE = "CLOAKROOM_TRANSIT_URL and its credentials beside CLOAKROOM_KMS_KEY_ID";
 
 function replacedMissing({ holder }: RootKeys, id: string): KeyFileError {
-  const place = holder.kind === "file" ? holder.path : "CLOAKROOM_ROOT_KEY_FILE";
-  const remedy = isFileKeyId(id) ? `Put its line back into ${place}` : `Set ${TRANSIT_BESIDE}`;
+  const origin = holder.kind === "file" ? holder.path : "CLOAKROOM_ROOT_KEY_FILE";
+  const remedy = isFileKeyId(id) ? `Put its line back into ${origin}` : `Set ${TRANSIT_BESIDE}`;
   return new KeyFileError(
     `The root key ${id} still wraps keys of tenants and is not configured. ${remedy}, then run: cloakroom keys rotate --root`,
   );

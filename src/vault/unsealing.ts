@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { LineTooLong, linesOf } from "../base/line-splitter.js";
+import { terminal } from "../base/terminal.js";
 import type { RootKey } from "../crypto/root-key.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import {
@@ -43,11 +44,6 @@ export interface ShareResult {
   readonly problem?: string;
 }
 
-/** The server was stopped while it waited for shares. */
-export class StoppedBeforeUnseal extends Error {
-  override readonly name = "StoppedBeforeUnseal";
-}
-
 /** sockaddr_un holds 108 bytes on Linux and 104 on macOS, including the terminating zero. */
 const MAX_SOCKET_PATH_LENGTH = 103;
 
@@ -64,12 +60,12 @@ export function unsealSocketOf({ dataDir }: Config): string {
 /** Reads a command's shares from its standard input. */
 export async function sharesOnInput(needed: readonly KeyInShares[]): Promise<readonly UnsealedKey[]> {
   const missing = needed.map(askForShares).join(" ");
-  if (process.stdin.isTTY) throw new ShareError(missing);
+  if (terminal().stdin.isTTY) throw new ShareError(missing);
   let found: readonly UnsealedKey[] | undefined;
   const collector = new ShareCollector(needed, (keys) => {
     found = keys;
   });
-  for await (const line of sharesIn(process.stdin)) {
+  for await (const line of sharesIn(terminal().stdin)) {
     if (line.trim() === "") continue;
     const { problem } = await collector.take(new Sensitive(line));
     if (problem) throw new ShareError(problem);

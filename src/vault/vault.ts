@@ -13,6 +13,7 @@ import {
   addressesOf,
   awaitBoth,
   checkRole,
+  hasNoSchema,
   hasNoTenant,
   openEmbedded,
   requireMigrated,
@@ -121,15 +122,21 @@ export async function openVault({
     });
     // The operator's own database is not asked: in a cluster, all of its nodes would have to respond.
     const isEmpty = embedded !== undefined && (await hasNoTenant(ownerAddress));
-    const database = openDatabase({
-      ...{ address, clock },
-      ...splitConnections(as === "server" ? config.connections : 3),
-    });
+    const connections = splitConnections(as === "server" ? config.connections : 3);
+    const database = openDatabase({ address, clock, ...connections });
     stack.defer(() => endPart("the database's connections", async () => database[Symbol.asyncDispose]()));
     const keyring = new Keyring(database, rootKeys);
     const owned = stack.move();
     return {
-      ...{ database, address, ownerAddress, keyring, rootKey, rootKeys, embedded, migrated, isEmpty },
+      database,
+      address,
+      ownerAddress,
+      keyring,
+      rootKey,
+      rootKeys,
+      embedded,
+      migrated,
+      isEmpty,
       [Symbol.asyncDispose]: () => owned.disposeAsync(),
     };
   } catch (error) {
@@ -138,16 +145,22 @@ export async function openVault({
   }
 }
 
-/** A database with its schema. Its contents are not verified. */
+/** A database with the schema of an export. Its contents are not verified. */
 export interface UnverifiedDatabase extends AsyncDisposable {
   readonly ownerAddress: DatabaseAddress;
+  /** The roles that act as the application, besides the one that migrates. */
+  readonly logins: readonly string[];
   /** The available root keys. None is registered or created here. */
   readonly rootKeys: RootKeys;
 }
 
-/** Opens the database for an import, which brings the registered root keys with it. */
-export async function openWithoutRootKey(
+/**
+ * Opens the database for an import, which brings the registered root keys with it.
+ * @param migrations of the export. A database without a schema gets these.
+ */
+export async function openForImport(
   config: Config,
+  migrations: readonly string[],
   announce: (line: string) => void,
 ): Promise<UnverifiedDatabase> {
   requireOneHolder(config.rootKeyHolder);
@@ -155,15 +168,13 @@ export async function openWithoutRootKey(
   const embedded = config.databaseUrl ? undefined : await openEmbedded(config, "setup", announce);
   if (embedded) stack.use(embedded);
   const { address, ownerAddress } = addressesOf(config, embedded?.connection);
-  if (embedded) {
-    await migrate(ownerAddress, MIGRATION_LEASE);
-  } else {
-    await awaitBoth(address, ownerAddress);
-    await requireMigrated(ownerAddress);
+  const logins = embedded ? [] : await awaitBoth(address, ownerAddress);
+  if (embedded || (await hasNoSchema(ownerAddress))) {
+    await migrate(ownerAddress, { ...(embedded ? MIGRATION_LEASE : {}), logins, only: migrations });
   }
   await checkRole(address);
   const owned = stack.move();
-  return { ownerAddress, rootKeys: rootKeysOf(config), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { ownerAddress, logins, rootKeys: rootKeysOf(config), [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** The available root keys: none is registered or created here. */

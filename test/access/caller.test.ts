@@ -59,8 +59,17 @@ describe("the author of a request in the log", () => {
 it("the memory for bodies is shared by application, and by session of it", () => {
   const { tenantId } = session;
   const ids = { applicationId: actorOf(session).id, sessionId: session.session?.id };
-  expect(keyProofOf(session)).toEqual({ kind: "key", tenantId, ...ids });
+  expect(keyProofOf(session)).toEqual({ kind: "key", tenantId, ...ids, party: "pages" });
   expect(keyProofOf(application)).toMatchObject({ sessionId: undefined });
+});
+
+it.each([
+  ["a private application", application, "back end"],
+  ["a public one", applicationCaller(rightsOf(), "public"), "pages"],
+  ["a session, which is in a page", session, "pages"],
+  ["a person", person, "back end"],
+] as const)("the turns of %s are those of a party that its caller cannot choose", (_, caller, party) => {
+  expect(keyProofOf(caller)).toMatchObject({ party });
 });
 
 it.each([

@@ -1,21 +1,24 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseKeyName } from "../../src/access/frame-passes.js";
-import { checksum, KEY_KINDS, newKey, parseKey } from "../../src/access/key-text.js";
+import { parseKeyName } from "../../src/access/frame-pass.js";
+import { checksum, isMarked, KEY_KINDS, newKey, parseKey } from "../../src/access/key-text.js";
 import { newSecret, parseSecret } from "../../src/access/secret-text.js";
+import { toBase62 } from "../../src/base/base-n.js";
 import { compactUuid } from "../../src/base/compact-uuid.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { newLink, parseLink } from "../../src/tenancy/invitation-link.js";
+import { newTenantKeys } from "../support/tenant-keys.js";
 
 const tenantId = newTenantId();
+const keys = newTenantKeys();
 const id = newUuid();
 const SECRET_KINDS = ["sgn", "lnk", "oid", "pky"] as const;
 
 /** Each text that the vault hands out as a credential, and what its reader makes of any text. */
 const credentials: [name: string, make: () => { text: string; hash: Buffer }, parse: (text: string) => unknown][] = [
   ...KEY_KINDS.map((kind): (typeof credentials)[number] => {
-    return [`a ${kind} key`, () => revealed(newKey(kind, tenantId)), parseKey];
+    return [`a ${kind} key`, () => revealed(newKey(kind, tenantId, keys)), parseKey];
   }),
   ...SECRET_KINDS.map((kind): (typeof credentials)[number] => {
     const parse = (text: string) => parseSecret(kind, text);
@@ -88,6 +91,42 @@ describe("a credential with a valid checksum", () => {
   });
 });
 
+describe("the mark of a key", () => {
+  const issued = newKey("pvt", tenantId, keys).text.reveal();
+  /** The same with another checksum, as anybody can compute it. */
+  const checked = (body: string) => `${body}_${checksum(body)}`;
+
+  it("is the vault's, whatever the kind", () => {
+    for (const kind of KEY_KINDS) {
+      const text = newKey(kind, tenantId, keys).text.reveal();
+      expect(isMarked(keys.keyMark, text)).toBe(true);
+      expect(isMarked(newTenantKeys().keyMark, text)).toBe(false);
+    }
+  });
+
+  it.each([
+    ["another kind", issued.replace("_pvt_", "_mgt_")],
+    ["another environment", issued.replace("key_prod", "key_test")],
+    ["another tenant", issued.replace(compactUuid(tenantId), compactUuid(newTenantId()))],
+    ["a secret that is no bytes", issued.replace(issued.slice(-50, -7), "z".repeat(43))],
+  ])("does not fit %s", (_, text) => {
+    const key = checked(text.slice(0, -7));
+    expect(isMarked(keys.keyMark, key)).toBe(false);
+  });
+
+  it("is not guessed by changing a key, nor by making one up", () => {
+    const at = fc.integer({ min: issued.length - 50, max: issued.length - 8 });
+    fc.assert(
+      fc.property(at, letter, fc.uint8Array({ minLength: 32, maxLength: 32 }), (place, typed, secret) => {
+        const changed = checked(`${issued.slice(0, place)}${typed}${issued.slice(place + 1, -7)}`);
+        const madeUp = checked(`${issued.slice(0, -50)}${toBase62(secret, 43)}`);
+        for (const text of [changed, madeUp]) if (text !== issued) expect(isMarked(keys.keyMark, text)).toBe(false);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
 describe("the name of a key, which a page may show to anyone", () => {
   const hash = createHash("sha256").update("a key").digest();
   const name = (kind: string, hashText = hash.toString("base64url")) => `${kind}_${compactUuid(tenantId)}_${hashText}`;
@@ -101,7 +140,7 @@ describe("the name of a key, which a page may show to anyone", () => {
   });
 
   it.each([
-    ["a key itself", newKey("pub", tenantId).text.reveal()],
+    ["a key itself", newKey("pub", tenantId, keys).text.reveal()],
     ["a short hash", name("pub", "abc")],
     ["a hash with padding", name("pub", `${hash.toString("base64url")}=`)],
     ["a tenant above 128 bits", `pub_${"z".repeat(22)}_${hash.toString("base64url")}`],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AccessRights, Transform } from "../../src/access/access-rule.js";
 import type { Caller } from "../../src/access/caller.js";
+import { storedContainer } from "../../src/access/container.js";
 import {
   type ApplicationType,
   PERMISSIONS,
@@ -9,13 +10,7 @@ import {
 } from "../../src/access/permissions.js";
 import { Denied } from "../../src/access/refusal.js";
 import { ROLES, type Role } from "../../src/access/role.js";
-import {
-  canGrantAnyPermission,
-  grantOfRole,
-  requireGrantable,
-  requireOwn,
-  withRevealGrant,
-} from "../../src/access/role-rights.js";
+import { grantOfRole, requireGrantable, requireOwn, withRevealGrant } from "../../src/access/role-rights.js";
 import { Fault } from "../../src/base/fault.js";
 import { newUuid } from "../../src/base/ids.js";
 import { applicationCaller, personCaller } from "../support/caller.js";
@@ -62,33 +57,67 @@ function rightsRefusal(author: Caller, type: ApplicationType, rights: AccessRigh
   }
 }
 
+const CAPTURE = "orchestration:transaction:capture";
+const OUTSIDE = "outside of the containers assigned to you";
+
 describe("rights that a person gives to an application without a second factor", () => {
-  it.each<[ApplicationType, string, string | undefined]>([
-    ["private", "plain create", undefined],
-    ["private", "plain read", undefined],
-    ["private", "plain search", undefined],
-    ["private", "plain delete", undefined],
-    ["private", "plain update", "token:update by a rule other than redact"],
-    ["private", "plain use", "token:use"],
-    ["private", "/a/ mask create+read+search+delete", undefined],
-    ["private", "/a/ redact update", undefined],
-    ["private", "/a/ mask update", "token:update by a rule other than redact"],
-    ["private", "/a/ reveal read", "token:read by a rule that reveals"],
-    ["private", "/a/ reveal! read", "token:read by a rule that reveals"],
-    ["private", "/a/ reveal search", "token:search by a rule that reveals"],
-    ["private", "/a/ redact use", "token:use"],
-    ["private", "plain 3ds:session:create+3ds:session:read+3ds:session:authenticate", undefined],
-    ["private", "plain orchestration:transaction:capture", "orchestration:transaction:capture"],
-    ["public", "plain create+update", undefined],
-    ["public", "/a/ mask update", undefined],
-    ["public", "/a/ reveal create", "token:create by a rule that reveals"],
-    ["public", "plain 3ds:session:create", undefined],
-  ])("%s application with %s: beyond the limit is %s", (type, line, exceeded) => {
+  it.each<[ApplicationType, string, string | undefined, string | undefined]>([
+    ["private", "plain create", undefined, undefined],
+    ["private", "plain read", undefined, `token:read ${OUTSIDE}`],
+    ["private", "plain search", undefined, `token:search ${OUTSIDE}`],
+    ["private", "plain delete", undefined, `token:delete ${OUTSIDE}`],
+    ["private", "plain update", "token:update by a rule other than redact", `token:update ${OUTSIDE}`],
+    ["private", "plain use", "token:use", "token:use"],
+    ["private", "/a/ mask create", undefined, undefined],
+    ["private", "/a/ mask create+read+search+delete", undefined, `token:read ${OUTSIDE}`],
+    ["private", "/a/ redact update", undefined, `token:update ${OUTSIDE}`],
+    ["private", "/a/ mask update", "token:update by a rule other than redact", `token:update ${OUTSIDE}`],
+    ["private", "/a/ reveal create", "token:create by a rule that reveals", "token:create by a rule that reveals"],
+    ["private", "/a/ reveal read", "token:read by a rule that reveals", `token:read ${OUTSIDE}`],
+    ["private", "/a/ reveal! read", "token:read by a rule that reveals", `token:read ${OUTSIDE}`],
+    ["private", "/a/ reveal search", "token:search by a rule that reveals", `token:search ${OUTSIDE}`],
+    ["private", "/a/ redact use", "token:use", "token:use"],
+    ["private", "plain 3ds:session:create+3ds:session:read", undefined, "3ds:session:create"],
+    ["private", `plain ${CAPTURE}`, CAPTURE, CAPTURE],
+    ["public", "plain create", undefined, undefined],
+    ["public", "plain create+update", undefined, `token:update ${OUTSIDE}`],
+    ["public", "/a/ mask update", undefined, `token:update ${OUTSIDE}`],
+    ["public", "/a/ reveal create", "token:create by a rule that reveals", "token:create by a rule that reveals"],
+    ["public", "plain 3ds:session:create", undefined, "3ds:session:create"],
+  ])("%s application with %s: beyond an ADMIN's limit is %s, a DEVELOPER's %s", (type, line, ...beyond) => {
     const rights = rightsOf(line);
-    for (const role of ROLES) {
-      const refusal = rightsRefusal(personCaller(role), type, rights);
-      if (exceeded === undefined) expect(refusal, role).toBeUndefined();
-      else expect(refusal, role).toContain(`an application with ${exceeded}`);
+    for (const [roles, exceeded] of [
+      [["OWNER", "ADMIN"], beyond[0]],
+      [["DEVELOPER"], beyond[1]],
+    ] as const) {
+      for (const role of roles) {
+        const refusal = rightsRefusal(personCaller(role), type, rights);
+        if (exceeded === undefined) expect(refusal, role).toBeUndefined();
+        else expect(refusal, role).toContain(`an application with ${exceeded}`);
+      }
+    }
+    expect(rightsRefusal(personCaller("AUDITOR"), type, rights)).toContain("permission_denied");
+  });
+
+  it.each<[ApplicationType, string, boolean]>([
+    ["private", "/a/ mask read+search+delete", true],
+    ["private", "/a/b/ mask read", true],
+    ["private", "/a/ redact update", true],
+    ["private", "/a/ mask update", false],
+    ["private", "/a/ reveal read", false],
+    ["private", "/b/ mask read", false],
+    ["private", "/ mask read", false],
+    ["private", "plain read", false],
+    ["private", "plain delete", false],
+    ["private", "/a/ redact use", false],
+    ["public", "/a/ mask create+update", true],
+    ["public", "plain update", false],
+    ["public", "/b/ redact update", false],
+    ["management", "plain log:read", false],
+  ])("%s application with %s, by a DEVELOPER with the container /a/: %s", (type, line, isAllowed) => {
+    for (const hasSecondFactor of [false, true]) {
+      const developer = personCaller("DEVELOPER", { hasSecondFactor, containers: [storedContainer("/a/")] });
+      expect(rightsRefusal(developer, type, rightsOf(line)) === undefined).toBe(isAllowed);
     }
   });
 
@@ -103,7 +132,6 @@ describe("rights that a person gives to an application without a second factor",
     ["DEVELOPER", true, "permission_denied"],
   ])("beyond that limit, %s with a second factor: %s is refused with %s", (role, hasSecondFactor, code) => {
     const author = personCaller(role, { hasSecondFactor });
-    expect(canGrantAnyPermission(author)).toBe(code === undefined);
     for (const [type, line] of [
       ["management", "plain log:read"],
       ["private", "/ reveal read"],
@@ -114,11 +142,17 @@ describe("rights that a person gives to an application without a second factor",
     }
   });
 
-  it("does not limit the key of an application", () => {
+  it("does not limit what the key of an application gives on tokens", () => {
     const key = applicationCaller(rightsOf("plain application:create"), "management");
-    expect(canGrantAnyPermission(key)).toBe(true);
-    expect(rightsRefusal(key, "management", rightsOf("plain log:read"))).toBeUndefined();
     expect(rightsRefusal(key, "private", rightsOf("/ reveal read+use"))).toBeUndefined();
+  });
+
+  it("limits a key to its own permissions of administration", () => {
+    const key = applicationCaller(rightsOf("plain application:create+log:read"), "management");
+    expect(rightsRefusal(key, "management", rightsOf("plain log:read"))).toBeUndefined();
+    expect(rightsRefusal(key, "management", rightsOf("plain log:read+tenant:delete"))).toBe(
+      "permission_denied: The key used may not give tenant:delete, which it does not hold itself.",
+    );
   });
 });
 

@@ -2,41 +2,40 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseRights } from "../../src/access/access-rule.js";
+import { NO_PAGES } from "../../src/access/pages.js";
 import {
-  keyIssuanceSeal,
+  keyIssuanceProof,
   openRights,
   openSessionRights,
-  requireKeyIssuanceSeal,
   rightsColumns,
-  SealMissing,
   sealSessionRights,
 } from "../../src/access/sealed-rights.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { encodeAad, SealBroken, seal } from "../../src/crypto/sealed.js";
-import { AAD_COLUMNS } from "../../src/store/tenancy/sealed-rows.js";
-import { newTenantKeys, newUnboundKeys } from "../support/tenant-keys.js";
+import { AAD_COLUMNS } from "../../src/store/tenancy/sealed-columns.js";
+import { newTenantKeys } from "../support/tenant-keys.js";
 import { arbitrary, rightsOf } from "./rights.js";
 
 const keys = newTenantKeys();
-const tenantId = newTenantId();
+const { tenantId } = keys;
 const hash = (text: string) => createHash("sha256").update(text).digest();
-const named = { name: "Shop", ...rightsOf("plain read", "/a/ reveal! read", "/ mask use"), allowedOrigins: [] };
-const application = { id: newUuid(), type: "private" } as const;
+const named = { name: "Shop", ...rightsOf("plain read", "/a/ reveal! read", "/ mask use"), ...NO_PAGES, revision: 3 };
+const application = { id: newUuid(), type: "private", created_by: newUuid() } as const;
 
 /** The same bytes with one bit changed. */
-function flipped(bytes: Buffer | null, at: number): Buffer {
-  const changed = Buffer.from(bytes ?? "");
+function flipped(bytes: Buffer, at: number): Buffer {
+  const changed = Buffer.from(bytes);
   const place = at % changed.length;
   changed[place] = (changed[place] ?? 0) ^ 1;
   return changed;
 }
 
 describe("the sealed rights of an application", () => {
-  const row = rightsColumns(keys, tenantId, application, named);
+  const row = rightsColumns(keys, application, named);
 
   it("open as they were given, and the plain columns say nothing", () => {
-    expect(row).toMatchObject({ type: "private", name: "", permissions: [], rules: [] });
-    expect(openRights(keys, tenantId, application.id, "private", row)).toEqual(named);
+    expect(Object.keys(row)).toEqual(["type", "definition"]);
+    expect(openRights(keys, application, row.definition)).toEqual(named);
   });
 
   it("open for any rights", () => {
@@ -45,29 +44,45 @@ describe("the sealed rights of an application", () => {
         fc.pre(permissions.length + rules.length > 0);
         const given = rules.map((rule) => ({ ...rule, requiresReason: rule.transform === "reveal" }));
         const rights = { ...named, permissions, rules: given };
-        const stored = rightsColumns(keys, tenantId, application, rights);
-        expect(openRights(keys, tenantId, application.id, "private", stored)).toEqual(rights);
+        const stored = rightsColumns(keys, application, rights);
+        expect(openRights(keys, application, stored.definition)).toEqual(rights);
       }),
       { numRuns: 50 },
     );
   });
 
-  it("keep the origins of pages", () => {
-    const page = { id: newUuid(), type: "public" } as const;
+  it("keep what pages may do", () => {
+    const page = { id: newUuid(), type: "public", created_by: null } as const;
     const rights = {
       ...parseRights("public", ["token:create"], []),
       name: "Page",
+      revision: 0,
       allowedOrigins: ["https://a.example"],
+      templates: [
+        { name: "plain" },
+        {
+          ...{
+            name: "all",
+            mask: { n: "{{ data | last4 }}" },
+            searchIndexes: ["{{ data }}"],
+            id: "{{ data | alias_card }}",
+          },
+          ...{ fingerprintExpression: "{{ data }}", deduplicate: true },
+        },
+      ],
+      allowPageRequests: true,
     };
-    const stored = rightsColumns(keys, tenantId, page, rights);
-    expect(openRights(keys, tenantId, page.id, "public", stored)).toEqual(rights);
+    const stored = rightsColumns(keys, page, rights);
+    expect(openRights(keys, page, stored.definition)).toEqual(rights);
   });
 
   it.each<[string, () => unknown]>([
-    ["another tenant", () => openRights(keys, newTenantId(), application.id, "private", row)],
-    ["another application", () => openRights(keys, tenantId, newUuid(), "private", row)],
-    ["another type", () => openRights(keys, tenantId, application.id, "management", row)],
-    ["other keys", () => openRights(newTenantKeys(), tenantId, application.id, "private", row)],
+    ["another tenant", () => openRights({ ...keys, tenantId: newTenantId() }, application, row.definition)],
+    ["another application", () => openRights(keys, { ...application, id: newUuid() }, row.definition)],
+    ["another type", () => openRights(keys, { ...application, type: "management" }, row.definition)],
+    ["another author", () => openRights(keys, { ...application, created_by: newUuid() }, row.definition)],
+    ["no author", () => openRights(keys, { ...application, created_by: null }, row.definition)],
+    ["other keys", () => openRights(newTenantKeys(), application, row.definition)],
   ])("do not open under %s", (_, open) => {
     expect(open).toThrow(SealBroken);
   });
@@ -75,37 +90,40 @@ describe("the sealed rights of an application", () => {
   it("do not open after any change of their bytes", () => {
     fc.assert(
       fc.property(fc.nat({ max: 10_000 }), (at) => {
-        const edited = { ...row, definition: flipped(row.definition, at) };
-        expect(() => openRights(keys, tenantId, application.id, "private", edited)).toThrow(SealBroken);
+        const edited = flipped(row.definition, at);
+        expect(() => openRights(keys, application, edited)).toThrow(SealBroken);
       }),
     );
   });
 
-  it("cannot be replaced by rights in the clear", () => {
-    const inClear = { name: "Shop", permissions: ["token:read"], rules: [], definition: null };
-    expect(() => openRights(keys, tenantId, application.id, "private", inClear)).toThrow(SealMissing);
+  it("cannot be replaced by rights in the clear, nor by nothing", () => {
+    const inClear = Buffer.from(JSON.stringify({ name: "Shop", permissions: ["token:read"], rules: [] }));
+    for (const definition of [inClear, Buffer.alloc(0)]) {
+      expect(() => openRights(keys, application, definition)).toThrow(SealBroken);
+    }
   });
 });
 
 describe("the seal of a key that was given to an application", () => {
-  const key = { id: newUuid(), application_id: application.id, key_hash: hash("a key") };
-  const proof = keyIssuanceSeal(keys, tenantId, key);
+  const key = { id: newUuid(), application_id: application.id, key_hash: hash("a key"), created_by: newUuid() };
+  const proof = keyIssuanceProof.seal(keys, key);
 
   it("fits the key", () => {
-    expect(() => requireKeyIssuanceSeal(keys, tenantId, { ...key, proof })).not.toThrow();
+    expect(() => keyIssuanceProof.require(keys, { ...key, proof })).not.toThrow();
   });
 
   it.each([
     ["another application", { ...key, application_id: newUuid(), proof }],
     ["another key text", { ...key, key_hash: hash("another key"), proof }],
+    ["another author", { ...key, created_by: newUuid(), proof }],
     ["another row", { ...key, id: newUuid(), proof }],
     ["a changed seal", { ...key, proof: flipped(proof, 7) }],
   ])("does not fit %s", (_, row) => {
-    expect(() => requireKeyIssuanceSeal(keys, tenantId, row)).toThrow(SealBroken);
+    expect(() => keyIssuanceProof.require(keys, row)).toThrow(SealBroken);
   });
 
   it("must exist", () => {
-    expect(() => requireKeyIssuanceSeal(keys, tenantId, { ...key, proof: null })).toThrow(SealMissing);
+    expect(() => keyIssuanceProof.require(keys, { ...key, proof: Buffer.alloc(0) })).toThrow(SealBroken);
   });
 });
 
@@ -115,10 +133,10 @@ describe("the sealed rights of a session", () => {
     ...{ authorized_by: newUuid(), expires_at: new Date("2030-01-01T00:00:00Z") },
   };
   const given = rightsOf("plain read", "id=x&container^/a/ reveal read");
-  const session = { ...columns, rights: sealSessionRights(keys, tenantId, columns, given) };
+  const session = { ...columns, rights: sealSessionRights(keys, columns, given) };
 
   it("open as they were authorized", () => {
-    expect(openSessionRights(keys, tenantId, session)).toEqual(given);
+    expect(openSessionRights(keys, session)).toEqual(given);
   });
 
   it.each<[string, Partial<typeof session>]>([
@@ -129,7 +147,7 @@ describe("the sealed rights of a session", () => {
     ["a later end", { expires_at: new Date("2031-01-01T00:00:00Z") }],
     ["another session", { id: newUuid() }],
   ])("do not open beside %s", (_, change) => {
-    expect(() => openSessionRights(keys, tenantId, { ...session, ...change })).toThrow(SealBroken);
+    expect(() => openSessionRights(keys, { ...session, ...change })).toThrow(SealBroken);
   });
 
   it.each([
@@ -139,38 +157,17 @@ describe("the sealed rights of a session", () => {
   ])("do not open with %s, which would grant other rights", (_, written) => {
     const place = { tenantId, entity: columns.id, field: "session", bound: encodeAad(columns, AAD_COLUMNS.sessions) };
     const rights = seal(keys.data, place, Buffer.from(JSON.stringify(written)));
-    expect(() => openSessionRights(keys, tenantId, { ...columns, rights })).toThrow("rights of an unknown form");
+    expect(() => openSessionRights(keys, { ...columns, rights })).toThrow("rights of an unknown form");
   });
 
   it("are empty until it is authorized", () => {
     const open = { ...columns, authorized_by: null };
-    const rights = sealSessionRights(keys, tenantId, open, given);
-    expect(openSessionRights(keys, tenantId, { ...open, rights })).toEqual({ permissions: [], rules: [] });
-    expect(() => openSessionRights(keys, tenantId, { ...session, rights })).toThrow(SealBroken);
+    const rights = sealSessionRights(keys, open, given);
+    expect(openSessionRights(keys, { ...open, rights })).toEqual({ permissions: [], rules: [] });
+    expect(() => openSessionRights(keys, { ...session, rights })).toThrow(SealBroken);
   });
 
   it("must exist", () => {
-    expect(() => openSessionRights(keys, tenantId, { ...session, rights: null })).toThrow(SealMissing);
-  });
-});
-
-describe("a tenant with keys of an early release", () => {
-  const early = newUnboundKeys();
-
-  it("has its rights in the clear, and reads them", () => {
-    const row = rightsColumns(early, tenantId, application, named);
-    expect(row).toMatchObject({ name: "Shop", permissions: ["token:read"], definition: null });
-    expect(openRights(early, tenantId, application.id, "private", row)).toEqual(named);
-  });
-
-  it("seals neither keys nor sessions", () => {
-    const key = { id: newUuid(), application_id: application.id, key_hash: hash("a key") };
-    expect(keyIssuanceSeal(early, tenantId, key)).toBeNull();
-    expect(() => requireKeyIssuanceSeal(early, tenantId, { ...key, proof: null })).not.toThrow();
-  });
-
-  it("has no place for allowed origins, and says what to do", () => {
-    const origins = { ...named, allowedOrigins: ["https://a.example"] };
-    expect(() => rightsColumns(early, tenantId, application, origins)).toThrow("`cloakroom keys rotate`");
+    expect(() => openSessionRights(keys, { ...session, rights: Buffer.alloc(0) })).toThrow(SealBroken);
   });
 });

@@ -34,6 +34,7 @@ beforeAll(async () => {
       serve: () => Promise.reject(new Error("is not called")),
       headersOf: () => [],
       replay: undefined,
+      shownToFrame: (message) => message,
     },
     takesMask: false,
     admit: async (head) => {
@@ -52,7 +53,7 @@ beforeAll(async () => {
   };
   const app = Fastify();
   const limits = { messageBytes: 5 * MB, maxDeadlineMs: 10_000 };
-  const visits = createVisits({ address: () => "http://127.0.0.1:8080", readAddress: () => "", readClient: () => "" });
+  const visits = createVisits({ address: () => "http://127.0.0.1:8080", readAddress: () => "", readNetwork: () => "" });
   const options = rpcOptions(
     [TokenService],
     [pipeline],

@@ -70,7 +70,7 @@ describe("the document", () => {
     ["getToken", ["400", "401", "403", "404", "429", "503"]],
     ["updateToken", ["400", "401", "403", "404", "409", "413", "415", "429", "503"]],
     ["getApplicationByKey", ["401", "429", "503"]],
-    ["createSession", ["400", "401", "403", "409", "429", "503"]],
+    ["createSession", ["401", "403", "429", "503"]],
     ["detokenize", ["400", "401", "403", "413", "415", "429", "503"]],
   ])("lists how %s can fail", (id, statuses) => {
     const { responses } = operationNamed(id).operation;
@@ -115,7 +115,7 @@ describe("the document", () => {
     expect(Object.keys(resolve({ $ref: "#/components/schemas/ReactAsyncResponse" }).properties ?? {})).toEqual([
       "asyncReactorRequestId",
     ]);
-    expect(description.components.schemas.Transaction?.properties?.amount).toEqual({
+    expect(description.components.schemas.Transaction?.properties?.amount).toMatchObject({
       type: "integer",
       format: "int64",
     });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { restartChain } from "../../src/audit/restart-chain.js";
-import type { SealParts } from "../../src/audit/seal-log.js";
+import { emptiedLogs } from "../../src/audit/chain/emptied-logs.js";
+import { restartChain } from "../../src/audit/chain/restart-chain.js";
+import type { SealParts } from "../../src/audit/chain/seal-log.js";
 import { type TenantId, VAULT_TENANT_ID } from "../../src/base/ids.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 
@@ -190,6 +191,33 @@ describe("an attacker who owns the database but has no key is detected without a
     expect((await ledger.verify(tenantId)).findings).toMatchObject([
       { kind: "rows_added", detail: "2 rows set aside by a seal that is not there" },
     ]);
+  });
+});
+
+describe("a vault whose log was emptied", () => {
+  const TABLES = ["audit_logs", "audit_seals", "audit_heads"] as const;
+
+  it("is not intact: neither its tenants nor the vault itself", async () => {
+    const tenantId = await sealedTenant();
+    const own = await Promise.all(TABLES.map((table) => copyOf(VAULT_TENANT_ID, table)));
+    for (const each of [tenantId, VAULT_TENANT_ID]) await deleteAll(each, ...TABLES);
+    expect(kindsOf(await ledger.verifyAttested(tenantId))).toEqual(["chain_missing"]);
+    expect(kindsOf(await ledger.verifyVault())).toEqual(["vault_changed"]);
+    expect(await emptiedLogs(ledger.stored.address)).toEqual([
+      expect.stringContaining("vault's own log was emptied"),
+      expect.stringMatching(/^The logs of [0-9]+ tenants were emptied/),
+    ]);
+    for (const [index, table] of TABLES.entries()) await putBack(VAULT_TENANT_ID, table, own[index] ?? "[]");
+  });
+
+  it("is not intact either with the heads of the beginning put back", async () => {
+    const tenantId = await ledger.newTenant();
+    const heads = await copyOf(tenantId, "audit_heads");
+    later(2);
+    await seal(tenantId);
+    await deleteAll(tenantId, ...TABLES);
+    await putBack(tenantId, "audit_heads", heads);
+    expect(kindsOf(await ledger.verify(tenantId))).toEqual(["chain_missing"]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findLogRows } from "../../src/audit/find-log-rows.js";
+import { findLogRows } from "../../src/audit/follow/find-log-rows.js";
 import { logEntry } from "../../src/audit/log-entry.js";
 import type { TenantId } from "../../src/base/ids.js";
 import { writeLog } from "../../src/store/audit/audit-logs.js";
@@ -15,7 +15,7 @@ beforeAll(async () => {
   tenantId = await ledger.newTenant();
   for (let moment = 0; moment < 20; moment += 1) {
     ledger.clock.time += 1_000;
-    await ledger.database.shared.run(tenantId, "unguarded", async (tx) => {
+    await ledger.database.of(tenantId).shared(async (tx) => {
       writeLog(tx, logEntry(undefined, "card", `card-${moment}`, "delete", { outcome: "failed", code: "internal" }));
       writeLog(tx, logEntry(undefined, "card", "one", "read", { transform: "mask" }));
       writeLog(tx, logEntry(undefined, "token", "one", "read", { transform: "reveal" }));
@@ -32,9 +32,7 @@ async function follow(filter: LogFilter, limit: number) {
   let after: LogPlace | undefined;
   for (;;) {
     const listing = { ...filter, after, offset: 0, limit };
-    const { rows, endedAt } = await ledger.database.bulk.run(tenantId, "unguarded", (tx) =>
-      findLogRows(tx, listing, bounds),
-    );
+    const { rows, endedAt } = await ledger.database.of(tenantId).bulk((tx) => findLogRows(tx, listing, bounds));
     ids.push(...rows.map(({ id }) => id));
     sizes.push(rows.length);
     const last = rows.at(-1);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
-import { type FeedCaller, LogFeeds } from "../../src/audit/log-feed.js";
-import { endOfLog, LogFollower } from "../../src/audit/log-follower.js";
+import { type FeedCaller, LogFeeds } from "../../src/audit/follow/log-feed.js";
+import { endOfLog, LogFollower } from "../../src/audit/follow/log-follower.js";
 import { systemClock } from "../../src/base/clock.js";
 import { Fault } from "../../src/base/fault.js";
 import { isTenantId, type TenantId } from "../../src/base/ids.js";
@@ -32,14 +32,14 @@ async function tenantWithLog() {
     revision,
     read(work) {
       reads += 1;
-      return vault.database.bulk.run(tenantId, "unguarded", work);
+      return vault.database.of(tenantId).bulk(work);
     },
   });
   const insert = (entityId: string, count = 1) =>
     stored.change(
       id,
-      `insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message)
-       select '${id}', clock_timestamp(), gen_random_uuid(), 'token', '${entityId}', 'create', 'row ' || n
+      `insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome)
+       select '${id}', clock_timestamp(), gen_random_uuid(), 'token', '${entityId}', 'create', 'row ' || n, 'allowed'
        from generate_series(1, ${count}) n`,
     );
   return { tenantId, caller, insert, reads: () => reads };
@@ -123,16 +123,15 @@ it("leaves the errors of a look to the reader that looked", async () => {
 
 it("finds the rows of a look again if its transaction runs twice", async () => {
   const { tenantId, insert } = await tenantWithLog();
-  const start = await vault.database.bulk.run(tenantId, "unguarded", endOfLog);
+  const start = await vault.database.of(tenantId).bulk(endOfLog);
   const follower = new LogFollower(EVERYTHING, start);
   const entityId = randomUUID();
   await insert(entityId);
-  const looks = await vault.database.bulk.run(tenantId, "unguarded", async (tx) => [
-    await follower.poll(tx),
-    await follower.poll(tx),
-  ]);
+  const looks = await vault.database
+    .of(tenantId)
+    .bulk(async (tx) => [await follower.poll(tx), await follower.poll(tx)]);
   expect(looks.map(({ rows }) => rows.map((row) => row.entity_id))).toEqual([[entityId], [entityId]]);
   for (const look of looks.slice(0, 1)) follower.accept(look);
-  const next = await vault.database.bulk.run(tenantId, "unguarded", (tx) => follower.poll(tx));
+  const next = await vault.database.of(tenantId).bulk((tx) => follower.poll(tx));
   expect(next).toMatchObject({ rows: [], isAll: true });
 });

@@ -1,9 +1,12 @@
+import { Readable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { exportLog } from "../../src/audit/export-log.js";
-import { LogClock } from "../../src/audit/log-clock.js";
-import type { SealParts } from "../../src/audit/seal-log.js";
-import { setBackLog } from "../../src/audit/set-back-log.js";
+import { LogClock } from "../../src/audit/chain/log-clock.js";
+import type { SealParts } from "../../src/audit/chain/seal-log.js";
+import { setBackLog } from "../../src/audit/chain/set-back-log.js";
+import { exportRange } from "../../src/audit/export/export-range.js";
+import { verifyExport } from "../../src/audit/verify/verify-export.js";
 import { type TenantId, VAULT_TENANT_ID } from "../../src/base/ids.js";
+import { logSigningKey } from "../../src/crypto/log-signing.js";
 import { readLogSnapshot } from "../../src/store/audit/log-snapshot.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 
@@ -239,14 +242,18 @@ describe("after fast clocks were corrected, a tenant's log", () => {
     await ledger.log(tenantId, 1);
     await wait(2);
     await ledger.runJob();
-    const lines: { kind: string; set_aside?: number }[] = [];
+    const keys = await ledger.keyring.of(tenantId);
+    const log = { tenantId, keys, isWhole: true, tokenOf: async () => undefined };
+    const range = { since: new Date(0), until: new Date(truth + 10 * 24 * HOUR) };
+    let text = "";
     await readLogSnapshot(ledger.stored.address, tenantId, async (snapshot) => {
-      for await (const text of exportLog(snapshot, tenantId, () => {})) {
-        for (const line of text.trimEnd().split("\n")) lines.push(JSON.parse(line));
-      }
+      for await (const piece of exportRange(snapshot, log, range, () => {})) text += piece;
     });
-    expect(lines.filter(({ kind }) => kind === "set_back")).toHaveLength(1);
-    expect(lines.filter(({ set_aside }) => set_aside !== undefined)).toHaveLength(15);
+    const { fingerprint } = logSigningKey(keys.audit, tenantId);
+    const verdict = await verifyExport(Readable.from([Buffer.from(text)]), { fingerprint });
+    expect(verdict).toMatchObject({ state: "good", findings: [], reasons: [] });
+    expect(text.split("\n").filter((line) => line.includes(" kind set_back "))).toHaveLength(1);
+    expect(verdict.rows).toBeGreaterThanOrEqual(16);
   });
 });
 

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { exportRange, wholeMinutes } from "../../src/audit/export-range.js";
-import { overdueStamps } from "../../src/audit/overdue-stamps.js";
-import { verifyExport } from "../../src/audit/verify-export.js";
+import { overdueStamps } from "../../src/audit/chain/overdue-stamps.js";
+import { exportRange, wholeMinutes } from "../../src/audit/export/export-range.js";
+import { verifyExport } from "../../src/audit/verify/verify-export.js";
 import { systemClock } from "../../src/base/clock.js";
 import { type TenantId, VAULT_TENANT_ID } from "../../src/base/ids.js";
+import { readCertificates } from "../../src/crypto/certificates.js";
 import { logSigningKey } from "../../src/crypto/log-signing.js";
-import { readCertificates } from "../../src/crypto/time-stamp.js";
 import { logStampsJob } from "../../src/jobs/log-stamps.js";
 import { timeStampAuthority } from "../../src/server/time-stamp-authority.js";
 import { readTimeStamps } from "../../src/settings/time-stamps.js";
@@ -20,13 +20,17 @@ const ends: (() => Promise<unknown>)[] = [];
 beforeAll(async () => {
   ledger = await openLedger();
 });
-beforeEach(async () => {
+beforeAll(async () => {
   authority = await createStampAuthority();
+});
+beforeEach(() => {
+  authority.fail = undefined;
+  authority.asked = 0;
 });
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
-  await authority[Symbol.asyncDispose]();
 });
+afterAll(() => authority?.[Symbol.asyncDispose]());
 afterAll(() => ledger?.[Symbol.asyncDispose]());
 
 const DAY = 24 * 60 * MINUTE;
@@ -66,7 +70,7 @@ async function daysAgo(run: () => Promise<void>): Promise<void> {
 async function exported(tenantId: TenantId, since: number, until: number) {
   const keys = await ledger.keyring.of(tenantId);
   const tokenOf = async (id: Parameters<Parameters<typeof exportRange>[1]["tokenOf"]>[0]) =>
-    (await ledger.database.bulk.run(VAULT_TENANT_ID, "unguarded", (tx) => tx.query(readStamp, id)))?.token;
+    (await ledger.database.of(VAULT_TENANT_ID).bulk((tx) => tx.query(readStamp, id)))?.token;
   const range = wholeMinutes({ since: new Date(since), until: new Date(until) });
   return readLogSnapshot(ledger.stored.address, tenantId, async (snapshot) => {
     let text = "";
@@ -173,9 +177,8 @@ describe("a time-stamp authority", () => {
       authority.fail = () => stopping.abort();
       const job = stamping();
       ledger.clock.time += DAY;
-      const startedAt = performance.now();
       await job.run(stopping.signal);
-      expect(performance.now() - startedAt).toBeLessThan(5_000);
+      // A job that waits for the authority until its time is over reports a problem.
       expect(job.states).toEqual([]);
     });
   });

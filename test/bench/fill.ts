@@ -10,7 +10,7 @@ import { connect, type DatabaseAddress, type Sql } from "../../src/store/postgre
 import type { TermRow } from "../../src/store/tokens/token-terms.js";
 import type { TokenRow } from "../../src/store/tokens/tokens.js";
 import { prepareToken } from "../../src/tokens/prepare.js";
-import { sealToken, textOf } from "../../src/tokens/sealing.js";
+import { sealToken, tokenDataText } from "../../src/tokens/sealing.js";
 import { termsOf } from "../../src/tokens/terms.js";
 import { openVault } from "../../src/vault/vault.js";
 import type { BenchServer } from "./bench-server.js";
@@ -83,7 +83,7 @@ function batchOf(caller: Caller, keys: TenantKeys, from: number, to: number, old
     };
     tokens.push({
       ...plain,
-      ...sealToken(keys, caller.tenantId, plain, textOf(prepared.data.reveal()), attributes, indexValues),
+      ...sealToken(keys, plain, tokenDataText(prepared.data.reveal()), attributes, indexValues),
       ...{ expires_at: null, expires_at_text: null, active_month: monthOf(now) },
       ...{ created_by: actorOf(caller).id, created_at: createdAt, modified_by: null, modified_at: null },
     });

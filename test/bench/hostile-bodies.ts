@@ -18,7 +18,7 @@ const filled = (text: string) => repeated(text, Math.floor(SIZE / (text.length +
 const names = (count: number) => Array.from({ length: count }, (_, index) => `"k${index}":1`).join(",");
 const token = (data: string) => `{"type":"token","data":${data}}`;
 
-/** The shapes of test/e2e/hostile-shapes.test.ts that block the event loop longest. */
+/** The shapes of test/e2e/load/hostile-shapes.test.ts that block the event loop longest. */
 const SHAPES: readonly (readonly [string, string, string])[] = [
   ["2.6 million numbers", "/tokens", token(`[${filled("1")}]`)],
   ["400,000 members of one object", "/tokens", token(`{${names(400_000)}}`)],

@@ -5,6 +5,7 @@ import { startBenchServer } from "./bench-server.js";
 import { compareClient } from "./client.js";
 import { consoleTimes } from "./console.js";
 import { measureDatabaseFloors } from "./database-floors.js";
+import { fairTurnsRows } from "./fair-turns.js";
 import { measureEcho, measureGrpcEcho } from "./floors.js";
 import { hostedFieldTimes } from "./hosted-fields.js";
 import { heldBodyRows, longestHolds } from "./hostile-bodies.js";
@@ -21,7 +22,7 @@ import { tokenRows } from "./tokens.js";
  * Measures the floors and the server in one run on this machine: only ratios compare across runs. Prints a table and
  * writes it as JSON to the file given by `--json`. Lists have `--tokens` tokens.
  * `--against COMMIT` instead measures that commit's build next to this one, in `--rounds` rounds of each operation
- * whose name contains `--only`. `--client` instead measures `@cloakroom/client` next to the generator, in as many rounds.
+ * whose name contains `--only`. `--turns` instead measures a quiet tenant beside the loads of others. `--client` instead measures `@cloakroom/client` next to the generator, in as many rounds.
  */
 const { values: options } = parseArgs({
   options: {
@@ -29,6 +30,7 @@ const { values: options } = parseArgs({
     tokens: { type: "string", default: "1000000" },
     against: { type: "string" },
     client: { type: "boolean", default: false },
+    turns: { type: "boolean", default: false },
     rounds: { type: "string", default: "5" },
     only: { type: "string", default: "" },
   },
@@ -40,6 +42,11 @@ if (options.against !== undefined) {
 }
 if (options.client) {
   await compareClient(Number(options.rounds));
+  process.exit();
+}
+if (options.turns) {
+  await using server = await startBenchServer();
+  await fairTurnsRows(server);
   process.exit();
 }
 const table = new Table();
@@ -68,6 +75,10 @@ table.add(await measureGrpcEcho());
   await using server = await startBenchServer({ CLOAKROOM_EGRESS_ALLOW: "127.0.0.1" });
   await longestHolds(server);
   await heldBodyRows(table, server);
+}
+{
+  await using server = await startBenchServer();
+  await fairTurnsRows(server);
 }
 {
   await using server = await startBenchServer({ CLOAKROOM_EGRESS_ALLOW: "127.0.0.1" });

@@ -43,7 +43,7 @@ async function makeTenants(
   for (let made = 0; made < count; made += 20) {
     const batch = Array.from({ length: Math.min(20, count - made) }, async (_, n) => {
       const owner = { name: `Tenant ${made + n}`, ownerEmail: "owner@example.com" };
-      const { managementKey } = await provisionTenant(vault.database, vault.rootKey, owner);
+      const { managementKey } = await provisionTenant(vault, owner);
       const key = await makeApplication(server, managementKey.reveal());
       const { id } = await post(server, "/tokens", key, { type: "card", data: CARD });
       return { key, id };

@@ -4,6 +4,7 @@ import {
   GetTokenRequestSchema,
   ListTokensRequestSchema,
 } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { newUuid } from "../../src/base/ids.js";
 import { toValue } from "../../src/services/value.js";
 import type { BenchServer } from "./bench-server.js";
 import type { LoadRequest } from "./load.js";
@@ -31,7 +32,8 @@ export async function post(server: BenchServer, path: string, key: string, body:
 export async function makeApplication(server: BenchServer, managementKey: string): Promise<string> {
   const permissions = ["token:create", "token:read", "token:search", "token:update", "token:delete", "token:use"];
   const rules = [{ priority: 1, container: "/", transform: "reveal", permissions }];
-  const { key } = await post(server, "/applications", managementKey, { name: "Bench", type: "private", rules });
+  const definition = { name: "Bench", type: "private", rules, permissions: ["token:import"] };
+  const { key } = await post(server, "/applications", managementKey, definition);
   return key;
 }
 
@@ -71,6 +73,17 @@ export const detokenizeCards = (key: string, ids: readonly string[]): LoadReques
   path: "/detokenize",
   headers: { "BT-API-KEY": key, ...JSON_TYPE },
   body: Buffer.from(JSON.stringify(ids.map((id) => `{{ ${id} | json: "$.number" }}`))),
+});
+
+const IMPORT_ID = newUuid();
+const IMPORTED = Array.from({ length: 100 }, () => ({ type: "card", data: { ...CARD, cvc: undefined } }));
+
+/** A batch of an import: each number is another one. */
+export const importCards = (key: string, n: number): LoadRequest => ({
+  method: "POST",
+  path: "/tokens/import",
+  headers: { "BT-API-KEY": key, ...JSON_TYPE },
+  body: Buffer.from(JSON.stringify({ import_id: IMPORT_ID, position: n * 100 + 1, rows: IMPORTED })),
 });
 
 export const createCardOverGrpc = (key: string): LoadRequest => ({

@@ -7,6 +7,7 @@ import {
   detokenizeCards,
   getToken,
   getTokenOverGrpc,
+  importCards,
   listTokensOverGrpc,
   makeApplication,
   makeCards,
@@ -44,6 +45,10 @@ export async function tokenPlans(server: BenchServer): Promise<readonly Plan[]> 
     {
       ...{ operation: "POST /tokenize, 100 leaves, 1 caller", protocol: "http1", connections: 1, expect: 200 },
       request: () => tokenizeLeaves(key),
+    },
+    {
+      ...{ operation: "POST /tokens/import, 100 cards, 4 callers", protocol: "http1", connections: 4, expect: 200 },
+      request: (n) => importCards(key, n),
     },
     {
       ...{ operation: "POST /detokenize, 100 references, 1 caller", protocol: "http1", connections: 1, expect: 200 },

@@ -186,6 +186,40 @@ describe("cloakroom over the API", () => {
     expect((await manage("apps", "get", id)).code).toBe(5);
   });
 
+  it("apps: templates and page requests, which come back as they were given", async () => {
+    const templates = [
+      { name: "receipt", mask: { number: "{{ data.number }}" }, search_indexes: ["{{ data.number }}"] },
+    ];
+    const file = join(directory, "templates.json");
+    writeFileSync(file, JSON.stringify(templates));
+    const given = ["--origin", "https://shop.example.com", "--templates", `@${file}`, "--allow-page-requests", "yes"];
+    const create = ["apps", "create", "--name", "Shop", "--type", "public", "--permission", "token:create", "--json"];
+    const created = JSON.parse((await manage(...create, ...given)).stdout);
+    const pages = { allowed_origins: ["https://shop.example.com"], allow_page_requests: true };
+    expect(created).toMatchObject({ ...pages, templates });
+    const { name, permissions, allowed_origins, templates: shown, allow_page_requests } = created;
+    const copy = { name, permissions, allowed_origins, templates: shown, allow_page_requests };
+    writeFileSync(file, JSON.stringify(copy));
+    const same = JSON.parse((await manage("apps", "update", created.id, "--from", file, "--json")).stdout);
+    expect(same).toMatchObject({ ...pages, templates });
+    writeFileSync(file, "[]");
+    const less = [
+      "--name",
+      "Shop",
+      "--permission",
+      "token:create",
+      "--templates",
+      `@${file}`,
+      "--allow-page-requests",
+      "no",
+      "--json",
+    ];
+    const changed = JSON.parse((await manage("apps", "update", created.id, ...less)).stdout);
+    expect(changed.templates ?? []).toEqual([]);
+    expect(changed.allow_page_requests ?? false).toBe(false);
+    expect(changed.allowed_origins).toEqual(pages.allowed_origins);
+  });
+
   it("proxies: create, change, list and delete", async () => {
     const args = ["--name", "Partner", "--destination-url", "https://partner.example.com/a", "--query", "id"];
     const id = (await manage("proxies", "create", ...args)).stdout.trim();
@@ -223,6 +257,12 @@ describe("cloakroom over the API", () => {
   it("members and logs are listed", async () => {
     expect((await manage("members", "list", "--query", "[].role")).stdout).toBe("OWNER\n");
     const id = await createCard();
+    const recent = await manage("logs", "list", "--since", "24h", "--operation", "read", "--actor-type", "user");
+    expect(recent).toMatchObject({ code: 0, stderr: "" });
+    expect(await manage("logs", "list", "--transform", "show")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--transform must be one of reveal, mask, redact"),
+    });
     const rows = await manage("logs", "list", "--entity-id", id, "--query", "[].operation");
     expect(rows.stdout).toBe("create\n");
   });

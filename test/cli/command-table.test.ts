@@ -4,15 +4,14 @@ import { commandLinePage } from "../../scripts/command-line-page.js";
 import { flagsOf } from "../../src/cli/api/api-command.js";
 import { API_COMMANDS } from "../../src/cli/api/commands.js";
 import { argumentAt, completionsOf } from "../../src/cli/api/completion.js";
-import { OPERATOR_ACTIONS } from "../../src/cli/operator-actions.js";
 import { OPERATOR_COMMANDS } from "../../src/cli/operator-commands.js";
 
 describe("the tables of commands", () => {
   it("name each command once, and load it", async () => {
     const names = [...API_COMMANDS, ...OPERATOR_COMMANDS].map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
-    for (const { load } of API_COMMANDS) expect(await load()).toBeTypeOf("function");
-  });
+    for (const { load } of [...API_COMMANDS, ...OPERATOR_COMMANDS]) expect(await load()).toBeTypeOf("function");
+  }, 120_000);
 
   it("have examples that the command accepts", () => {
     for (const command of API_COMMANDS) {
@@ -21,11 +20,6 @@ describe("the tables of commands", () => {
         expect(Object.keys(flagsOf(command))).toEqual(expect.arrayContaining(flags));
       }
     }
-  });
-
-  it("list the operators' commands as operator-actions.ts has them", async () => {
-    const loaded = [...OPERATOR_ACTIONS].map(async ([name, load]) => ({ name, summary: (await load()).summary }));
-    expect(OPERATOR_COMMANDS).toEqual(await Promise.all(loaded));
   });
 
   it("are what docs/command-line.md says", () => {
@@ -39,7 +33,7 @@ describe("completionsOf", () => {
     [["keys", "l"], ["list"]],
     [
       ["tokens", ""],
-      ["list", "search", "get", "create", "update", "delete"],
+      ["list", "search", "get", "create", "import", "export", "update", "delete"],
     ],
     [["audit", "v"], ["verify"]],
     [

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { clientNamesOf, restNamesOf } from "../../src/cli/api/field-names.js";
-import { checkPath, partOfResult } from "../../src/cli/api/result-path.js";
-import { tableLines, textOf } from "../../src/cli/api/text-table.js";
+import { checkPath, missingStep, partOfResult } from "../../src/cli/api/result-path.js";
+import { cellText, tableLines } from "../../src/cli/api/text-table.js";
 import { printable, printableJson } from "../../src/cli/printable.js";
 
 describe("a value in one line", () => {
@@ -19,7 +19,7 @@ describe("a value in one line", () => {
     ["a\u001b[2Jb\nc", "a\ufffd[2Jb\ufffdc"],
     ["\u009b2J \u202eevil\u2066", "\ufffd2J \ufffdevil\ufffd"],
   ])("%j is shown as %j", (value, text) => {
-    expect(textOf(value)).toBe(text);
+    expect(cellText(value)).toBe(text);
   });
 
   it("never has a character that steers a terminal or turns text around", () => {
@@ -202,4 +202,16 @@ describe("names of fields", () => {
       public_key: "AQI=",
     });
   });
+});
+
+it("a path that leads nowhere is named up to its first missing step", () => {
+  const token = { id: "a", card: { last4: "4242" }, list: [{ id: 1 }] };
+  expect(["nope.x", "card.bin", "list[3].id"].map((path) => missingStep(token, path))).toEqual([
+    "nope",
+    "card.bin",
+    "list[3]",
+  ]);
+  expect(["id", "card.last4", "list[0].id", "list[].id"].map((path) => missingStep(token, path))).toEqual([
+    ...[undefined, undefined, undefined, undefined],
+  ]);
 });

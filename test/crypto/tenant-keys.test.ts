@@ -1,16 +1,15 @@
-import { createSecretKey, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { newTenantId } from "../../src/base/ids.js";
 import { lengthPrefixed } from "../../src/crypto/bytes.js";
 import { LocalRootKey } from "../../src/crypto/local-root-key.js";
 import { type RootKey, RootKeyDenied, RootKeyRefused } from "../../src/crypto/root-key.js";
-import { type KeyVersions, open, SealBroken, seal } from "../../src/crypto/sealed.js";
+import { open, SealBroken, seal } from "../../src/crypto/sealed.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import {
   generateTenantKey,
   generateTenantKeys,
   KEY_PURPOSES,
-  requiresSeals,
   rewrapTenantKey,
   unwrapKeyVersions,
   unwrapTenantKeys,
@@ -50,7 +49,6 @@ describe("the keys of a tenant", () => {
     for (const other of [keys.cvc, keys.audit]) expect(() => open(other, place, sealed)).toThrow(SealBroken);
     const secrets = [keys.fingerprint, keys.search, keys.proof].map((key) => key.export().toString("hex"));
     expect(new Set(secrets).size).toBe(3);
-    expect(requiresSeals(keys)).toBe(true);
   });
 
   it.each<[string, () => Promise<unknown>]>([
@@ -88,7 +86,7 @@ describe("the keys of a tenant", () => {
   it.each<[string, (further: WrappedTenantKey) => WrappedTenantKey[], string | undefined]>([
     ["the newer one current", (further) => [...changed("data", { state: "retired" }), further], undefined],
     [
-      "the older one current, under which values might be unbound",
+      "the older one current, under which new values would be lost",
       (further) => [...rows, { ...further, state: "retired" }],
       "a replaced data key of the tenant is marked as the current one",
     ],
@@ -132,43 +130,23 @@ describe("the keys of a tenant", () => {
   }
 });
 
-/** Keys of the size of a release. */
-function keysOf(bytes: number): KeyVersions {
-  return { current: 1, byVersion: new Map([[1, createSecretKey(randomBytes(bytes))]]) };
-}
-
-/** What the first version of a key is wrapped for. */
-function firstContext(purpose: string): Buffer {
-  return lengthPrefixed(["cloakroom/tenant-key/1", tenantId, purpose, Buffer.from([0, 0, 0, 1])]);
-}
-
-describe("whether values are bound to their row", () => {
-  it.each<[string, "none" | "unbound" | "bound", number]>([
-    ["all of a new tenant are, under a key of 34 bytes", "none", 34],
-    ["all are if the older keys bind as well", "bound", 34],
-    ["those under older keys may not be, which a key of 33 bytes says", "unbound", 33],
-  ])("%s", async (_, before, bytes) => {
-    const older = before === "none" ? undefined : keysOf(before === "unbound" ? 32 : 33);
-    const row = await generateTenantKey(root, tenantId, "data", 2, older);
-    const keys = await unwrapKeyVersions(rootsOf(root), tenantId, "data", [row]);
-    expect(keys.byVersion.get(2)?.symmetricKeySize).toBe(bytes);
-    expect(keys.bindsFrom).toBe(bytes === 34 ? 0 : 2);
+describe("the size of a tenant key", () => {
+  it("is 32 bytes, for each purpose", async () => {
+    const rows = await generateTenantKeys(root, tenantId);
+    for (const purpose of KEY_PURPOSES) {
+      const { byVersion } = await unwrapKeyVersions(rootsOf(root), tenantId, purpose, rows);
+      expect([...byVersion.values()].map((key) => key.symmetricKeySize)).toEqual([32]);
+    }
   });
 
-  it("is decided by the first key that binds, after older ones of 32 bytes", async () => {
-    const early: WrappedTenantKey = {
-      ...{ purpose: "data", version: 1, state: "retired", rootKeyId: root.id },
-      wrapped: await root.wrap(randomBytes(32), firstContext("data")),
+  it.each([0, 16, 31, 33, 34, 64])("is refused if it is %i bytes", async (bytes) => {
+    const context = lengthPrefixed(["cloakroom/tenant-key/1", tenantId, "data", Buffer.from([0, 0, 0, 1])]);
+    const row: WrappedTenantKey = {
+      ...{ purpose: "data", version: 1, state: "current", rootKeyId: root.id },
+      wrapped: await root.wrap(randomBytes(bytes), context),
     };
-    const keys = await unwrapKeyVersions(rootsOf(root), tenantId, "data", [{ ...early, state: "current" }]);
-    expect([keys.bindsFrom, requiresSeals({ data: keys })]).toEqual([undefined, false]);
-    const rotated = await generateTenantKey(root, tenantId, "data", 2, keys);
-    const both = await unwrapKeyVersions(rootsOf(root), tenantId, "data", [early, rotated]);
-    expect([both.bindsFrom, requiresSeals({ data: both })]).toEqual([2, true]);
-    const inOldPlace = { ...place, bound: Buffer.from("card") };
-    const sealedBefore = seal(keys, inOldPlace, Buffer.from("secret"));
-    expect(open(both, { ...place, bound: Buffer.from("changed") }, sealedBefore).toString()).toBe("secret");
-    const sealedAfter = seal(both, inOldPlace, Buffer.from("secret"));
-    expect(() => open(both, { ...place, bound: Buffer.from("changed") }, sealedAfter)).toThrow(SealBroken);
+    const unwrapping = unwrapKeyVersions(rootsOf(root), tenantId, "data", [row]);
+    await expect(unwrapping).rejects.toThrow(RootKeyRefused);
+    await expect(unwrapping).rejects.toThrow(`a tenant key has ${bytes} bytes, not 32`);
   });
 });

@@ -32,8 +32,9 @@ describe("the client's README, as it is written", () => {
       vi.spyOn(console, "log").mockImplementation(print),
       vi.spyOn(console, "error").mockImplementation(print),
     ];
-    // Following the log needs another key, and does not end by itself: see test/e2e/follow-logs.test.ts.
-    const ours = snippets.filter((snippet) => !/client\/(browser|testing)|logs[.]follow/.test(snippet));
+    // Following the log needs another key, and does not end by itself: see test/e2e/audit/follow-logs.test.ts.
+    // Proxies need one: see test/clients/typescript/calls.test.ts.
+    const ours = snippets.filter((snippet) => !/client\/(browser|testing)|logs[.]follow|proxies[.]post/.test(snippet));
     try {
       const exported = await run(`${ours.join("\n")}\nawait vault.close(); export { data, traceId, newest };`);
       expect(exported).toMatchObject({ data: { number: "4242424242424242" }, traceId: expect.any(String) });

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launchBrowser } from "../support/browser.js";
+import { sharedBrowser } from "../support/browser.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 import { openServed, typeCard } from "./support/served-page.js";
 import { WalkThrough } from "./support/walk-through.js";
@@ -14,13 +14,20 @@ describe("the guide to hosted fields, as it is written", () => {
   let tenant: TestTenant;
   let browser: Browser;
   beforeAll(async () => {
-    [tenant, browser] = await Promise.all([newTenant(), launchBrowser()]);
+    [tenant, browser] = await Promise.all([newTenant(), sharedBrowser()]);
   });
   afterAll(() => browser?.close());
 
   it("makes an application, tokenizes a card in its page, and shows it again", async () => {
     const variables = { CLOAKROOM_URL: tenant.url, MANAGEMENT_KEY: tenant.managementKey };
-    const { key } = JSON.parse(await new WalkThrough("docs/elements.md", variables).type());
+    const walk = new WalkThrough("docs/elements.md", variables);
+    const { key, id: applicationId } = JSON.parse(await walk.type());
+    const further = new WalkThrough("docs/elements.md", { ...variables, APPLICATION_ID: applicationId });
+    further.advance();
+    expect(JSON.parse(await further.type())).toMatchObject({
+      ...{ allowed_origins: ["https://shop.example.com"], templates: [{ name: "order" }] },
+    });
+    expect(further.isAtEnd).toBe(true);
     const html = snippet("html").replace('"key_prod_pub_..."', JSON.stringify(key));
     const page = await openServed(
       browser,

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 
 /** Every document of the repository. */
-const DOCUMENTS = globSync(["*.md", "docs/**/*.md"]).sort();
+const DOCUMENTS = globSync(["*.md", "docs/**/*.md", "src/*/README.md"]).sort();
 
 /** Folders whose files documents name. A path is resolved from the root of the repository. */
 const PATH = /(?<![\w./-])(?:src|test|scripts|docs|proto|gen|deploy|examples)\/[\w./-]*/g;

@@ -1,7 +1,7 @@
 // Needs: chromium, curl, jq
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { launchBrowser } from "../support/browser.js";
+import { sharedBrowser } from "../support/browser.js";
 import { newTenant } from "../support/tenant.js";
 import { WalkThrough } from "./support/walk-through.js";
 
@@ -10,7 +10,7 @@ let browser: Browser;
 beforeAll(async () => {
   const tenant = await newTenant();
   walk = new WalkThrough("docs/payments.md", { BASE: tenant.url, MANAGEMENT_KEY: tenant.managementKey });
-  browser = await launchBrowser();
+  browser = await sharedBrowser();
 });
 afterAll(() => browser?.close());
 

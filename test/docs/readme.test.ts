@@ -1,7 +1,7 @@
 // Needs: curl, chromium
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { launchBrowser } from "../support/browser.js";
+import { sharedBrowser } from "../support/browser.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 import { openServed, typeCard } from "./support/served-page.js";
 import { WalkThrough } from "./support/walk-through.js";
@@ -42,7 +42,7 @@ describe("the README, as it is written", () => {
     expect(publicKey).toMatch(/^key_prod_pub_/);
     const [, snippet = ""] = /```html\n([\s\S]*?)```/.exec(readFileSync("README.md", "utf8")) ?? [];
     const html = snippet.replace('"..."', JSON.stringify(publicKey)).replaceAll("http://127.0.0.1:8080", tenant.url);
-    await using browser = await launchBrowser();
+    await using browser = await sharedBrowser();
     const page = await openServed(browser, "http://localhost:4000", html);
     await typeCard(page, "4242424242424242");
     const printed = page.waitForEvent("console", (message) => message.type() === "log");

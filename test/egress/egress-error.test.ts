@@ -1,6 +1,12 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { codeOf, EgressError, type EgressReason, expectationOf, isRefusal } from "../../src/egress/egress-error.js";
+import {
+  EgressError,
+  type EgressReason,
+  expectationOf,
+  isRefusal,
+  systemErrorCode,
+} from "../../src/egress/egress-error.js";
 
 describe("an egress error", () => {
   it.each([
@@ -38,11 +44,11 @@ describe("an egress error", () => {
 
   it("takes the first code of a group of attempts, and only codes", () => {
     const coded = (code: unknown) => Object.assign(new Error("x"), { code });
-    expect(codeOf(new AggregateError([new Error("x"), coded("EHOSTUNREACH"), coded("ETIMEDOUT")]))).toBe(
+    expect(systemErrorCode(new AggregateError([new Error("x"), coded("EHOSTUNREACH"), coded("ETIMEDOUT")]))).toBe(
       "EHOSTUNREACH",
     );
-    expect(codeOf(coded("see 10.1.2.3"))).toBeUndefined();
-    expect(codeOf(coded(7))).toBeUndefined();
-    expect(codeOf("ECONNRESET")).toBeUndefined();
+    expect(systemErrorCode(coded("see 10.1.2.3"))).toBeUndefined();
+    expect(systemErrorCode(coded(7))).toBeUndefined();
+    expect(systemErrorCode("ECONNRESET")).toBeUndefined();
   });
 });

@@ -164,7 +164,7 @@ describe("a connection", () => {
     };
     for (let count = 0; count < 3; count++) await burst(12);
     expect(server.connections.length).toBe(12);
-    await expect.poll(() => server.connections.filter(({ destroyed }) => destroyed).length, { timeout: 3_000 }).toBe(4);
+    await expect.poll(() => server.connections.filter(({ destroyed }) => destroyed).length).toBe(4);
     await burst(12);
     expect(server.connections.length).toBe(16);
     expect(server.connections.filter(({ destroyed }) => destroyed).length).toBe(4);

@@ -2,7 +2,7 @@ import https from "node:https";
 import { text } from "node:stream/consumers";
 import tls, { TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { codeOf, EgressError } from "../../src/egress/egress-error.js";
+import { EgressError, systemErrorCode } from "../../src/egress/egress-error.js";
 import { EgressPolicy } from "../../src/egress/egress-policy.js";
 import { createGuardedAgents, type GuardedAgentOptions, type GuardedAgents } from "../../src/egress/guarded-agents.js";
 import { guardedRequest } from "../../src/egress/guarded-request.js";
@@ -278,7 +278,7 @@ describe("agents used without guardedRequest", () => {
   const attempt = (options: https.RequestOptions) =>
     new Promise<unknown>((resolve) => {
       const request = https.request(options, (response) => resolve(response.resume().statusCode));
-      request.once("error", (error) => resolve(error instanceof EgressError ? error.reason : codeOf(error)));
+      request.once("error", (error) => resolve(error instanceof EgressError ? error.reason : systemErrorCode(error)));
       request.end();
     });
 

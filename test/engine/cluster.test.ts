@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { newUuid } from "../../src/base/ids.js";
@@ -21,7 +21,6 @@ describe.runIf(inject("isCluster"))("a vault that is distributed over a cluster"
   });
   afterAll(async () => {
     await sql`drop table if exists later`;
-    await sql`delete from migrations where name = ${LATER}`;
     await sql.end();
     rmSync(directory, { recursive: true, force: true });
   });
@@ -65,8 +64,7 @@ describe.runIf(inject("isCluster"))("a vault that is distributed over a cluster"
 
   it("distributes the tables of a later migration with it", async () => {
     const folder = join(directory, "migrations");
-    mkdirSync(folder);
-    for (const name of readdirSync(MIGRATIONS)) copyFileSync(join(MIGRATIONS, name), join(folder, name));
+    cpSync(MIGRATIONS, folder, { recursive: true });
     writeFileSync(
       join(folder, LATER),
       `create table later (tenant_id uuid not null, id text not null, primary key (tenant_id, id));
@@ -90,6 +88,8 @@ describe.runIf(inject("isCluster"))("a vault that is distributed over a cluster"
     const said: string[] = [];
     expect(await migrate(address, { folder, announce: (line) => said.push(line) })).toEqual([LATER]);
     expect(said).toEqual(["Distributed later (1 of 1)"]);
+    // A command of this version refuses a schema of a later one.
+    await sql`delete from migrations where name = ${LATER}`;
     const { code, report } = await doctor();
     expect([code, placementOf(report, "later")]).toEqual([0, "distributed"]);
   });

@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { secretNumber } from "../e2e/elements/support/secret-number.js";
-import { launchBrowser } from "../support/browser.js";
+import { sharedBrowser } from "../support/browser.js";
 import { newTenant } from "../support/tenant.js";
 
 /** The commands of the README, as it is written. */
@@ -37,8 +37,8 @@ beforeAll(async () => {
     const given = server.map((part) => part.replace("examples/checkout/shop.env", file));
     running.push(spawn(process.execPath, given, { stdio: ["ignore", "pipe", "inherit"] }));
   }
-  await vi.waitFor(() => fetch(shopUrl), { timeout: 20_000 });
-  browser = await launchBrowser();
+  await vi.waitFor(() => fetch(shopUrl));
+  browser = await sharedBrowser();
 });
 afterAll(async () => {
   await browser?.close();
@@ -88,7 +88,7 @@ describe("the sample shop", () => {
     async (service) => {
       const number = secretNumber();
       const { page, sent } = await pay(number.digits, service);
-      await expect.poll(() => statusOf(page), { timeout: 15_000 }).toBe("Paid. Thank you.");
+      await expect.poll(() => statusOf(page)).toBe("Paid. Thank you.");
       const frame = await fieldOf(page, "reveal");
       await expect.poll(() => sent.some((text) => text.includes("/show-card"))).toBe(true);
       await frame.getByRole("button", { name: "Show" }).click();
@@ -103,10 +103,10 @@ describe("the sample shop", () => {
 
   it.each(["simulator", "acquirer"])("takes another card after the %s declined one", async (service) => {
     const { page } = await pay("4000000000000002", service);
-    await expect.poll(() => statusOf(page), { timeout: 15_000 }).toBe("Your card was declined. Try another one.");
+    await expect.poll(() => statusOf(page)).toBe("Your card was declined. Try another one.");
     await (await fieldOf(page, "cardNumber")).locator("#field").fill(secretNumber().digits);
     await page.click("#pay");
-    await expect.poll(() => statusOf(page), { timeout: 15_000 }).toBe("Paid. Thank you.");
+    await expect.poll(() => statusOf(page)).toBe("Paid. Thank you.");
     await page.close();
   });
 });

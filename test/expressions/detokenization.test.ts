@@ -282,7 +282,7 @@ describe("an expression that finds nothing", () => {
 
 test("a single reference can be evaluated on its own", () => {
   const view = { data: card, token: { id: "x", data: card } };
-  const source = { expression: "x", placeOf: () => ({ field: "body", position: undefined }), budget: new Budget() };
+  const source = { expression: "x", locate: () => ({ field: "body", position: undefined }), budget: new Budget() };
   expect(evaluateReference({ form: "data", tokenId: "x", filters: "json: '$.cvc'" }, view, source)).toBe("123");
   expect(evaluateReference({ form: "token", tokenId: "x", filters: null }, view, source)).toEqual(view.token);
 });

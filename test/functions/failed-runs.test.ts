@@ -31,7 +31,7 @@ describe("failed runs", () => {
 
   const tenant = async (): Promise<TenantId> => {
     const owner = { name: "Test", ownerEmail: "owner@example.com" };
-    return (await provisionTenant(vault.database, vault.rootKey, owner)).tenantId;
+    return (await provisionTenant(vault, owner)).tenantId;
   };
   const keeper = (parts: Partial<FailedRunParts> = {}) => {
     const { database, keyring } = vault;
@@ -41,7 +41,7 @@ describe("failed runs", () => {
     ...{ tenantId, id, kind: "reactor", code: "", application: undefined, configuration: {}, version: 1 },
   });
   const kept = ({ tenantId, id }: TenantFunction) =>
-    vault.database.shared.run(tenantId, "unguarded", (tx) => tx.query(listFailedRuns, id));
+    vault.database.of(tenantId).shared((tx) => tx.query(listFailedRuns, id));
   const times = async (count: number, observe: () => Promise<void>) => {
     for (let index = 0; index < count; index += 1) await observe();
   };

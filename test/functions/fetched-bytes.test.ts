@@ -6,7 +6,7 @@ import { EgressPolicy } from "../../src/egress/egress-policy.js";
 import { createGuardedAgents, type GuardedAgents } from "../../src/egress/guarded-agents.js";
 import { FairFetchLimiter } from "../../src/functions/fair-fetch-limiter.js";
 import { FetchedBytes } from "../../src/functions/fetched-bytes.js";
-import { guardedFetch } from "../../src/functions/host-calls.js";
+import { guardedFetch } from "../../src/functions/serve-host-calls.js";
 
 const KB = 1024;
 const CHUNK = Buffer.alloc(100 * KB, "x");

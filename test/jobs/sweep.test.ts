@@ -51,8 +51,8 @@ describe("the sweeps", () => {
     const tenantId = newTenantId();
     await stored.asTenant(
       tenantId,
-      `insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, created_at)
-         values ('${tenantId}', '', '${tenantId}', '{}', 'active', 1, now());
+      `insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, event_types, created_at)
+         values ('${tenantId}', '', '${tenantId}', '{}', 'active', 1, '{}', now());
        insert into tenant_keys (tenant_id, purpose, version, wrapped, root_key_id, state, created_at)
          select '${tenantId}', purpose, 1, '\\x01', 'unknown', 'current', now()
          from unnest(array['${KEY_PURPOSES.join("', '")}']) purpose;

@@ -35,7 +35,7 @@ const step = fc.record({
 const outsider = (): [string, Proof] => [newUuid(), keyProof(newTenantId())];
 
 describe("the memory for bodies", () => {
-  it("remains for others next to one key, one session, one tenant, one address, and all unauthenticated callers", () => {
+  it("remains for others next to one key, one session, one tenant and one address", () => {
     const [tenant, application] = [newTenantId(), newUuid()];
     const session = newUuid();
     const crowds: readonly (readonly [string, number, (index: number) => [string, Proof | undefined]])[] = [
@@ -54,13 +54,15 @@ describe("the memory for bodies", () => {
     }
   });
 
-  it("allows unauthenticated callers a ninth of the small bodies' memory in total, and no large body at all", () => {
+  it("has a part for unauthenticated callers, another one for those that sign in, and no large body for either", () => {
     const budget = new MemoryBudget(LARGEST);
-    const unproven = served(budget, 60_000, (index) => [`10.0.${index >> 8}.${index & 255}`, undefined]);
-    expect(unproven.length).toBeLessThan(128 / 8);
+    const fromMany = (index: number) => `10.${index >> 8}.${index & 255}.7`;
+    expect(served(budget, 60_000, (index) => [fromMany(index), undefined])).toHaveLength(8);
     expect(served(budget, 60_000, () => ["10.9.9.9", undefined])).toHaveLength(0);
+    expect(served(budget, 16_384, (index) => [fromMany(index), { kind: "sign_in" }])).toHaveLength(32);
     expect(served(budget, 60_000, outsider).length).toBeGreaterThan(50);
     expect(budget.open(() => "").allowance.maxBytes).toBe(64 * 1024);
+    expect(served(budget, 1, () => ["10.0.0.1", { kind: "sign_in" }])).toHaveLength(0);
   });
 
   it("is released with the response, also what was reserved before the caller was known", () => {

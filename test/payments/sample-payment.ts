@@ -1,7 +1,7 @@
 import { newUuid } from "../../src/base/ids.js";
-import type { Attempt, Payment } from "../../src/payments/payment.js";
-import type { Intent } from "../../src/payments/payment-request.js";
-import type { Refund } from "../../src/payments/refund.js";
+import type { Intent } from "../../src/payments/contract/payment-request.js";
+import type { Attempt, Payment } from "../../src/payments/lifecycle/payment.js";
+import type { Refund } from "../../src/payments/lifecycle/refund.js";
 
 /** A time that all of these tests share. */
 export const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);

@@ -1,18 +1,22 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { hashOfSecret, newSecret } from "../../src/access/secret-text.js";
+import { newSecret } from "../../src/access/secret-text.js";
 import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
+import { tenantTransaction } from "../../src/audit/tenant-transaction.js";
 import type { Clock } from "../../src/base/clock.js";
-import { isTenantId, newUuid, type TenantId, type Uuid } from "../../src/base/ids.js";
+import { isTenantId, newUuid, parseUuid, type TenantId, type Uuid } from "../../src/base/ids.js";
 import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
 import { consumeChallenge, issueChallenge, type Purpose } from "../../src/people/passkey-challenge.js";
 import { takeSignInLink } from "../../src/people/sign-in-link.js";
-import { beginSignIn } from "../../src/people/sign-in-request.js";
+import { beginLinkSignIn, beginSignIn } from "../../src/people/sign-in-request.js";
 import type { Visit } from "../../src/people/visit.js";
 import { readConfig } from "../../src/settings/config.js";
 import { readOwner } from "../../src/store/people/members.js";
 import type { OrdinaryTransaction } from "../../src/store/transactions/transaction.js";
+import { sharedMailKey } from "../../src/tenancy/sign-in-mail.js";
 import { openVault, type Vault } from "../../src/vault/vault.js";
+import { acceptInvitation } from "../support/accept-invitation.js";
 import { newTenant } from "../support/tenant.js";
+import { signedIn } from "../support/test-browser.js";
 
 const MINUTE = 60_000;
 
@@ -39,8 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => vault?.[Symbol.asyncDispose]());
 
-const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) =>
-  vault.database.ordinary.run(tenantId, "unguarded", work);
+const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) => vault.database.of(tenantId).ordinary(work);
 
 /** What happens to a sign-in that has begun, after these minutes. */
 async function afterMinutes<T>(minutes: number, act: () => Promise<T>): Promise<T> {
@@ -53,8 +56,9 @@ async function afterMinutes<T>(minutes: number, act: () => Promise<T>): Promise<
 }
 
 describe("a challenge of a passkey", () => {
-  const issued = (purpose: Purpose) => run(async (tx) => issueChallenge(tx, keys, purpose));
-  const consumed = (id: Uuid, purpose: Purpose) => run((tx) => consumeChallenge(tx, keys, id, purpose));
+  const issued = (purpose: Purpose) => run(async (tx) => issueChallenge(tenantTransaction(tx, keys), purpose));
+  const consumed = (id: Uuid, purpose: Purpose) =>
+    run((tx) => consumeChallenge(tenantTransaction(tx, keys), id, purpose));
   const subject = newUuid();
 
   it.each(["sign_in", "check", "registration"] as const)("is met once, for what it was issued: %s", async (of) => {
@@ -82,7 +86,7 @@ describe("a challenge of a passkey", () => {
 
   it("is not met by an id of something else", async () => {
     const link = await run(async (tx) =>
-      beginSignIn(tx, keys, "operator", null, { of: "check", subject, challenge: "x" }),
+      beginSignIn(tenantTransaction(tx, keys), "operator", null, { of: "check", subject, challenge: "x" }),
     );
     expect(await consumed(link, { of: "check", subject })).toBeUndefined();
     expect(await consumed(newUuid(), { of: "check", subject })).toBeUndefined();
@@ -91,7 +95,7 @@ describe("a challenge of a passkey", () => {
 
 describe("a sign-in link", () => {
   type Cookie = "none" | "of the asking browser" | "of another browser";
-  const ASKING = "asking-secret";
+  let asking = "";
   const visitWith = (cookie: Cookie): Visit => ({
     ...{
       address: "203.0.113.7",
@@ -101,7 +105,7 @@ describe("a sign-in link", () => {
       context: EMPTY_CONTEXT,
     },
     cookie: (name) =>
-      name !== "asking" || cookie === "none" ? undefined : cookie === "of another browser" ? "x" : ASKING,
+      name !== "asking" || cookie === "none" ? undefined : cookie === "of another browser" ? "x" : asking,
     requireOwnPage: () => {},
   });
   /** A link to the owner: one that the operator makes works in any browser. */
@@ -109,12 +113,24 @@ describe("a sign-in link", () => {
     run(async (tx) => {
       const id = newUuid();
       const { text, hash } = newSecret("lnk", tenantId, id);
-      const bound = kind === "link" ? hashOfSecret(ASKING) : null;
-      beginSignIn(tx, keys, kind, bound, { memberId: ownerId, hashes: [hash.toString("hex")] }, { id });
+      const cookie = newSecret("ask", tenantId, id);
+      asking = cookie.text.reveal();
+      const bound = kind === "link" ? cookie.hash : null;
+      beginSignIn(
+        tenantTransaction(tx, keys),
+        kind,
+        bound,
+        { memberId: ownerId, hashes: [hash.toString("hex")] },
+        { id },
+      );
       return text.reveal();
     });
   const redeemed = (text: string, cookie: Cookie) =>
-    takeSignInLink(vault, text, visitWith(cookie)).then(
+    takeSignInLink(
+      { database: vault.database, keyring: vault.keyring, onRefused: () => {} },
+      text,
+      visitWith(cookie),
+    ).then(
       ({ kind }) => kind,
       (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : "thrown"),
     );
@@ -142,10 +158,29 @@ describe("a sign-in link", () => {
 
   it("does not work with the secret of another one of the same request", async () => {
     const text = await link("operator");
-    const id = await run(async (tx) => beginSignIn(tx, keys, "operator", null, { memberId: ownerId, hashes: [] }));
+    const id = await run(async (tx) =>
+      beginSignIn(tenantTransaction(tx, keys), "operator", null, { memberId: ownerId, hashes: [] }),
+    );
     expect(await redeemed(newSecret("lnk", tenantId, id).text.reveal(), "none")).toBe("validation_failed");
     expect(await redeemed(`${text}x`, "none")).toBe("validation_failed");
     expect(await redeemed(text.replace(/^lnk/, "sgn"), "none")).toBe("validation_failed");
     expect(await redeemed(text, "none")).toBe("signed_in");
   });
+});
+
+it("a member's first mail is sent, though somebody asked for the address before it was a member's", async () => {
+  const email = "later@example.com";
+  const asks = () =>
+    run(async (raw) => {
+      const tx = tenantTransaction(raw, keys);
+      const names = { id: newUuid(), hash: Buffer.alloc(32), mailKey: sharedMailKey(keys, { email }, tx.now) };
+      return beginLinkSignIn(tx, names, { email, address: "", client: "", hashes: [] });
+    });
+  expect(await asks()).toBe(true);
+  const owner = await signedIn(tenantId, "owner@example.com");
+  const invited = await owner.call("InvitationService/CreateInvitation", { email, role: "AUDITOR" });
+  const invitationId = parseUuid(String(invited.body.id));
+  if (!invitationId) throw new Error(`there is no invitation: ${invited.status}`);
+  await acceptInvitation(tenantId, invitationId);
+  expect(await asks()).toBe(true);
 });

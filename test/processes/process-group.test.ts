@@ -19,7 +19,8 @@ process.send({ type: "hello" });
 if (existsSync("blocked")) for (;;);
 if (!existsSync("waiting")) process.send({ type: "ready", url: "", said: [] });
 `;
-const LATER = { timeout: 20_000, interval: 20 };
+const LATER = { interval: 20 };
+const NEVER = new AbortController().signal;
 
 let directory: string;
 let group: ProcessGroup;
@@ -42,21 +43,29 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-it.each(["blocked", "waiting"])(
-  "kills and replaces a replacement that is %s before it takes requests",
-  async (how) => {
-    await group.start();
-    const [first] = group.ready;
-    const file = join(directory, how);
-    writeFileSync(file, "");
-    first?.kill();
-    await vi.waitFor(() => expect(group.ended).toBe(1), LATER);
-    expect(group.ready).toHaveLength(1);
-    // The replacement has seen the file, and only its successor starts without.
-    await vi.waitFor(() => expect(group.ended).toBe(2), LATER);
-    expect(existsSync(file)).toBe(true);
-    rmSync(file);
-    await vi.waitFor(() => expect(group.ready).toHaveLength(2), LATER);
-  },
-  60_000,
-);
+it.each(["blocked", "waiting"])("kills and replaces a replacement that is %s before it takes requests", async (how) => {
+  await group.start(NEVER);
+  const [first] = group.ready;
+  const file = join(directory, how);
+  writeFileSync(file, "");
+  first?.kill();
+  await vi.waitFor(() => expect(group.ended).toBe(1), LATER);
+  expect(group.ready).toHaveLength(1);
+  // The replacement has seen the file, and only its successor starts without.
+  await vi.waitFor(() => expect(group.ended).toBe(2), LATER);
+  expect(existsSync(file)).toBe(true);
+  rmSync(file);
+  await vi.waitFor(() => expect(group.ready).toHaveLength(2), LATER);
+});
+
+it("stops the processes that serve already, although another one starts", async () => {
+  const told = new AbortController();
+  const starting = group.start(told.signal);
+  const outcome = expect(starting).rejects.toMatchObject({ name: "StoppedAtStart" });
+  await vi.waitFor(() => expect(group.ready).toHaveLength(1), LATER);
+  writeFileSync(join(directory, "waiting"), "");
+  told.abort();
+  await outcome;
+  await group.stop(5_000);
+  expect(group.ready).toEqual([]);
+});

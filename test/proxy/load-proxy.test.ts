@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { newKey } from "../../src/access/key-text.js";
 import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
@@ -11,13 +12,14 @@ beforeAll(async () => {
   tenant = await newTenant();
 });
 
-function madeUpKey(): string {
+/** A key with the vault's mark and no proxy: of one that was deleted. */
+function deletedKey(keyMark: KeyObject): string {
   if (!isTenantId(tenant.id)) throw new Error("the tenant has no id");
-  return newKey("prx", tenant.id).text.reveal();
+  return newKey("prx", tenant.id, { keyMark }).text.reveal();
 }
 
 describe("loading proxies", () => {
-  it("refuses made-up keys above a limit, and serves known ones again after them", async () => {
+  it("refuses keys of deleted proxies above a limit, and serves known ones again after them", async () => {
     const { body } = await tenant.manage("POST", "/proxies", {
       body: { name: "A", destination_url: "https://example.com" },
     });
@@ -26,7 +28,8 @@ describe("loading proxies", () => {
       const loader = new ProxyLoader(database, keyring, () => {
         refused += 1;
       });
-      const loads = Array.from({ length: 2_100 }, () => loader.find(madeUpKey(), EMPTY_CONTEXT));
+      const keyMark = await keyring.keyMark();
+      const loads = Array.from({ length: 2_100 }, () => loader.find(deletedKey(keyMark), EMPTY_CONTEXT));
       const ends = await Promise.all(loads.map((load) => load.catch((error: unknown) => error)));
       const codes = ends.map((end) => (end instanceof Fault ? end.code : "found"));
       expect(codes.filter((code) => code === "not_found")).toHaveLength(2_008);

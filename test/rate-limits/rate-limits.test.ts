@@ -3,7 +3,7 @@ import { counterSettings, memoryRateLimits, type RateVerdict, rateLimits } from 
 import { DOCUMENTED_POINTS, RATE_SCOPES, type RatePoints, type RateScope } from "../../src/rate-limits/rate-scope.js";
 import { secondsOfLimit } from "../../src/rate-limits/sign-in-limits.js";
 
-const POINTS: RatePoints = { global: 5, portal: 4, token_read: 2, token_write: 3, token_search: 9 };
+const POINTS: RatePoints = { global: 5, portal: 4, token_read: 2, token_write: 3, token_search: 9, token_bulk: 9 };
 
 /** Counts requests of these scopes, and returns the last verdict. */
 async function lastOf(
@@ -99,8 +99,9 @@ describe("the counter of a scope", () => {
 
 describe("limits of sign-ins", () => {
   it.each([
-    ["address", 3_600],
-    ["network", 3_600],
+    ["pair", 600],
+    ["link", 60],
+    ["browser", 3_600],
     ["openid", 60],
     ["passkey", 60],
     ["device", 60],

@@ -3,13 +3,27 @@ import { readConfig } from "../../src/settings/config.js";
 
 describe("CLOAKROOM_RATE_LIMITS", () => {
   it("defaults to the documented limits", () => {
-    const documented = { global: 1_000, portal: 600, token_read: 100, token_write: 200, token_search: 50 };
+    const documented = {
+      global: 1_000,
+      portal: 600,
+      token_read: 100,
+      token_write: 200,
+      token_search: 50,
+      token_bulk: 600,
+    };
     expect(readConfig({}).rateLimits).toEqual(documented);
   });
 
   it("changes the scopes that it names, or switches limits off", () => {
     const { rateLimits } = readConfig({ CLOAKROOM_RATE_LIMITS: "token_read=7, global=5000" });
-    expect(rateLimits).toEqual({ global: 5_000, portal: 600, token_read: 7, token_write: 200, token_search: 50 });
+    expect(rateLimits).toEqual({
+      global: 5_000,
+      portal: 600,
+      token_read: 7,
+      token_write: 200,
+      token_search: 50,
+      token_bulk: 600,
+    });
     expect(readConfig({ CLOAKROOM_RATE_LIMITS: "off" }).rateLimits).toBeUndefined();
   });
 

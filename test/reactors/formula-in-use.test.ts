@@ -1,6 +1,6 @@
-import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Caller } from "../../src/access/caller.js";
+import { callerTransaction } from "../../src/access/caller-transaction.js";
 import { Grant } from "../../src/access/grant.js";
 import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { newUuid, type Uuid } from "../../src/base/ids.js";
@@ -12,31 +12,29 @@ import type { OrdinaryTransaction } from "../../src/store/transactions/transacti
 import { DEFAULT_SETTINGS } from "../../src/tenancy/settings.js";
 import { type BatcherFixture, FIRST_REVISION, openFixture } from "../store/support/batcher-fixture.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
+import { newTenantKeys } from "../support/tenant-keys.js";
 
-const key = (): KeyObject => createSecretKey(randomBytes(32));
-const versions = () => ({ current: 1, byVersion: new Map([[1, key()]]) });
-const KEYS: TenantKeys = {
-  ...{ data: versions(), cvc: versions(), audit: versions() },
-  ...{ fingerprint: key(), search: key(), proof: key() },
-};
 const CODE = "module.exports = async () => ({ raw: 1 });";
 
 let database: TestDatabase;
 let fixture: BatcherFixture;
 let caller: Caller;
 let formulaId: Uuid;
+let keys: TenantKeys;
 beforeAll(async () => {
   database = await startDatabase();
 });
 afterAll(() => database?.[Symbol.asyncDispose]());
 beforeEach(async () => {
   fixture = await openFixture(database, { connections: 2, batch: 1 });
+  keys = newTenantKeys(fixture.tenantId);
   caller = {
     ...{ tenantId: fixture.tenantId, principal: { kind: "application", id: newUuid(), type: "management" } },
     ...{ keyId: undefined, session: undefined },
     ...{
       grant: new Grant({ permissions: [], rules: [] }),
       context: EMPTY_CONTEXT,
+      eventTypes: [],
       settings: DEFAULT_SETTINGS,
       revision: FIRST_REVISION,
     },
@@ -44,9 +42,7 @@ beforeEach(async () => {
   formulaId = await run(async (tx) => {
     const texts = { name: "F", description: undefined, icon: undefined, code: CODE };
     const made = await createFormula(
-      tx,
-      caller,
-      KEYS,
+      callerTransaction(tx, keys, caller),
       { ...texts, configuration: [], requestParameters: [] },
       undefined,
     );
@@ -64,8 +60,8 @@ function properties(kind: "formula" | "code"): ReactorProperties {
 }
 
 type Work = (tx: OrdinaryTransaction) => Promise<unknown>;
-const making: Work = (tx) => createReactor(tx, caller, KEYS, properties("formula"));
-const deleting: Work = (tx) => deleteFormula(tx, caller, formulaId);
+const making: Work = (tx) => createReactor(callerTransaction(tx, keys, caller), properties("formula"));
+const deleting: Work = (tx) => deleteFormula(callerTransaction(tx, keys, caller), formulaId);
 
 /** `done`, or the code of the fault. */
 async function outcomeOf(running: Promise<unknown>): Promise<string> {
@@ -116,8 +112,9 @@ describe("either a formula is deleted or a reactor is created from it, never bot
   });
 
   it("also if an existing reactor is changed to it", async () => {
-    const { id } = await run((tx) => createReactor(tx, caller, KEYS, properties("code")));
-    const changing = (tx: OrdinaryTransaction) => updateReactor(tx, caller, KEYS, id, () => properties("formula"));
+    const { id } = await run((tx) => createReactor(callerTransaction(tx, keys, caller), properties("code")));
+    const changing = (tx: OrdinaryTransaction) =>
+      updateReactor(callerTransaction(tx, keys, caller), id, () => properties("formula"));
     const outcomes = await Promise.all([outcomeOf(run(changing)), outcomeOf(run(deleting))]);
     expect(outcomes.filter((outcome) => outcome === "done")).toHaveLength(1);
     expect(await orphans()).toBe(0);

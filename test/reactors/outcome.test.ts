@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Fault } from "../../src/base/fault.js";
 import type { Json } from "../../src/base/json.js";
 import { FunctionFailed } from "../../src/functions/function-failed.js";
-import { afterThrow, bodyOf, outcomeOf, type RunEnd, readEnd, writeEnd } from "../../src/reactors/outcome.js";
+import { afterThrow, bodyOf, type RunEnd, readRunResult, runOutcomeOf, writeEnd } from "../../src/reactors/outcome.js";
 import { returnedObject } from "../../src/reactors/react.js";
 
 const FAILED = new FunctionFailed(402, "Invalid Payment Method", { card: ["is declined"] }, { line: 3, column: 7 });
@@ -14,7 +14,7 @@ const RESPONSE = { status: 418, headers: { "x-pot": "tea" }, body: { short: true
 const TOKENS = { shown: { id: "t", data: { cvc: "123" } }, kept: { id: "t", data: {} } };
 
 /** The end that is read back from the database. */
-const stored = (end: RunEnd): RunEnd => readEnd(JSON.parse(JSON.stringify(writeEnd(end))));
+const stored = (end: RunEnd): RunEnd => readRunResult(JSON.parse(JSON.stringify(writeEnd(end))));
 const show = (error: Fault | FunctionFailed): Json => (error instanceof Fault ? error.code : error.detail);
 
 describe("what follows a run that threw", () => {
@@ -72,8 +72,8 @@ describe("a stored end", () => {
     expect(refused).toMatchObject({
       fault: { code: "validation_failed", message: REFUSED.message, fields: REFUSED.fields },
     });
-    expect(() => outcomeOf(failed)).toThrow(FunctionFailed);
-    expect(() => outcomeOf(refused)).toThrow(Fault);
+    expect(() => runOutcomeOf(failed)).toThrow(FunctionFailed);
+    expect(() => runOutcomeOf(refused)).toThrow(Fault);
   });
 
   it("keeps status, headers and body of a response, whatever their names", () => {
@@ -96,7 +96,7 @@ describe("a stored end", () => {
     ["an unknown kind", { kind: "postponed" }],
     ["a fault with an unknown code", { kind: "refused", code: "teapot", message: "x" }],
   ])("is an error and not a result if it is %s", (_, json) => {
-    expect(() => readEnd(json)).toThrow(/the end of a run/);
+    expect(() => readRunResult(json)).toThrow(/the end of a run/);
   });
 });
 

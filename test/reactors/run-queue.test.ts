@@ -4,7 +4,9 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { prepareApplication } from "../../src/access/applications.js";
 import { Authenticator } from "../../src/access/authenticate.js";
 import { applicationOf, type Caller } from "../../src/access/caller.js";
+import { callerTransaction } from "../../src/access/caller-transaction.js";
 import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
+import { asServer } from "../../src/audit/tenant-database.js";
 import { systemClock } from "../../src/base/clock.js";
 import { newUuid, type TenantId } from "../../src/base/ids.js";
 import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
@@ -31,14 +33,13 @@ let keys: TenantKeys;
 /** Of an application with all rights to tokens. */
 let caller: Caller;
 
-const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) =>
-  vault.database.ordinary.run(tenantId, "unguarded", work);
+const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) => vault.database.of(tenantId).ordinary(work);
 
 beforeAll(async () => {
   const config = readConfig({ CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) });
   vault = await openVault({ config, as: "server", announce: () => {}, clock: systemClock });
-  const { database, keyring, rootKey } = vault;
-  ({ tenantId } = await provisionTenant(database, rootKey, { name: "Test", ownerEmail: "owner@example.com" }));
+  const { database, keyring } = vault;
+  ({ tenantId } = await provisionTenant(vault, { name: "Test", ownerEmail: "owner@example.com" }));
   keys = await keyring.of(tenantId);
   authenticator = new Authenticator(database, keyring, systemClock);
   const rule = {
@@ -46,7 +47,7 @@ beforeAll(async () => {
     ...{ permissions: ["token:create", "token:use"], requiresReason: false },
   };
   const rights = { name: "Shop", permissions: [], rules: [rule] };
-  const { made } = await run(prepareApplication(keys, undefined, "private", rights, false));
+  const { made } = await asServer(database, keys).ordinary(prepareApplication("private", rights, false));
   const found = await authenticator.application(tenantId, made.id, EMPTY_CONTEXT);
   if (!found) throw new Error("the application was not created");
   caller = found;
@@ -60,7 +61,7 @@ const CODE = { kind: "code", code: "module.exports = async () => ({ raw: 1 });" 
 
 async function newReactor() {
   const properties = { name: "R", code: CODE, applicationId: undefined, configuration: {}, runtime: undefined };
-  return run((tx) => createReactor(tx, caller, keys, properties));
+  return run((tx) => createReactor(callerTransaction(tx, keys, caller), properties));
 }
 
 function queueWith(parts: Pick<RunQueueParts, "functions" | "onFailure"> & Partial<RunQueueParts>): RunQueue {
@@ -82,7 +83,7 @@ it("runs that were leased together with an unreadable one are waited for", async
     const times = { due_at: new Date(), expires_at: new Date(Date.now() + 3_600_000) };
     tx.enqueue(insertRun, { ...ids, request: Buffer.from("changed by somebody else"), ...times });
   });
-  await run((tx) => startRun(tx, caller, keys, reactor.id, { args: 1, callbackUrl: undefined }));
+  await run((tx) => startRun(callerTransaction(tx, keys, caller), reactor.id, { args: 1, callbackUrl: undefined }));
 
   const events: string[] = [];
   const started = Promise.withResolvers<void>();
@@ -112,9 +113,9 @@ it("a run without memory for its large token is put off, and runs once there is 
   const reactor = await newReactor();
   const draft = { id: undefined, type: "token", data: "x".repeat(100_000), attributes: {}, containers: [] };
   const prepared = prepareToken(caller, keys, { ...draft, deduplicate: false, expiresAt: undefined }, new Date());
-  const token = await run((tx) => createToken(tx, caller, keys, prepared));
+  const token = await run((tx) => createToken(callerTransaction(tx, keys, caller), prepared));
   const args = { text: `{{ ${token.id} }}` };
-  await run((tx) => startRun(tx, caller, keys, reactor.id, { args, callbackUrl: undefined }));
+  await run((tx) => startRun(callerTransaction(tx, keys, caller), reactor.id, { args, callbackUrl: undefined }));
 
   const events: string[] = [];
   let hasMemory = false;
@@ -135,7 +136,7 @@ it("a run without memory for its large token is put off, and runs once there is 
     onFailure: () => void events.push("failed"),
   });
   queue.wake(tenantId);
-  await vi.waitFor(() => expect(events).toContain("memory returned"), { timeout: 20_000 });
+  await vi.waitFor(() => expect(events).toContain("memory returned"));
   expect(new Set(events)).toEqual(new Set(["memory asked for", "memory returned"]));
   hasMemory = true;
   events.length = 0;
@@ -144,7 +145,7 @@ it("a run without memory for its large token is put off, and runs once there is 
       queue.wake(tenantId);
       expect(events).toEqual(["memory asked for", "run", "memory returned"]);
     },
-    { timeout: 20_000, interval: 100 },
+    { interval: 100 },
   );
   await queue.stop();
 });

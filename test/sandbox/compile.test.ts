@@ -58,10 +58,9 @@ describe("code is compiled before it is saved", () => {
   });
 
   test("none of the code runs", async () => {
-    const started = performance.now();
     expect(await opened.compile("for (;;);")).toBeUndefined();
     expect(await opened.compile("}); for (;;); (function () {")).toBeUndefined();
-    expect(performance.now() - started).toBeLessThan(5_000);
+    // Code that runs here is reported, after its time or with its thread.
     expect(opened.sandbox.metrics.threadsEnded).toBe(0);
   });
 

@@ -61,6 +61,5 @@ describe("an impossible source location", () => {
       });
       expect(opened.incidents).toEqual([]);
     },
-    10_000,
   );
 });

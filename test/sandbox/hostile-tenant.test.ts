@@ -1,3 +1,4 @@
+// Computes: 12 s
 import { afterEach, describe, expect, test } from "vitest";
 import type { SandboxOptions } from "../../src/sandbox/options.js";
 import { SandboxUnavailable } from "../../src/sandbox/sandbox.js";

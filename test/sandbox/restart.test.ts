@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import type { SandboxOptions } from "../../src/sandbox/options.js";
+import { withCompileCache } from "../support/compile-cache.js";
 import { exporting, type OpenSandbox, openSandbox } from "./support/open-sandbox.js";
 
 /** Runner processes that this process started. */
@@ -30,6 +31,16 @@ function opened(options?: SandboxOptions): OpenSandbox {
 afterEach(async () => {
   for (const sandbox of open.splice(0)) await sandbox[Symbol.asyncDispose]();
 });
+
+/** A host that does not answer, and the moment of its first call. */
+function silentHost() {
+  const { promise: called, resolve } = Promise.withResolvers<void>();
+  const bt = () => {
+    resolve();
+    return new Promise<null>(() => {});
+  };
+  return { bt, called };
+}
 
 async function runningPid(sandbox: OpenSandbox): Promise<number> {
   expect(await sandbox.value(exporting("() => 1"))).toBe(1);
@@ -74,13 +85,11 @@ describe("the runner process", () => {
       console.log("ready");
       setInterval(() => {}, 1000);`;
     const { spawn } = await import("node:child_process");
-    const service = spawn(process.execPath, [
-      "--import",
-      "./test/store/embedded/support/run-typescript.mjs",
-      "--input-type=module",
-      "-e",
-      script,
-    ]);
+    const service = spawn(
+      process.execPath,
+      ["--import", "./test/store/embedded/support/run-typescript.mjs", "--input-type=module", "-e", script],
+      { env: { ...process.env, ...withCompileCache() } },
+    );
     await new Promise((resolve, reject) => {
       service.stdout.once("data", resolve);
       service.once("exit", () => reject(new Error("the service did not start")));
@@ -88,7 +97,7 @@ describe("the runner process", () => {
     const child = Number(readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, "utf8").trim());
     expect(child).toBeGreaterThan(0);
     service.kill("SIGKILL");
-    await expect.poll(() => isAlive(child), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isAlive(child)).toBe(false);
   });
 });
 
@@ -175,8 +184,9 @@ describe("a runner that dies", () => {
   test("runs in progress when the sandbox is closed fail, and later ones are refused", async () => {
     const sandbox = opened();
     await runningPid(sandbox);
-    const call = sandbox.run(exporting("() => new Promise(() => setInterval(() => {}, 1_000))"));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const { bt, called } = silentHost();
+    const call = sandbox.run(exporting("({ bt }) => bt.tokenize(1)"), { hosts: { bt } });
+    await called;
     await sandbox[Symbol.asyncDispose]();
     expect(await call).toMatchObject({ kind: "failed", retryable: true });
     expect(await sandbox.run(exporting("() => 1"))).toMatchObject({ kind: "failed", reason: "overloaded" });
@@ -189,8 +199,9 @@ describe("code that kills its thread", () => {
   test("fails the calls that share its thread, which may be retried", async () => {
     const sandbox = opened({ threads: 2, callsPerThread: 2, kill: { graceMs: 100 } });
     await runningPid(sandbox);
-    const waiting = sandbox.run(exporting("() => new Promise((resolve) => setTimeout(resolve, 5000))"));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const { bt, called } = silentHost();
+    const waiting = sandbox.run(exporting("({ bt }) => bt.tokenize(1)"), { hosts: { bt } });
+    await called;
     const limits = { wallMs: 200, loadMs: 100 };
     const stubborn = sandbox.run(exporting("() => new Array(2 ** 28).join()"), { limits });
     expect(await stubborn).toMatchObject({ reason: "timeout", retryable: false });

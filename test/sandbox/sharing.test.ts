@@ -17,20 +17,18 @@ afterEach(async () => {
 const looping = exporting("() => { for (;;); }");
 const waiting = exporting("({ bt }) => bt.tokenize(1)");
 const quick = exporting("() => 1");
-/** Far above the allowed delay of 250 ms per call, because the test machine is shared. */
-const OTHERS_MS = 2_500;
+/** Longer than a test may last: what returns meanwhile has not waited for the end of such a run. */
+const BEYOND_THE_TEST_MS = 120_000;
 
 describe("tenants share the threads", () => {
   test("another tenant's calls are answered, however many calls one makes", async () => {
     const sandbox = opened({ threads: 4 });
     await sandbox.value(quick);
     const loops = Array.from({ length: 40 }, () =>
-      sandbox.run(looping, { key: { tenantId: "greedy" }, limits: { wallMs: 3_000 } }),
+      sandbox.run(looping, { key: { tenantId: "greedy" }, limits: { wallMs: BEYOND_THE_TEST_MS } }),
     );
     for (let i = 0; i < 10; i++) {
-      const started = performance.now();
       expect(await sandbox.value(quick, { key: { tenantId: `modest ${i % 2}` } })).toBe(1);
-      expect(performance.now() - started).toBeLessThan(OTHERS_MS);
     }
     expect(sandbox.sandbox.metrics.runs).toEqual({ returned: 11 });
     await sandbox[Symbol.asyncDispose]();
@@ -46,26 +44,34 @@ describe("tenants share the threads", () => {
       return promise;
     };
     const calls = Array.from({ length: 10 }, () => sandbox.value(waiting, { hosts: { bt } }));
-    await expect.poll(() => underWay, { timeout: 5_000 }).toBe(10);
+    await expect.poll(() => underWay).toBe(10);
     resolve(7);
     expect(await Promise.all(calls)).toEqual(Array(10).fill(7));
   });
 
-  test("further calls queue, are served in turns, and are rejected when they wait too long", async () => {
-    const sandbox = opened({ threads: 1, callsPerThread: 1, queue: { waitMs: 300, perTenant: 3 } });
-    await sandbox.value(quick);
-    const order: string[] = [];
+  test("a call that waits too long is rejected", async () => {
+    const sandbox = opened({ threads: 1, callsPerThread: 1, queue: { waitMs: 100 } });
     const { promise, resolve } = Promise.withResolvers<null>();
     const holding = awaitedLater(sandbox.run(waiting, { key: { tenantId: "a" }, hosts: { bt: () => promise } }));
     await expect.poll(() => sandbox.sandbox.metrics.underWay).toBe(1);
     const late = sandbox.run(quick, { key: { tenantId: "late" } });
     expect(await late).toMatchObject({ kind: "failed", reason: "overloaded", retryable: true });
+    resolve(null);
+    await holding;
+  });
+
+  test("further calls queue, and are served in turns", async () => {
+    const sandbox = opened({ threads: 1, callsPerThread: 1, queue: { waitMs: BEYOND_THE_TEST_MS, perTenant: 3 } });
+    await sandbox.value(quick);
+    const order: string[] = [];
+    const { promise, resolve } = Promise.withResolvers<null>();
+    const holding = awaitedLater(sandbox.run(waiting, { key: { tenantId: "a" }, hosts: { bt: () => promise } }));
+    await expect.poll(() => sandbox.sandbox.metrics.underWay).toBe(1);
     const queued = ["c", "c", "c", "c", "d"].map(async (tenantId) => {
       const outcome = await sandbox.run(quick, { key: { tenantId } });
       order.push(`${tenantId} ${outcome.kind}`);
     });
-    await new Promise((done) => setTimeout(done, 100));
-    expect(order).toEqual(["c failed"]);
+    await expect.poll(() => order).toEqual(["c failed"]);
     resolve(null);
     await Promise.all([holding, ...queued]);
     expect(order.toSorted()).toEqual(["c failed", "c returned", "c returned", "c returned", "d returned"]);
@@ -84,7 +90,7 @@ describe("tenants share the threads", () => {
     await expect.poll(() => asked).toBe(1);
     const controller = new AbortController();
     const cancelled = sandbox.run(waiting, { hosts: { bt }, signal: controller.signal });
-    setTimeout(() => controller.abort(new Error("no longer wanted")), 50);
+    controller.abort(new Error("no longer wanted"));
     await expect(cancelled).rejects.toThrow("no longer wanted");
     resolve(null);
     await holding;
@@ -108,14 +114,22 @@ describe("tenants share the threads", () => {
     expect([await sandbox.value(large), await sandbox.value(large)]).toEqual([1, 1]);
   });
 
-  test("instances end after a number of calls and after an idle time", async () => {
-    const sandbox = opened({ threads: 1, instances: { calls: 3, idleMs: 300 } });
-    const counting = "let calls = 0; module.exports = () => ++calls;";
+  const counting = "let calls = 0; module.exports = () => ++calls;";
+
+  test("instances end after a number of calls", async () => {
+    const sandbox = opened({ threads: 1, instances: { calls: 3 } });
     const four: Json[] = [];
     for (let i = 0; i < 4; i++) four.push(await sandbox.value(counting));
     expect(four).toEqual([1, 2, 3, 1]);
-    await new Promise((resolve) => setTimeout(resolve, 900));
+  });
+
+  test("instances end after an idle time", async () => {
+    const sandbox = opened({ threads: 1, instances: { idleMs: 100 } });
     expect(await sandbox.value(counting)).toBe(1);
+    // Each call is a use: a busy machine gets a longer pause before the next.
+    for (let pause = 300; (await sandbox.value(counting)) !== 1; pause *= 2) {
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
   });
 });
 

@@ -13,6 +13,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
+const MESSAGES = /URL\.parse and URL\.canParse are missing in Chrome 116|A test asserts no elapsed time/g;
+
 function lint(path: string, code: string) {
   mkdirSync(dirname(join(folder, path)), { recursive: true });
   writeFileSync(join(folder, path), `${code}\n`);
@@ -20,7 +22,7 @@ function lint(path: string, code: string) {
     cwd: folder,
     encoding: "utf8",
   });
-  return { status, problems: stderr.match(/URL\.parse and URL\.canParse are missing in Chrome 116/g)?.length ?? 0 };
+  return { status, problems: stderr.match(MESSAGES)?.length ?? 0 };
 }
 
 describe("the rule on URL.parse and URL.canParse", () => {
@@ -44,5 +46,44 @@ describe("the rule on URL.parse and URL.canParse", () => {
       status: 0,
       problems: 0,
     });
+  });
+});
+
+describe("the rule on elapsed time", () => {
+  const REFUSED = [
+    "console.log(performance.now());",
+    "expect(performance.now() - mark).toBeLessThan(5_000);",
+    "console.log(process.hrtime());",
+    "console.log(process.hrtime.bigint());",
+    "expect(Math.abs(Date.parse(text) - Date.now())).toBeLessThan(60_000);",
+    "expect(Date.now() - mark).toBeLessThan(60_000);",
+    "console.log(Date.now() - startedAt);",
+    "await new Promise((resolve) => setTimeout(resolve, Date.parse(text) - Date.now() + 50));",
+    "await expect.poll(look, { timeout: 5_000, interval: 1 }).toBe(1);",
+    "await vi.waitFor(look, 10_000);",
+    "await vi.waitFor(look, { timeout: 10_000 });",
+  ];
+  const ACCEPTED = [
+    "console.log(Date.now() - 30 * day);",
+    "expect(moment).toBeLessThanOrEqual(Date.now());",
+    "expect(code('performance.now()')).toBe(1);",
+    "await expect.poll(look, { interval: 1 }).toBe(1);",
+    "await vi.waitFor(look, { interval: 10 });",
+    "await sql.end({ timeout: 5 });",
+  ];
+
+  it("rejects each form of it in a test", () => {
+    for (const line of REFUSED)
+      expect([line, lint("test/planted.test.ts", line)]).toEqual([line, { status: 1, problems: 1 }]);
+  });
+
+  it("accepts moments, and waits that the test alone bounds", () => {
+    expect(lint("test/planted.test.ts", ACCEPTED.join("\n"))).toEqual({ status: 0, problems: 0 });
+  });
+
+  it("accepts it in the bench, and in the product", () => {
+    for (const path of ["test/bench/planted.ts", "src/api/planted.ts"]) {
+      expect([path, lint(path, "console.log(performance.now());").problems]).toEqual([path, 0]);
+    }
   });
 });

@@ -36,7 +36,7 @@ async function reportIn(situation: Situation) {
       return Buffer.from("wrapped");
     },
   };
-  return readinessOf(database, rootKey, { now: () => NOW }, new AbortController().signal, sinks).check();
+  return readinessOf(database, rootKey, { now: () => NOW }, new AbortController().signal, { sinks }).check();
 }
 
 const WELL = { serving: undefined, database: undefined, keys: undefined, clock: undefined };

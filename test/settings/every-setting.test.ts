@@ -57,6 +57,14 @@ const ROWS: Readonly<Record<CheckedName, Row>> = {
       ["vault.internal", "vault.internal"],
     ],
   },
+  ADMIN_NAMES: {
+    read: ({ adminNames }) => adminNames,
+    accepted: [
+      ["cloakroom", ["cloakroom"]],
+      ["cloakroom, vault.monitoring.svc", ["cloakroom", "vault.monitoring.svc"]],
+    ],
+    refused: ["cloakroom:9464", "*.svc", "http://cloakroom"],
+  },
   ADMIN_HOST: { read: ({ adminHost }) => adminHost, accepted: [["10.1.2.3", "10.1.2.3"]] },
   PUBLIC_URL: {
     read: ({ publicUrl }) => publicUrl,
@@ -218,14 +226,6 @@ const ROWS: Readonly<Record<CheckedName, Row>> = {
     ],
     refused: ["valkey:6379", "http://:s3cr3t@valkey", "redis://"],
   },
-  RPC_FAST_PATH: {
-    read: ({ rpcFastPath }) => rpcFastPath,
-    accepted: [
-      ["on", true],
-      ["off", false],
-    ],
-    refused: ["true", "On", "0"],
-  },
   EGRESS_ALLOW: {
     read: allows("10.1.2.3"),
     accepted: [
@@ -296,9 +296,36 @@ const ROWS: Readonly<Record<CheckedName, Row>> = {
     read: ({ logSinks }) => logSinks.file,
     accepted: [
       ["-", "output"],
-      ["audit.jsonl", { path: resolve("audit.jsonl"), bytes: 1_048_576, kept: 3 }],
+      ["audit.jsonl", { path: resolve("audit.jsonl"), bytes: 104_857_600 }],
     ],
-    beside: { CLOAKROOM_AUDIT_FILE_BYTES: "1048576", CLOAKROOM_AUDIT_FILES_KEPT: "3" },
+  },
+  BACKUP_S3_ENDPOINT: {
+    read: ({ backups }) => backups.endpoint,
+    accepted: [
+      ["https://objects.example.com/", "https://objects.example.com"],
+      ["http://127.0.0.1:9000", "http://127.0.0.1:9000"],
+    ],
+    refused: ["objects.example.com", "ftp://objects", "https://key:secret@objects", "https://objects/?x=1"],
+  },
+  BACKUP_S3_REGION: {
+    read: ({ backups }) => [backups.region, backups.endpoint],
+    accepted: [["eu-central-1", ["eu-central-1", "https://s3.eu-central-1.amazonaws.com"]]],
+    refused: ["eu central", "EU/1"],
+  },
+  BACKUP_S3_ACCESS_KEY_ID: {
+    read: ({ backups }) => backups.credentials?.accessKeyId,
+    accepted: [["AKIA1", "AKIA1"]],
+    beside: { CLOAKROOM_BACKUP_S3_SECRET_ACCESS_KEY: "s3cr3t" },
+  },
+  BACKUP_S3_SECRET_ACCESS_KEY: {
+    read: ({ backups }) => revealed(backups.credentials?.secretAccessKey),
+    accepted: [["s3cr3t", "s3cr3t"]],
+    beside: { CLOAKROOM_BACKUP_S3_ACCESS_KEY_ID: "AKIA1" },
+  },
+  BACKUP_S3_SESSION_TOKEN: {
+    read: ({ backups }) => revealed(backups.credentials?.sessionToken),
+    accepted: [["t0ken", "t0ken"]],
+    beside: { CLOAKROOM_BACKUP_S3_ACCESS_KEY_ID: "AKIA1", CLOAKROOM_BACKUP_S3_SECRET_ACCESS_KEY: "s3cr3t" },
   },
   AUDIT_SYSLOG: {
     read: ({ logSinks }) => logSinks.syslog,
@@ -545,7 +572,6 @@ describe("a name that is not known", () => {
     ["CLOAKROOM_TRUSTED_PROXY", "CLOAKROOM_TRUSTED_PROXIES"],
     ["CLOAKROOM_REDIS_URl", "CLOAKROOM_REDIS_URL"],
     ["CLOAKROOM_AUDIT_FLE", "CLOAKROOM_AUDIT_FILE"],
-    ["CLOAKROOM_AUDIT_FILE_KEPT", "CLOAKROOM_AUDIT_FILES_KEPT"],
     ["CLOAKROOM_SMTP_URL_FILES", "CLOAKROOM_SMTP_URL_FILE"],
     ["CLOAKROOM_WHATEVER", undefined],
     ["CLOAKROOM_", undefined],

@@ -17,13 +17,11 @@ describe("the sandbox's settings", () => {
       CLOAKROOM_SANDBOX_THREADS: "2",
       CLOAKROOM_SANDBOX_TIMEOUT_MS: "500",
       CLOAKROOM_SANDBOX_MEMORY_MB: "32",
-      CLOAKROOM_SANDBOX_QUEUE: "7",
-      CLOAKROOM_SANDBOX_QUEUE_WAIT_MS: "900",
     };
     expect(readSandbox(environment)).toEqual({
       threads: 2,
       limits: { wallMs: 500, memoryBytes: 32 * 1024 * 1024 },
-      queue: { total: 7, waitMs: 900 },
+      queue: { total: 1_000, waitMs: 5_000 },
     });
   });
 
@@ -34,8 +32,6 @@ describe("the sandbox's settings", () => {
       "CLOAKROOM_SANDBOX_TIMEOUT_MS must be a whole number from 100 to 30000",
     ],
     [{ CLOAKROOM_SANDBOX_MEMORY_MB: "8" }, "CLOAKROOM_SANDBOX_MEMORY_MB must be a whole number from 16 to 1024"],
-    [{ CLOAKROOM_SANDBOX_QUEUE: "many" }, "CLOAKROOM_SANDBOX_QUEUE must be a whole number from 1 to 100000"],
-    [{ CLOAKROOM_SANDBOX_QUEUE_WAIT_MS: "-1" }, "CLOAKROOM_SANDBOX_QUEUE_WAIT_MS must be a whole number from 100"],
   ])("%j stops the start", (environment, words) => {
     expect(() => readSandbox(environment)).toThrow(ConfigError);
     expect(() => readSandbox(environment)).toThrow(words);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listNodeTables } from "../../src/store/cluster/table-placements.js";
 import { migrate } from "../../src/store/migrate.js";
 import { connect, type Sql } from "../../src/store/postgres/connect.js";
-import { SEALED_TABLES } from "../../src/store/tenancy/sealed-rows.js";
+import { SEALED_TABLES } from "../../src/store/tenancy/sealed-columns.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
 import { tenantTables } from "./support/samples.js";
 
@@ -74,6 +74,7 @@ describe("every table", () => {
     const expected = [
       ...ours.map((table) => `of_tenant on ${table} to cloakroom_app for all using ${tenant}`),
       "of_jobs on due to cloakroom_jobs for select using true",
+      "of_operator on audit_heads to vault for select using true",
       "of_operator on tenants to vault for select using true",
     ];
     expect(policies.toSorted()).toEqual(expected.toSorted());
@@ -116,7 +117,9 @@ const NOT_SEALED = [
   "proxies.key_hash",
   "sessions.key_hash",
   "sessions.nonce_hash",
+  "mail_counts.counted",
   "sign_in_requests.browser_hash",
+  "sign_in_requests.mail_key",
   "sign_ins.token_hash",
   "tenant_keys.wrapped",
   "tenants.closing_mac",

@@ -19,12 +19,14 @@ describe.each(["shared", "bulk"] as const)("the %s connections", (kind) => {
     const other = await fixture.newTenant();
     const connections = { sharedConnections: 2, bulkConnections: 2 };
     await using opened = openDatabase({ address: database.address, clock: systemClock, ...connections });
-    const batcher = opened[kind];
     await using session = await openSession(database, fixture.tenantId);
     await session.insert("held");
     let settled = 0;
     const wait = async () => {
-      await batcher.run(fixture.tenantId, FIRST_REVISION, (tx) => tx.query(insertIfFree, "held")).catch(() => {});
+      await opened
+        .of(fixture.tenantId, { revision: FIRST_REVISION })
+        [kind]((tx) => tx.query(insertIfFree, "held"))
+        .catch(() => {});
       settled += 1;
     };
     const waiting: Promise<void>[] = [];
@@ -33,7 +35,9 @@ describe.each(["shared", "bulk"] as const)("the %s connections", (kind) => {
       // By then it has started, if it may: concurrent requests would share a transaction.
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    expect(await batcher.run(other, FIRST_REVISION, (tx) => tx.query(namedRowExists, "any"))).toBe(false);
+    expect(await opened.of(other, { revision: FIRST_REVISION })[kind]((tx) => tx.query(namedRowExists, "any"))).toBe(
+      false,
+    );
     expect(settled).toBe(0);
     await session.rollback();
     await Promise.all(waiting);

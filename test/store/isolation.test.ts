@@ -36,7 +36,7 @@ const raw = defineStatement<string, readonly Record<string, unknown>[], Record<s
 });
 
 const asTenant = (tenantId: TenantId, text: string) =>
-  fixture.batcher.run(tenantId, "unguarded", (tx) => tx.query(raw, text));
+  fixture.batcher.run(tenantId, undefined, (tx) => tx.query(raw, text));
 const REFUSED = expect.objectContaining({
   code: "internal",
   cause: expect.objectContaining({ message: "database 42501" }),
@@ -107,7 +107,7 @@ describe("work of one tenant", () => {
   it("deletes its own rows and no others without a where clause", async () => {
     await using scene = await openFixture(database, { connections: 1 });
     await insertSamples(database, scene.tenantId, tables);
-    const run = (text: string) => scene.batcher.run(scene.tenantId, "unguarded", (tx) => tx.query(raw, text));
+    const run = (text: string) => scene.batcher.run(scene.tenantId, undefined, (tx) => tx.query(raw, text));
     for (const table of tables) await run(`delete from ${table}`);
     for (const table of tables) {
       expect(await count(scene.tenantId, table), table).toBe(0);

@@ -6,6 +6,7 @@ import { writeLog } from "../../src/store/audit/audit-logs.js";
 import { ConnectionSlot } from "../../src/store/postgres/connection-slot.js";
 import { type BatchLimits, SHARED_LIMITS } from "../../src/store/transactions/batch-limits.js";
 import { type CommitLookup, commitLookupIn } from "../../src/store/transactions/commit-lookup.js";
+import { standbyWaitIn } from "../../src/store/transactions/standby-wait.js";
 import type { Transaction } from "../../src/store/transactions/transaction.js";
 import { TransactionBatcher } from "../../src/store/transactions/transaction-batcher.js";
 import { awaitedLater } from "../support/awaited-later.js";
@@ -314,8 +315,11 @@ describe("an unavailable database", () => {
     // A broadcast address accepts no connections: the system reports that at once, before any listener is attached.
     const address = { ...database.address, host: "255.255.255.255" };
     const slots = [new ConnectionSlot(address, { role: "cloakroom_app", statementTimeout: 5_000 })];
-    const batcher = new TransactionBatcher(slots, SHARED_LIMITS, systemClock, commitLookupIn(address));
-    await expect(batcher.run(newTenantId(), "unguarded", (tx) => tx.query(namedRowExists, "any"))).rejects.toEqual(
+    const batcher = new TransactionBatcher(slots, SHARED_LIMITS, systemClock, {
+      wasCommitted: commitLookupIn(address),
+      waitsForStandby: standbyWaitIn(address),
+    });
+    await expect(batcher.run(newTenantId(), undefined, (tx) => tx.query(namedRowExists, "any"))).rejects.toEqual(
       UNAVAILABLE,
     );
     await batcher.close();

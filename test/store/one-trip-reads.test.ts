@@ -43,7 +43,7 @@ const read =
 
 async function withTokens(...rows: readonly TokenRow[]): Promise<BatcherFixture> {
   const fixture = await openFixture(database, { connections: 1 });
-  await fixture.batcher.run(fixture.tenantId, "unguarded", async (tx) => {
+  await fixture.batcher.run(fixture.tenantId, undefined, async (tx) => {
     for (const row of rows) insertToken(tx, row);
   });
   fixture.proxy.sent.length = 0;

@@ -85,7 +85,7 @@ async function everything(tx: OrdinaryTransaction, id: string): Promise<void> {
   updateTokenRow(tx, { ...row, data: Buffer.from("y"), modified_by: newUuid() });
   tx.enqueue(deleteExpiredIdempotencyKey, hash);
   tx.enqueue(insertIdempotencyKey, {
-    ...{ key_hash: hash, request_hash: hash, accepted: false, response: hash, expires_at: tx.now, maker: null },
+    ...{ key_hash: hash, request_hash: hash, accepted: false, response: hash, expires_at: tx.now, maker: hash },
   });
   deleteCvc(tx, id);
   deleteTerm(tx, term);
@@ -111,11 +111,11 @@ it("every statement of the hot path has one plan, which is kept", async () => {
         { length: size },
         (_, n) => (tx: OrdinaryTransaction) => everything(tx, `${size}/${round}/${n}`),
       );
-      const outcomes = await together(fixture, works, guard);
+      const outcomes = await together(fixture, works, { guard });
       expect(outcomes).toEqual(works.map(() => ({ status: "fulfilled", value: undefined })));
     }
   }
-  const plans = await fixture.batcher.run(fixture.tenantId, "unguarded", (tx) => tx.query(plansOf, "this session"));
+  const plans = await fixture.batcher.run(fixture.tenantId, undefined, (tx) => tx.query(plansOf, "this session"));
   const planned = plans.filter(({ generic_plans, custom_plans }) => generic_plans + custom_plans >= 10);
   expect(planned.length, "statements").toBeGreaterThan(30);
   // PostgreSQL plans each five times before it compares. An array parameter would be planned at each execution.

@@ -54,10 +54,9 @@ describe("without statistics", () => {
          select '${tenantId}', 'token-' || n, 'token', '\\x01', '{/a/}', '\\x${COMMON.toString("hex")}', n, '2026-01-01', '${newUuid()}',
            now() - n * interval '1 ms' from generate_series(1, ${TOKENS}) n;
        ${term(COMMON, 1)}; ${term(OTHER, 3)}; ${term(RARE, TOKENS / 10)};
-       insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message)
-         select '${tenantId}', now() - n * interval '1 s', gen_random_uuid(), 'token', 'token-' || n, 'read', ''
+       insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome)
+         select '${tenantId}', now() - n * interval '1 s', gen_random_uuid(), 'token', 'token-' || n, 'read', '', 'allowed'
          from generate_series(1, ${ROWS}) n;
-       update audit_logs set outcome = 'allowed';
        insert into audit_logs (
          tenant_id, created_at, id, entity_type, entity_id, operation, message, actor_id, outcome, destination_host
        )
@@ -72,10 +71,10 @@ describe("without statistics", () => {
       tenantId,
       `insert into token_cvc (tenant_id, token_id, code, due_at)
          select '${tenantId}', 'token-' || n, '\\x01', ${later} + interval '1 hour' from generate_series(1, ${TOKENS}) n;
-       insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, response, expires_at)
-         select '${tenantId}', ${hash}, '\\x01', false, '\\x01', ${later} + interval '1 day' from generate_series(1, ${TOKENS}) n;
-       insert into sessions (tenant_id, id, key_hash, nonce_hash, application_id, expires_at, created_at)
-         select '${tenantId}', gen_random_uuid(), ${hash}, ${hash}, gen_random_uuid(), ${later} + interval '1 hour', now()
+       insert into idempotency_keys (tenant_id, key_hash, request_hash, maker, accepted, response, expires_at)
+         select '${tenantId}', ${hash}, '\\x01', '\\x01', false, '\\x01', ${later} + interval '1 day' from generate_series(1, ${TOKENS}) n;
+       insert into sessions (tenant_id, id, key_hash, nonce_hash, application_id, rights, expires_at, created_at)
+         select '${tenantId}', gen_random_uuid(), ${hash}, ${hash}, gen_random_uuid(), '\\x01', ${later} + interval '1 hour', now()
          from generate_series(1, ${TOKENS}) n;
        select pg_stat_force_next_flush()`,
     );
@@ -88,7 +87,7 @@ describe("without statistics", () => {
   };
   const planning = async () => {
     const opened = open();
-    await opened.shared.run(tenantId, "unguarded", (tx) => Promise.all([...lookUps(tx, 0), findToken(tx, "token-1")]));
+    await opened.of(tenantId).shared((tx) => Promise.all([...lookUps(tx, 0), findToken(tx, "token-1")]));
     return opened;
   };
   const open = () =>
@@ -117,14 +116,16 @@ describe("without statistics", () => {
     ...{ source, also: [], isNarrow: false, scopes: [], hasLargeScopes: true, without: NONE_EXPIRED, ...more },
   });
   const firstPage = (wanted: TokenSelection) => (opened: Database) =>
-    opened.bulk.run(tenantId, "unguarded", (tx) =>
-      tx.query(listTokenKeys, { selection: wanted, order: "newest_first", after: undefined, offset: 0, limit: PAGE }),
-    );
+    opened
+      .of(tenantId)
+      .bulk((tx) =>
+        tx.query(listTokenKeys, { selection: wanted, order: "newest_first", after: undefined, offset: 0, limit: PAGE }),
+      );
 
   it("tokens are looked up one by one, to be read and to be marked as active", async () => {
     const ids = Array.from({ length: PAGE }, (_, n) => `token-${n + 1}`);
     const read = await pagesRead((opened) =>
-      opened.shared.run(tenantId, "unguarded", async (tx) => {
+      opened.of(tenantId).shared(async (tx) => {
         const rows = await Promise.all(ids.map((id) => findToken(tx, id)));
         const marked = await Promise.all(ids.map((id) => markTokenActive(tx, id, "2026-02-01")));
         expect([rows.every((row) => row !== undefined), marked.every(Boolean)]).toEqual([true, true]);
@@ -136,7 +137,7 @@ describe("without statistics", () => {
 
   const numbers = Array.from({ length: PAGE }, (_, n) => (n + 1) * 1_000);
   const lookUpAll = (opened: Database) =>
-    opened.shared.run(tenantId, "unguarded", async (tx) => {
+    opened.of(tenantId).shared(async (tx) => {
       const [rows, found] = await Promise.all([
         Promise.all(numbers.map((n) => findToken(tx, `token-${n}`))),
         Promise.all(numbers.flatMap((n) => lookUps(tx, n))),
@@ -153,8 +154,7 @@ describe("without statistics", () => {
 
   it("statements planned on empty tables are planned again after a while", async () => {
     const read = await pagesRead(async (opened) => {
-      for (let round = 0; round < 10; round += 1)
-        await opened.shared.run(tenantId, "unguarded", (tx) => Promise.all(lookUps(tx, 0)));
+      for (let round = 0; round < 10; round += 1) await opened.of(tenantId).shared((tx) => Promise.all(lookUps(tx, 0)));
       await lookUpAll(opened);
     }, plannedEmpty);
     expect(read).toBeLessThan(30 * PAGE);
@@ -164,9 +164,9 @@ describe("without statistics", () => {
     const both = selection({ kind: "term", term: OTHER }, { also: [{ kind: "term", term: COMMON }] });
     expect(await pagesRead(firstPage(both))).toBeLessThan(PAGE);
     const counted = await pagesRead(async (opened) => {
-      const count = opened.bulk.run(tenantId, "unguarded", (tx) =>
-        tx.query(countTokenKeys, { selection: both, most: Number.MAX_SAFE_INTEGER }),
-      );
+      const count = opened
+        .of(tenantId)
+        .bulk((tx) => tx.query(countTokenKeys, { selection: both, most: Number.MAX_SAFE_INTEGER }));
       expect(await count).toBe(TOKENS / 3);
     });
     // 80,000 entries, some 80 per page.
@@ -227,9 +227,9 @@ describe("without statistics", () => {
     let before: Date | undefined;
     // Its reads are counted before those of the pages.
     await pagesRead(async (opened) => {
-      const [middle] = await opened.bulk.run(tenantId, "unguarded", (tx) =>
-        tx.query(listTokenKeys, { ...place, offset: 49_999, limit: 1 }),
-      );
+      const [middle] = await opened
+        .of(tenantId)
+        .bulk((tx) => tx.query(listTokenKeys, { ...place, offset: 49_999, limit: 1 }));
       before = middle?.created_at;
     });
     expect(before).toBeDefined();
@@ -248,7 +248,7 @@ describe("without statistics", () => {
     { test: { kind: "term", term: value }, isNegated },
   ];
   const search = (opened: Database, conjunctions: readonly Conjunction[]) =>
-    opened.bulk.run(tenantId, "unguarded", (tx) => findMatches(tx, conjunctions, [], { page: 1, size: PAGE }));
+    opened.of(tenantId).bulk((tx) => findMatches(tx, conjunctions, [], { page: 1, size: PAGE }));
 
   it("a search reads what the narrowest of its terms leads to, and nothing else", async () => {
     const conjunctions = [new Map([term(COMMON), term(RARE), term(OTHER)]), new Map([term(COMMON, true), term(RARE)])];
@@ -291,9 +291,9 @@ describe("without statistics", () => {
   it("a page of the log about several entity types reads no type completely", async () => {
     const listing = { entityTypes: ["card", "token", "bank"], entityId: undefined, from: undefined, until: undefined };
     const read = await pagesRead(async (opened) => {
-      const rows = opened.bulk.run(tenantId, "unguarded", (tx) =>
-        tx.query(listLogRows, { ...listing, after: undefined, offset: PAGE, limit: PAGE }),
-      );
+      const rows = opened
+        .of(tenantId)
+        .bulk((tx) => tx.query(listLogRows, { ...listing, after: undefined, offset: PAGE, limit: PAGE }));
       expect((await rows).map(({ entity_id }) => entity_id)).toEqual(
         Array.from({ length: PAGE }, (_, n) => `token-${PAGE + n + 1}`),
       );
@@ -309,9 +309,11 @@ describe("without statistics", () => {
     ["an entity", { entityId: "rare-1" }],
   ])("a page of the log about %s reads only the index of that filter", async (_name, filter) => {
     const read = await pagesRead(async (opened) => {
-      const rows = await opened.bulk.run(tenantId, "unguarded", (tx) =>
-        tx.query(listLogRows, { ...filter, entityTypes: undefined, after: undefined, offset: 0, limit: PAGE }),
-      );
+      const rows = await opened
+        .of(tenantId)
+        .bulk((tx) =>
+          tx.query(listLogRows, { ...filter, entityTypes: undefined, after: undefined, offset: 0, limit: PAGE }),
+        );
       expect(rows.map(({ entity_id }) => entity_id)).toContain("rare-1");
       expect(rows.length).toBeLessThanOrEqual(3);
     });
@@ -322,9 +324,7 @@ describe("without statistics", () => {
   it("removing old log rows does not read the rows that stay", async () => {
     const limit = 100;
     const read = await pagesRead(async (opened) => {
-      const removed = opened.bulk.run(tenantId, "unguarded", (tx) =>
-        tx.query(deleteLogBefore, { time: new Date(), limit }),
-      );
+      const removed = opened.of(tenantId).bulk((tx) => tx.query(deleteLogBefore, { time: new Date(), limit }));
       expect(await removed).toBe(limit);
     });
     // The index alone has 600 pages.

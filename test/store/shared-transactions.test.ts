@@ -39,7 +39,7 @@ describe("requests that share a transaction", () => {
         async (tx) => deleteCvc(tx, CARD.id),
         async (tx) => upsertCvc(tx, codeOf(CARD.id, "2")),
       ],
-      "unguarded",
+      { guard: undefined },
     );
     const rows = await database.asTenant<{ token_id: string }>(
       fixture.tenantId,
@@ -60,7 +60,7 @@ describe("requests that share a transaction", () => {
           tx.enqueue(insertMessage, { id: newUuid(), invitation_id: resent, invitation_revision: 2 });
         },
       ],
-      "unguarded",
+      { guard: undefined },
     );
     const rows = await database.asTenant<{ id: string }>(fixture.tenantId, "select invitation_id as id from outbox");
     expect(rows.map(({ id }) => id).sort()).toEqual([invited, resent].sort());
@@ -69,10 +69,10 @@ describe("requests that share a transaction", () => {
   it("do not both delete one application", async () => {
     await using fixture = await openFixture(database, { connections: 1 });
     const id = newUuid();
-    const made = { id, name: "A", type: "private", permissions: [], rules: [], definition: null, created_by: null };
-    await fixture.batcher.run(fixture.tenantId, "unguarded", async (tx) => tx.enqueue(insertApplication, made));
+    const made = { id, type: "private", definition: Buffer.alloc(0), created_by: null };
+    await fixture.batcher.run(fixture.tenantId, undefined, async (tx) => tx.enqueue(insertApplication, made));
     const remove = (tx: Transaction) => tx.query(deleteApplicationRow, id);
-    const outcomes = await together(fixture, [remove, remove], "unguarded");
+    const outcomes = await together(fixture, [remove, remove], { guard: undefined });
     expect(outcomes).toEqual([true, false].map((value) => ({ status: "fulfilled", value })));
   });
 });

@@ -29,7 +29,7 @@ describe("lists of one tenant", () => {
 
   it("wait for each other, 200 concurrently, although the last one waits for seconds", async () => {
     const tenantId = newTenantId();
-    const list = () => database.bulk.run(tenantId, "unguarded", (tx) => tx.query(slowList, 0.06));
+    const list = () => database.of(tenantId).bulk((tx) => tx.query(slowList, 0.06));
     const results = await Promise.allSettled(Array.from({ length: 200 }, list));
     expect(results.filter(({ status }) => status === "rejected")).toEqual([]);
   });

@@ -7,6 +7,7 @@ import { FURTHER_RULES, MESSAGE_RULES } from "../../scripts/openapi/further-rule
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
+  readonly anyOf?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly items?: Schema;
@@ -74,8 +75,10 @@ export function operationNamed(id: string): PlacedOperation {
   return found;
 }
 
-/** Follows a reference to one of the schemas. */
+/** Follows a reference to one of the schemas, also of one that may be null. */
 export function resolve(schema: Schema): Schema {
+  const [choice] = schema.anyOf ?? [];
+  if (choice?.$ref !== undefined) return resolve(choice);
   if (schema.$ref === undefined) return schema;
   const found = description.components.schemas[schema.$ref.replace("#/components/schemas/", "")];
   if (!found) throw new Error(`the document has no schema ${schema.$ref}`);

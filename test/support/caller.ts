@@ -1,5 +1,6 @@
 import type { AccessRights } from "../../src/access/access-rule.js";
 import type { Caller, PersonPrincipal } from "../../src/access/caller.js";
+import type { ContainerPath } from "../../src/access/container.js";
 import { Grant } from "../../src/access/grant.js";
 import type { ApplicationType } from "../../src/access/permissions.js";
 import type { Role } from "../../src/access/role.js";
@@ -16,19 +17,26 @@ export function applicationCaller(rights: AccessRights, type: ApplicationType = 
     session: undefined,
     grant: new Grant(rights),
     settings: DEFAULT_SETTINGS,
+    eventTypes: [],
     revision: 1,
     context: EMPTY_CONTEXT,
   };
 }
 
 /** A signed-in person as the author of a request. */
-export function personCaller(role: Role, { hasSecondFactor = false } = {}): Caller & { principal: PersonPrincipal } {
+export function personCaller(
+  role: Role,
+  {
+    hasSecondFactor = false,
+    containers = [],
+  }: { hasSecondFactor?: boolean; containers?: readonly ContainerPath[] } = {},
+): Caller & { principal: PersonPrincipal } {
   return {
     ...applicationCaller({ permissions: [], rules: [] }),
     keyId: undefined,
     principal: {
       kind: "person",
-      ...{ memberId: newUuid(), userId: newUuid(), signInId: newUuid(), role },
+      ...{ memberId: newUuid(), userId: newUuid(), signInId: newUuid(), role, containers },
       secondFactorUntil: hasSecondFactor ? new Date(8_000_000_000_000) : undefined,
     },
   };

@@ -5,14 +5,18 @@ import { resolve, type Schema } from "./api-description.js";
 const UUID = "01980f70-1a2b-7c4d-9e5f-60718293a4b5";
 /** Texts that match the patterns of the document. */
 const SHAPED = [
-  ...["USD", "DE", "978", "20300101120000", "4a-b_c", "a.b"],
+  ...["USD", "DE", "978", "20300101120000", "2099-01-02T03:04:05Z", "4a-b_c", "a.b"],
   ...["https://example.com/a", "/pci/high/", "data:image/png;base64, iVBORw=="],
 ];
 
 /** Bodies around a schema: mostly valid, often at a limit or one beyond it, sometimes of another type. */
 export function bodyLike(schema: Schema): fc.Arbitrary<Json> {
   const wrong = fc.constantFrom<Json>(7, "text", true, [], {}, [7], { key: 7 });
-  return mostly(valueLike(resolve(schema)), wrong, 30);
+  return mostly(mostly(valueLike(resolve(schema)), fc.constant(null), mayBeNull(schema) ? 12 : 40), wrong, 30);
+}
+
+function mayBeNull({ type, anyOf = [] }: Schema): boolean {
+  return (Array.isArray(type) && type.includes("null")) || anyOf.some((choice) => choice.type === "null");
 }
 
 function mostly<T>(usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>, times: number): fc.Arbitrary<T> {
@@ -20,7 +24,8 @@ function mostly<T>(usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>, times: number
 }
 
 function valueLike(schema: Schema): fc.Arbitrary<Json> {
-  switch (schema.type) {
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+  switch (type) {
     case "string":
       return mostly(fc.constantFrom(...textsOf(schema)), fc.constantFrom(...textsAround(schema)), 8);
     case "integer":
@@ -39,6 +44,7 @@ function valueLike(schema: Schema): fc.Arbitrary<Json> {
 function textsOf({ enum: choices, format, pattern }: Schema): string[] {
   if (choices) return choices.map(String);
   if (format === "uuid") return [UUID];
+  if (format === "email") return ["one@example.com"];
   return pattern === undefined ? ["text"] : SHAPED.filter((text) => new RegExp(pattern).test(text));
 }
 
@@ -70,6 +76,7 @@ function objectLike({ required = [] }: Schema, properties: Readonly<Record<strin
     Object.fromEntries(fields.filter(([name]) => required.includes(name))),
   );
   const base = mostly(needed, fc.constant({}), 15);
+  if (fields.length === 0) return base;
   const one = fc.oneof(...fields.map(([name, value]) => value.map((given): JsonObject => ({ [name]: given }))));
   return fc.tuple(base, one).map(([given, more]) => ({ ...given, ...more }));
 }

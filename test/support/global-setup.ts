@@ -1,6 +1,8 @@
+import { rmSync } from "node:fs";
 import type { TestProject } from "vitest/node";
 import { createAuthority, type Identity } from "../egress/certificates.js";
 import { makeMigratedData } from "./databases.js";
+import { newDirectory } from "./new-directory.js";
 import { startServerProcess } from "./server.js";
 
 declare module "vitest" {
@@ -27,6 +29,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // This one creates its own database, as a first start does.
   const settings = { EGRESS_ALLOW: "127.0.0.1", DATA_DIR: "{directory}/data" };
   await using stack = new AsyncDisposableStack();
+  const newClusters = newDirectory();
+  stack.defer(() => rmSync(newClusters, { recursive: true, force: true }));
+  // Workers begin with this environment. See PostgresCluster.
+  process.env.NEW_CLUSTERS = newClusters;
   const [server, migrated] = await Promise.all([
     startServerProcess(settings, {}, authority.pem).then((server) => stack.use(server)),
     makeMigratedData().then((data) => stack.use(data)),

@@ -14,6 +14,6 @@ export async function logLineOf(headers: Headers): Promise<string> {
       if (line === undefined) throw new Error("the call is not in the log yet");
       return line;
     },
-    { timeout: 10_000, interval: 100 },
+    { interval: 100 },
   );
 }

@@ -143,6 +143,6 @@ export function nextLink(
       if (!link) throw new Error(`no message has been written for ${email}`);
       return link;
     },
-    { timeout: 10_000, interval: 100 },
+    { interval: 100 },
   );
 }

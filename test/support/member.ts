@@ -1,4 +1,5 @@
 import { inject } from "vitest";
+import type { ContainerPath } from "../../src/access/container.js";
 import type { Role } from "../../src/access/role.js";
 import { logEntry } from "../../src/audit/log-entry.js";
 import { isTenantId, newUuid } from "../../src/base/ids.js";
@@ -10,23 +11,28 @@ import { type TestTenant, withVault } from "./tenant.js";
 let members = 0;
 
 /**
- * The address of a new member of a tenant on the shared server, created in this process: an invitation waits a second
- * for its message. test/e2e/invitation-page.test.ts goes that way.
+ * The address of a new member of a tenant, by default on the shared server, created in this process: an invitation waits a second
+ * for its message. test/e2e/people/invitation-page.test.ts goes that way.
  */
-export async function newMember(tenant: TestTenant, role: Role = "ADMIN"): Promise<string> {
+export async function newMember(
+  tenant: TestTenant,
+  role: Role = "ADMIN",
+  environment: Readonly<Record<string, string>> = inject("serverEnvironment"),
+  containers: readonly ContainerPath[] = [],
+): Promise<string> {
   const { id: tenantId } = tenant;
   if (!isTenantId(tenantId)) throw new Error("not the id of a tenant");
   members += 1;
   const email = `${role.toLowerCase()}-${members}-${tenantId.slice(-12)}@example.com`;
-  await withVault(inject("serverEnvironment"), async ({ database, keyring }) => {
+  await withVault(environment, async ({ database, keyring }) => {
     const keys = await keyring.of(tenantId);
-    await database.ordinary.run(tenantId, "unguarded", async (tx) => {
-      const id = newUuid();
+    await database.of(tenantId).ordinary(async (tx) => {
+      const place = { id: newUuid(), user_id: newUuid(), created_by: null };
       tx.enqueue(insertMember, {
-        ...{ id, user_id: newUuid(), role, created_by: null, email_term: emailTerm(keys, email) },
-        profile: sealProfile(keys, tenantId, id, { email }, { role }),
+        ...{ ...place, role, email_term: emailTerm(keys, email) },
+        profile: sealProfile(keys, place, { email }, { role, containers }),
       });
-      writeLog(tx, logEntry(undefined, "member", id, "create"));
+      writeLog(tx, logEntry(undefined, "member", place.id, "create"));
     });
   });
   return email;

@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
 
 /** Every service of the protos. */
 async function services(): Promise<DescService[]> {
@@ -14,3 +14,16 @@ function isService(value: unknown): value is DescService {
 
 /** Every method of the protos, whether or not it has a handler. */
 export const methods: readonly DescMethod[] = (await services()).flatMap((service) => service.methods);
+
+/** Messages with those within them. */
+export function reachable(messages: readonly DescMessage[], found = new Set<DescMessage>()): ReadonlySet<DescMessage> {
+  for (const message of messages) {
+    if (found.has(message)) continue;
+    found.add(message);
+    reachable(
+      message.fields.flatMap((field) => (field.message ? [field.message] : [])),
+      found,
+    );
+  }
+  return found;
+}

@@ -12,7 +12,7 @@ export interface Shop {
   /** Creates a transaction, with a card of this number unless a token is given. */
   pay(order?: Record<string, unknown>, number?: string): ReturnType<RestClient>;
   /** Waits until the transaction has this status. */
-  until(id: string, status: string, timeout?: number): Promise<Awaited<ReturnType<RestClient>>["body"]>;
+  until(id: string, status: string): Promise<Awaited<ReturnType<RestClient>>["body"]>;
 }
 
 export const PAYING = ["token:create", "token:read", "token:use", "orchestration:transaction:capture"];
@@ -37,14 +37,14 @@ export async function openShop(
       const body = { amount: 1000, currency: "USD", connection_id: connectionId, token, ...order };
       return backEnd("POST", "/orchestration/transactions", { body });
     },
-    until: (id, status, timeout = 15_000) =>
+    until: (id, status) =>
       vi.waitFor(
         async () => {
           const { body } = await backEnd("GET", `/orchestration/transactions/${id}`);
           if (body.status !== status) throw new Error(`the transaction is ${body.status}, not ${status}`);
           return body;
         },
-        { timeout, interval: 200 },
+        { interval: 200 },
       ),
   };
 }

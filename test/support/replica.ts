@@ -14,9 +14,12 @@ export interface Replica extends AsyncDisposable {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts `cloakroom serve` with this environment, on its own port. */
-export async function startReplica(environment: Readonly<Record<string, string>>): Promise<Replica> {
-  const child = spawn(process.execPath, [...startFlags(), "dist/src/main.js", "serve"], {
+/** Starts `cloakroom serve` with this environment, on its own port. `program` is the built one, or a copy of it. */
+export async function startReplica(
+  environment: Readonly<Record<string, string>>,
+  program = "dist/src/main.js",
+): Promise<Replica> {
+  const child = spawn(process.execPath, [...startFlags(), program, "serve"], {
     env: {
       PATH: process.env.PATH,
       CLOAKROOM_PORT: "0",

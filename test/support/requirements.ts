@@ -8,6 +8,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   pg_restore: "postgresql",
   chromium: "chromium",
   rsyslogd: "rsyslog rsyslog-openssl",
+  haproxy: "haproxy",
+  nginx: "nginx-light",
   curl: "curl",
   jq: "jq",
   script: "bsdutils",

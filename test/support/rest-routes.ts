@@ -7,7 +7,13 @@ export const routes: readonly RestMethod[] = methods
   .filter((method): method is DescMethodUnary => method.methodKind === "unary")
   .flatMap((desc) =>
     restMethodsOf(
-      { desc, serve: () => Promise.reject(new Error("not called")), headersOf: () => [], replay: undefined },
+      {
+        desc,
+        serve: () => Promise.reject(new Error("not called")),
+        headersOf: () => [],
+        replay: undefined,
+        shownToFrame: (message) => message,
+      },
       1_000,
     ),
   );

@@ -1,22 +1,18 @@
 import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
+import { newTenantId } from "../../src/base/ids.js";
 import type { KeyVersions } from "../../src/crypto/sealed.js";
 import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
 
-const newKey = (): KeyObject => createSecretKey(randomBytes(34));
+const newKey = (): KeyObject => createSecretKey(randomBytes(32));
 
-/** One version of a key, whose values are bound to the columns of their row. */
-export const newVersions = (): KeyVersions => ({ current: 1, byVersion: new Map([[1, newKey()]]), bindsFrom: 0 });
+/** One version of a key. */
+export const newVersions = (): KeyVersions => ({ current: 1, byVersion: new Map([[1, newKey()]]) });
 
 /** Random keys of a tenant, without a database or a root key. */
-export function newTenantKeys(): TenantKeys {
+export function newTenantKeys(tenantId = newTenantId()): TenantKeys {
   return {
+    tenantId,
     ...{ data: newVersions(), cvc: newVersions(), audit: newVersions() },
-    ...{ fingerprint: newKey(), search: newKey(), proof: newKey() },
+    ...{ fingerprint: newKey(), search: newKey(), proof: newKey(), keyMark: newKey() },
   };
-}
-
-/** The keys of a tenant from an early release: they bind no values, and rights are in the clear. */
-export function newUnboundKeys(): TenantKeys {
-  const versions = () => ({ ...newVersions(), bindsFrom: undefined });
-  return { ...newTenantKeys(), data: versions(), cvc: versions(), audit: versions() };
 }

@@ -39,12 +39,10 @@ export async function newTenant(
 
 /**
  * Creates a tenant as `cloakroom tenants create` does, in this process: 0.02 s on the shared server and 0.15 s on
- * another, while a command needs its own process. test/e2e/cli.test.ts runs the command itself.
+ * another, while a command needs its own process. test/e2e/vault/cli.test.ts runs the command itself.
  */
 export function provisionedTenant(environment: Readonly<Record<string, string>>): Promise<ProvisionedTenant> {
-  return withVault(environment, ({ database, rootKey }) =>
-    provisionTenant(database, rootKey, { name: "Test", ownerEmail: "owner@example.com" }),
-  );
+  return withVault(environment, (vault) => provisionTenant(vault, { name: "Test", ownerEmail: "owner@example.com" }));
 }
 
 /** Works in the vault of a server with this environment, beside it, as a command does. */
@@ -70,7 +68,7 @@ function openBeside(environment: Readonly<Record<string, string>>): Promise<Vaul
 /** The tenant that a test's own server creates at its first start, by the key that it writes to a file. */
 export async function firstTenant(server: ServerProcess): Promise<TestTenant> {
   const file = join(server.environment.CLOAKROOM_DATA_DIR ?? "", "first-management-key");
-  const key = await vi.waitFor(() => readFileSync(file, "utf8").trim(), { timeout: 20_000, interval: 50 });
+  const key = await vi.waitFor(() => readFileSync(file, "utf8").trim(), { interval: 50 });
   const { body } = await restClient(server.url, key)("GET", "/tenants/self");
   return tenantOf(body.id, key, server.url);
 }

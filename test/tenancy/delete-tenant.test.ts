@@ -51,7 +51,7 @@ describe("the rows of a deleted tenant", () => {
     const late = newTenantId();
     await insertSamples(stored, late, tables);
     await using own = openDatabase({ address: stored.address, sharedConnections: 1, bulkConnections: 1, clock });
-    await own.bulk.run(late, "unguarded", async (tx) => scheduleDue(tx, { kind: "tenant", at: tx.now }));
+    await own.of(late).bulk(async (tx) => scheduleDue(tx, { kind: "tenant", at: tx.now }));
     const failures: TenantId[] = [];
     const roots = { find: () => Promise.reject(new Error("no key is to be unwrapped")) };
     const job = tenantRemovalJob({

@@ -55,18 +55,18 @@ class Fuse {
   }
 
   database(database: Database): Database {
-    const shared: Pick<Database["shared"], "run"> = {
-      run: (tenantId, guard, work) => {
-        this.step();
-        return database.shared.run(tenantId, guard, work);
-      },
+    const of: Database["of"] = (tenantId, authority) => {
+      const transactions = database.of(tenantId, authority);
+      return {
+        shared: (work) => {
+          this.step();
+          return transactions.shared(work);
+        },
+        ordinary: (work) => transactions.ordinary(work),
+        bulk: (work) => transactions.bulk(work),
+      };
     };
-    return new Proxy(database, {
-      get: (target, name) =>
-        name === "shared"
-          ? new Proxy(target.shared, { get: (it, key) => (key === "run" ? shared.run : Reflect.get(it, key)) })
-          : Reflect.get(target, name),
-    });
+    return new Proxy(database, { get: (target, name) => (name === "of" ? of : Reflect.get(target, name)) });
   }
 }
 
@@ -90,7 +90,8 @@ describe("replacing the root key", () => {
       bulkConnections: 1,
       clock: systemClock,
     });
-    const made = [1, 2].map((n) => provisionTenant(database, root, { name: `T${n}`, ownerEmail: "a@example.com" }));
+    const parts = { database, rootKey: root, keyring: new Keyring(database, { find: async () => root }) };
+    const made = [1, 2].map((n) => provisionTenant(parts, { name: `T${n}`, ownerEmail: "a@example.com" }));
     tenants = (await Promise.all(made)).map(({ tenantId }) => tenantId);
   });
   afterAll(async () => {

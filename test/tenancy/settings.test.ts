@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { nameMatcher } from "../../src/access/name-search.js";
 import { readSettings } from "../../src/access/tenant-settings.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { SealBroken } from "../../src/crypto/sealed.js";
-import { nameMatcher } from "../../src/tenancy/name-search.js";
 import { openProfile, requireSealedRole, sealProfile } from "../../src/tenancy/profile.js";
 import { requireGivenRole } from "../../src/tenancy/role.js";
 import { DEFAULT_SETTINGS, mergeSettings, showSettings } from "../../src/tenancy/settings.js";
@@ -91,20 +91,23 @@ describe("a search by name", () => {
 
 describe("a member's profile", () => {
   const keys = newTenantKeys();
-  const [tenantId, id] = [newTenantId(), newUuid()];
+  const place = { id: newUuid(), user_id: newUuid(), created_by: null };
   const profile = { email: "ada@example.com", firstName: "Ada" };
-  const sealed = sealProfile(keys, tenantId, id, profile, { role: "ADMIN" });
+  const sealed = sealProfile(keys, place, profile, { role: "ADMIN" });
 
   it("opens in its own row, without the role that is sealed beside it", () => {
-    expect(openProfile(keys, tenantId, id, sealed)).toEqual(profile);
-    expect(() => openProfile(keys, tenantId, newUuid(), sealed)).toThrow(SealBroken);
-    expect(() => openProfile(keys, newTenantId(), id, sealed)).toThrow(SealBroken);
+    const row = { ...place, profile: sealed };
+    expect(openProfile(keys, row)).toEqual(profile);
+    for (const change of [{ id: newUuid() }, { user_id: newUuid() }, { created_by: newUuid() }]) {
+      expect(() => openProfile(keys, { ...row, ...change })).toThrow(SealBroken);
+    }
+    expect(() => openProfile({ ...keys, tenantId: newTenantId() }, row)).toThrow(SealBroken);
   });
 
   it("does not fit a role that was changed in the database", () => {
-    expect(() => requireSealedRole(keys, tenantId, { id, profile: sealed, role: "ADMIN" })).not.toThrow();
+    expect(() => requireSealedRole(keys, { ...place, profile: sealed, role: "ADMIN" })).not.toThrow();
     for (const role of ["OWNER", "AUDITOR", "admin", ""]) {
-      expect(() => requireSealedRole(keys, tenantId, { id, profile: sealed, role })).toThrow(SealBroken);
+      expect(() => requireSealedRole(keys, { ...place, profile: sealed, role })).toThrow(SealBroken);
     }
   });
 });

@@ -34,7 +34,12 @@ afterAll(async () => {
 });
 
 async function newTenant(): Promise<TenantId> {
-  return (await provisionTenant(database, root, { name: "T", ownerEmail: "a@example.com" })).tenantId;
+  return (
+    await provisionTenant(
+      { database, rootKey: root, keyring: new Keyring(database, rootKeys) },
+      { name: "T", ownerEmail: "a@example.com" },
+    )
+  ).tenantId;
 }
 
 async function replaceRoot(): Promise<RootKey> {

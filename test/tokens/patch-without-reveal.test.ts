@@ -109,3 +109,26 @@ test.each([
     { numRuns: 1_000 },
   );
 });
+
+test("an index or a fingerprint that fails for a value fails a patch only of who may use the value", () => {
+  const principal = { kind: "application" as const, id: ID };
+  const page: PatchAuthor = {
+    settings: DEFAULT_SETTINGS,
+    principal: { ...principal, type: "public" },
+    transform: "mask",
+  };
+  const backEnd: PatchAuthor = { ...page, principal: { ...principal, type: "private" } };
+  const number = "{{ data.secret | remove: data.other | to_number }}";
+  const made = (secret: string): Token => {
+    const token = tokenWith(secret);
+    const attributes = { searchIndexes: [number], fingerprintExpression: number };
+    return { ...token, attributes, isDeduplicated: true };
+  };
+  const patch: TokenPatch = { data: { other: "B" } };
+  // One comes out as a number and one does not. A caller who may not use them gets the same for both.
+  expect(applyPatch(page, KEYS, made("4B2"), patch, NOW).indexValues).toEqual(["42"]);
+  const quiet = applyPatch(page, KEYS, made("AB"), patch, NOW);
+  expect([quiet.indexValues, quiet.isDeduplicated]).toEqual([[], true]);
+  expect(quiet.fingerprint).toHaveLength(applyPatch(page, KEYS, made("4B2"), patch, NOW).fingerprint?.length ?? 0);
+  expect(() => applyPatch(backEnd, KEYS, made("AB"), patch, NOW)).toThrow(Fault);
+});

@@ -4,14 +4,13 @@ import { newTenantId, newUuid } from "../../src/base/ids.js";
 import type { Json } from "../../src/base/json.js";
 import { SealBroken } from "../../src/crypto/sealed.js";
 import type { TokenRowWithCvc } from "../../src/store/tokens/tokens.js";
-import { openToken, sealCvc, sealToken, splitCvc, textOf } from "../../src/tokens/sealing.js";
+import { openToken, sealCvc, sealToken, splitCvc, tokenDataText } from "../../src/tokens/sealing.js";
 import type { TokenAttributes } from "../../src/tokens/token.js";
 import { arbitraryJson } from "../support/json.js";
 import { newTenantKeys } from "../support/tenant-keys.js";
 import { BANK, CARD } from "../support/token.js";
 
 const KEYS = newTenantKeys();
-const TENANT = newTenantId();
 
 /** The row of a token, as it is stored. */
 function rowOf(type: string, data: Json, attributes: TokenAttributes = {}, indexValues: readonly string[] = []) {
@@ -26,15 +25,15 @@ function rowOf(type: string, data: Json, attributes: TokenAttributes = {}, index
   };
   const row: TokenRowWithCvc = {
     ...plain,
-    ...sealToken(KEYS, TENANT, plain, textOf(lasting), attributes, indexValues),
+    ...sealToken(KEYS, plain, tokenDataText(lasting), attributes, indexValues),
     ...{ expires_at: null, expires_at_text: null, active_month: "2026-01-01" },
     ...{ created_by: newUuid(), created_at: new Date("2026-01-01"), modified_by: null, modified_at: null },
-    cvc: cvc === undefined ? null : sealCvc(KEYS, TENANT, plain.id, cvc),
+    cvc: cvc === undefined ? null : sealCvc(KEYS, plain.id, cvc),
   };
   return row;
 }
 
-const opened = (row: TokenRowWithCvc) => openToken(KEYS, TENANT, row);
+const opened = (row: TokenRowWithCvc) => openToken(KEYS, row);
 
 describe("a stored token", () => {
   it("opens with any data that it was stored with", () => {
@@ -91,8 +90,8 @@ describe("a stored token", () => {
   });
 
   it("does not open for another tenant, or with other keys", () => {
-    expect(() => openToken(KEYS, newTenantId(), row)).toThrow(SealBroken);
-    expect(() => openToken(newTenantKeys(), TENANT, row)).toThrow(SealBroken);
+    expect(() => openToken({ ...KEYS, tenantId: newTenantId() }, row)).toThrow(SealBroken);
+    expect(() => openToken(newTenantKeys(), row)).toThrow(SealBroken);
   });
 });
 
@@ -103,8 +102,8 @@ describe("a verification code", () => {
     expect(opened(withCode).data.reveal()).toEqual({ ...CARD, cvc: "987" });
     expect(opened({ ...withCode, cvc: null }).data.reveal()).toEqual(CARD);
     const mixed = { ...KEYS, cvc: KEYS.data };
-    expect(() => openToken(mixed, TENANT, withCode)).toThrow(SealBroken);
-    expect(openToken(mixed, TENANT, { ...withCode, cvc: null }).data.reveal()).toEqual(CARD);
+    expect(() => openToken(mixed, withCode)).toThrow(SealBroken);
+    expect(openToken(mixed, { ...withCode, cvc: null }).data.reveal()).toEqual(CARD);
   });
 
   it("does not open with another card", () => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { textKind, verificationCodeKind } from "../../src/web/elements/entry-kinds.js";
+import { problemOfForm } from "../../clients/elements/src/text-form.js";
+import { verificationCodeKind } from "../../src/web/elements/entry-kinds.js";
 import { formatExpiration, readExpiration } from "../../src/web/elements/expiration.js";
+import { textKind } from "../../src/web/elements/text-form.js";
 import { applyMask, fillsMask } from "../../src/web/elements/text-mask.js";
 
 const NOW = new Date(2026, 10, 22);
@@ -53,7 +55,7 @@ describe("a text with a mask", () => {
     ["###-##-####", "1234", "123-4"],
     ["AA## ####", "de89 3704", "de89 3704"],
     ["AA##", "8de9", "de9"],
-    ["+1 ###", "555", "+1 555"],
+    ["(###) ###", "555", "(555"],
   ])("%s takes %s", (mask, text, shown) => {
     expect(applyMask(mask, text)).toBe(shown);
     expect(applyMask(mask, shown)).toBe(shown);
@@ -64,9 +66,35 @@ describe("a text with a mask", () => {
     expect(fillsMask("###-##", "123-4")).toBe(false);
   });
 
-  it("is checked by pattern and check digits", () => {
-    expect(textKind({ mask: "#########", check: "aba" }).read("021000021").value).toBe("021000021");
-    expect(textKind({ mask: "#########", check: "aba" }).read("021000022").problem).toBe("invalid");
-    expect(textKind({ pattern: /^(?:a+)$/u }).read("aab").problem).toBe("invalid");
+  it("is judged by its check digit only as a whole", () => {
+    const routing = textKind({ check: "aba" }, () => false);
+    expect(routing.read("02100002").problem).toBe("incomplete");
+    expect(routing.read("021000021").value).toBe("021000021");
+    expect(routing.read("021000022").problem).toBe("invalid");
+    const device = textKind({ mask: "## ######", check: "luhn" }, () => false);
+    expect([device.read("00 000000").value, device.read("00 000001").problem]).toEqual(["00 000000", "invalid"]);
+  });
+
+  it("is handed over when the person has finished, if it may go on", () => {
+    for (const form of [{}, { check: "account" as const }]) {
+      expect(textKind(form, () => false).read("1234")).toMatchObject({ value: "1234", isOpen: true });
+      expect(textKind(form, () => true).read("1234")).toMatchObject({ value: "1234", isOpen: false });
+    }
+    expect(textKind({ check: "account" }, () => true).read("12").problem).toBe("incomplete");
+  });
+
+  it.each([
+    // Each would tell whether single digits of the value are those that the page asks for.
+    [{ mask: "4###############" }, "may not hold other letters or digits"],
+    [{ mask: "#٤#" }, "may not hold other letters or digits"],
+    [{ mask: "#", check: "luhn" as const }, "check luhn needs a mask of at least 8 digits"],
+    [{ mask: "A#######*", check: "luhn" as const }, "check luhn needs a mask of at least 8 digits"],
+    [{ check: "luhn" as const }, "check luhn needs a mask of at least 8 digits"],
+    [{ mask: "####", check: "aba" as const }, "check aba has the mask"],
+    [{ mask: "####", check: "account" as const }, "check account has no mask"],
+    [{ mask: "--" }, "mask must hold places"],
+  ])("cannot be %o, and takes nothing then", (form, problem) => {
+    expect(problemOfForm(form)).toContain(problem);
+    expect(textKind(form, () => true).read("4")).toEqual({ isFull: false, problem: "unsupported" });
   });
 });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { elementsIn, fill, shownResponse } from "../../src/web/elements/request-body.js";
+import type { TextForm } from "../../clients/elements/src/text-form.js";
+import { fits } from "../../src/web/elements/placement.js";
+import { elementsIn, type Found, fill } from "../../src/web/elements/request-body.js";
 
 const number = { $element: "n" };
 const valueFor = () => "4242424242424242";
@@ -7,37 +9,38 @@ const valueFor = () => "4242424242424242";
 describe("a body with elements", () => {
   it("gets values where the vault tokenizes", () => {
     const body = { a: [number], token: { type: "card", data: { number, list: [1, null, true] } } };
-    expect([...elementsIn(body)]).toEqual(["n"]);
     expect(fill(body, valueFor)).toEqual({
       a: ["4242424242424242"],
       token: { type: "card", data: { number: "4242424242424242", list: [1, null, true] } },
     });
+    expect(elementsIn(body).map(({ place, tokenType, path }) => [place, tokenType, path])).toEqual([
+      ["body.a[0]", "token", ""],
+      ["body.token.data.number", "card", "number"],
+    ]);
   });
 
-  it.each(["metadata", "id", "mask", "containers", "type", "search_indexes", "fingerprint_expression"])(
+  it.each(["metadata", "containers", "type", "expires_at", "template"])(
     "cannot put a value into %s, which responses show",
     (name) => {
-      const body = { type: "token", data: "x", [name]: name === "metadata" ? { a: { b: number } } : number };
-      expect(() => fill(body, valueFor)).toThrow(`body.${name} cannot hold an element`);
+      const body = { type: "token", data: null, [name]: name === "metadata" ? { a: { b: number } } : number };
+      expect(() => fill(body, valueFor)).toThrow(/^body\.\S+ cannot hold an element/);
     },
   );
 
-  it("cannot make an id of the value, except for an alias", () => {
-    const withId = (id: string) => ({ type: "card", data: { number }, id });
-    for (const id of ["{{ data.number }}", "{{ data.number | reverse }}", "{{ data | alias_card }}{{ data.number }}"]) {
-      expect(() => fill(withId(id), valueFor)).toThrow("body.id may use an expression only");
-    }
-    expect(fill(withId("{{ data.number | alias_card }}"), valueFor)).toMatchObject({
-      id: "{{ data.number | alias_card }}",
-    });
-    expect(fill(withId("order-1"), valueFor)).toMatchObject({ id: "order-1" });
+  it.each([
+    ...["id", "mask", "search_indexes", "fingerprint_expression", "deduplicate_token", "privacy", "container", "Id"],
+    ...["card_data", "encrypted", "__proto__", "constructor", "toString"],
+  ])("cannot set %s: it could hold an expression over the value", (name) => {
+    const body = JSON.parse(`{ "type": "token", "data": { "$element": "n" }, ${JSON.stringify(name)}: "x" }`);
+    expect(() => fill(body, valueFor)).toThrow(`body.${name} cannot be set by a page`);
   });
 
-  it("cannot choose the fingerprint, by which single digits could be guessed", () => {
-    for (const expression of ["{{ data.number | slice: 8, 1 }}", "{{ data.number }}", 5]) {
-      const body = { type: "card", data: { number }, fingerprint_expression: expression };
-      expect(() => fill(body, valueFor)).toThrow("body.fingerprint_expression cannot be chosen by a page");
+  it("has no values of the page's own under a template, with which it could try values", () => {
+    const body = (data: unknown) => ({ type: "token", data, template: "receipt" });
+    for (const data of ["4242424242424242", { n: number, other: "4242" }, [number, 42]]) {
+      expect(() => fill(body(data), valueFor)).toThrow("must be an element, as all data under a template");
     }
+    expect(fill(body({ n: number, kept: null }), valueFor)).toMatchObject({ template: "receipt" });
   });
 
   it("is JSON of bounded depth, and its errors name no value", () => {
@@ -49,22 +52,56 @@ describe("a body with elements", () => {
   });
 });
 
-describe("what a page gets of a response", () => {
-  it("are ids, and tokens without data, mask and expressions", () => {
-    const body = { a: number, b: [{ type: "card", data: { number }, mask: "{{ data.number }}" }] };
-    const token = {
-      ...{ id: "1", type: "card", data: "4242424242424242", mask: "{{ data.number }}", search_indexes: ["x"] },
-      fingerprint: "of the number",
-      ...{ metadata: { order: "7" }, card: { bin: "42424242", last4: "4242" }, unexpected: "4242424242424242" },
-    };
-    expect(shownResponse(body, { a: "id-1", b: [token], extra: "4242424242424242" })).toEqual({
-      a: "id-1",
-      b: [{ id: "1", type: "card", metadata: { order: "7" }, card: { bin: "42424242", last4: "4242" } }],
+describe("a field", () => {
+  const PLACES = {
+    leaf: number,
+    token: { type: "token", data: number },
+    inToken: { type: "token", data: { a: [number] } },
+    card: { type: "card", data: number },
+    cardNumber: { type: "card", data: { number } },
+    month: { type: "card", data: { expiration_month: number } },
+    year: { type: "card", data: { expiration_year: number } },
+    cvc: { type: "card", data: { cvc: number } },
+    deepCvc: { type: "card", data: { cvc: { cvc: number } } },
+    dotted: { type: "card:", data: { cvc: number } },
+    otherCard: { type: "card", data: { holder: number } },
+    number: { type: "card_number", data: number },
+    routing: { type: "bank", data: { routing_number: number } },
+    account: { type: "bank", data: { account_number: number } },
+    usRouting: { type: "us_bank_routing_number", data: number },
+    usAccount: { type: "us_bank_account_number", data: number },
+    ssn: { type: "social_security_number", data: number },
+    unknown: { type: "nonsense", data: number },
+  } as const;
+  const IN_TOKENS = ["leaf", "token", "inToken"];
+
+  /** The names of the places that take a field. */
+  const takers = (type: string, form: TextForm = {}, part?: string) =>
+    Object.entries(PLACES).flatMap(([name, body]) => {
+      const [found]: readonly Found[] = elementsIn(body);
+      return found && fits({ type, form }, { ...found, part }) ? [name] : [];
     });
+
+  it("with a card number goes into cards and tokens", () => {
+    expect(takers("cardNumber")).toEqual([...IN_TOKENS, "cardNumber", "number"]);
   });
 
-  it("is null when the response has a different shape", () => {
-    expect(shownResponse(number, { data: "4242424242424242" })).toBeNull();
-    expect(shownResponse([number], "4242424242424242")).toBeNull();
+  it("with a verification code goes into a card only, where the vault removes it", () => {
+    expect(takers("cardVerificationCode")).toEqual(["cvc"]);
+    expect(takers("card")).toEqual(["card"]);
+  });
+
+  it("with a date goes in by its parts", () => {
+    expect(takers("cardExpirationDate", {}, "month")).toEqual([...IN_TOKENS, "month"]);
+    expect(takers("cardExpirationDate", {}, "year")).toEqual([...IN_TOKENS, "year"]);
+    expect(takers("cardExpirationDate")).toEqual([]);
+  });
+
+  it("with a text goes into tokens, and where every text that it takes is valid", () => {
+    expect(takers("text")).toEqual(IN_TOKENS);
+    expect(takers("text", { check: "aba" })).toEqual([...IN_TOKENS, "routing", "usRouting"]);
+    expect(takers("text", { check: "account" })).toEqual([...IN_TOKENS, "account", "usAccount"]);
+    expect(takers("text", { mask: "###-##-####" })).toEqual([...IN_TOKENS, "ssn"]);
+    expect(takers("text", { mask: "################", check: "luhn" })).toEqual(IN_TOKENS);
   });
 });

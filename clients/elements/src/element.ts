@@ -1,6 +1,6 @@
 import { ElementsError } from "./error.js";
 import { readEvent } from "./field-event.js";
-import { type OpenFrame, openFrame } from "./frame.js";
+import { type OpenFrame, openFrame, openNotice } from "./frame.js";
 import { LABELS } from "./labels.js";
 import type {
   ElementOptions,
@@ -105,7 +105,7 @@ export class SecureElement {
     this.#emit({ type: "ready" });
   }
 
-  /** Changes options. Those that decide what may be typed (mask, pattern, check) need a new element. */
+  /** Changes options, but those that decide what may be typed: `mask` and `check` need a new element. */
   update(options: CreateOptions): void {
     this.#options = { ...this.#options, ...options };
     this.#send({ type: "update", options: frameOptions(this.#options) });
@@ -180,16 +180,18 @@ export class SecureElement {
   }
 
   async #open(place: Element, mount: number, onPaired: () => void): Promise<void> {
-    const [keyName] = await Promise.all([this.#group.keyName(), this.#group.controller()]);
-    // Unmounted or mounted again meanwhile.
-    if (this.#place !== place || this.#mounts !== mount) return;
-    this.#frame = openFrame(place, {
-      ...{ baseUrl: this.#group.baseUrl, keyName, type: this.type, nonce: this.#group.nonce, id: this.$element },
-      ...{
-        title: this.#options.label ?? LABELS[this.#group.locale][this.type],
-        locale: this.#group.locale,
-        isHidden: false,
-      },
+    const { baseUrl, locale, nonce } = this.#group;
+    const title = this.#options.label ?? LABELS[locale][this.type];
+    // Unmounted or mounted again meanwhile?
+    const isCurrent = () => this.#place === place && this.#mounts === mount;
+    const [keyName] = await Promise.all([this.#group.keyName(), this.#group.controller()]).catch((error: unknown) => {
+      // The browser refused the hidden frame already.
+      if (isCurrent()) this.#show(openNotice(place, { baseUrl, locale, title }));
+      throw error;
+    });
+    if (!isCurrent()) return;
+    const frame = openFrame(place, {
+      ...{ baseUrl, keyName, type: this.type, nonce, id: this.$element, title, locale, isHidden: false },
       init: () => this.#init(place),
       onPort: (port) => {
         this.#port = port;
@@ -200,7 +202,12 @@ export class SecureElement {
         else this.#emit({ type: "error", error });
       },
     });
-    this.#frame.iframe.style.height = this.#height;
+    this.#show(frame);
+  }
+
+  #show(frame: OpenFrame): void {
+    this.#frame = frame;
+    frame.iframe.style.height = this.#height;
   }
 
   #init(place: Element): Omit<InitMessage, "cloakroom" | "nonce" | "id"> {

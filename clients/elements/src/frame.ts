@@ -44,7 +44,7 @@ export function openFrame(place: Element, options: FrameOptions): OpenFrame {
     removeEventListener("message", onMessage);
     // biome-ignore lint/suspicious/noConsole: the developer of the page has no other way to learn of it
     console.error(`Cloakroom: ${message}`);
-    if (!options.isHidden) iframe.src = `${baseUrl}/elements/v1/notice?locale=${options.locale}`;
+    if (!options.isHidden) iframe.src = noticeAddress(options);
     options.onFailure(new ElementsError({ code, message }));
   };
   const onMessage = (event: MessageEvent) => {
@@ -72,6 +72,20 @@ export function openFrame(place: Element, options: FrameOptions): OpenFrame {
   });
   place.append(iframe);
   return { iframe, close };
+}
+
+/** Shows that a field cannot be shown, where none of its frames could even be tried. */
+export function openNotice(place: Element, options: Pick<FrameOptions, "baseUrl" | "locale" | "title">): OpenFrame {
+  const iframe = document.createElement("iframe");
+  iframe.src = noticeAddress(options);
+  iframe.title = options.title;
+  Object.assign(iframe.style, { border: "0", width: "100%" });
+  place.append(iframe);
+  return { iframe, close: () => iframe.remove() };
+}
+
+function noticeAddress({ baseUrl, locale }: Pick<FrameOptions, "baseUrl" | "locale">): string {
+  return `${baseUrl}/elements/v1/notice?locale=${locale}`;
 }
 
 function createIframe({ baseUrl, keyName, type, nonce, id, title, isHidden }: FrameOptions): HTMLIFrameElement {

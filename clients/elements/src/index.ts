@@ -12,6 +12,7 @@ import {
   type Locale,
   type Placeholder,
 } from "./protocol.js";
+import { problemOfForm } from "./text-form.js";
 
 export type { ChangeEvent, CreateOptions, ElementEvents, SecureElement, Unsubscribe } from "./element.js";
 export { ElementsError } from "./error.js";
@@ -111,6 +112,8 @@ class Group implements ElementGroup, Elements {
         message: `There is no element ${type}. Use: ${FIELD_TYPES.join(", ")}`,
       });
     }
+    const problem = type === "text" ? problemOfForm(options) : undefined;
+    if (problem !== undefined) throw new ElementsError({ code: "options", message: problem });
     const element = new SecureElement(this, randomHex(8), type, options);
     this.#elements.add(element);
     return element;

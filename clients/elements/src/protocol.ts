@@ -39,12 +39,16 @@ export interface ElementOptions {
   readonly style?: ElementStyle;
   /** Shows the error below the input, in the frame. Default: only to screen readers; the page shows the text. */
   readonly showError?: boolean;
-  /** For `text`: `#` takes a digit, `A` a letter, `*` either; other characters appear by themselves. `###-##-####` */
+  /**
+   * For `text`: `#` takes a digit, `A` a letter, `*` either; punctuation and spaces appear by themselves. `###-##-####`
+   * Cannot change: make a new element.
+   */
   readonly mask?: string;
-  /** For `text`: a regular expression that the whole value must match. */
-  readonly pattern?: string;
-  /** For `text`: the check digits of a value. */
-  readonly check?: "luhn" | "aba";
+  /**
+   * For `text`: the check digit of a value with a mask, a US bank routing number, or a bank account number (3 to 17 digits).
+   * Cannot change.
+   */
+  readonly check?: "luhn" | "aba" | "account";
   /** For `text`: hides what is typed. */
   readonly secret?: boolean;
   /** For `reveal`: the token, and what of its data to show, as `number`. */
@@ -61,9 +65,9 @@ export interface FieldState {
   readonly valid: boolean;
   /** The card's brand as soon as only one fits. */
   readonly brand?: string;
-  /** The first six or eight digits of a complete card number. */
+  /** The first six or eight digits of a complete card number, once the person has left the field. */
   readonly bin?: string;
-  /** The last four digits of a complete card number. */
+  /** The last four digits of a complete card number, once the person has left the field. */
   readonly last4?: string;
   readonly error?: FieldError;
 }

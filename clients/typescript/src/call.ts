@@ -9,6 +9,8 @@ export interface CallOptions {
   /** 1 to 255 characters. A call that changes something has one of its own unless you name it. For a day, the server returns its earlier response to a key it knows, whatever the call asks for. */
   readonly idempotencyKey?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Why the call is made, for the log of the vault, in place of the client's own reason. */
+  readonly reason?: string | undefined;
   /** Finds the call in the operator's log: up to 128 of letters, digits, `.`, `_` and `-`. */
   readonly traceId?: string | undefined;
 }

@@ -89,6 +89,7 @@ export class Calls {
     const maxRetries = options.maxRetries ?? this.#options.maxRetries ?? MAX_RETRIES;
     let attempt = 0;
     let mayHaveRun = false;
+    let isBudgetSpent = false;
     const completed = ({ message, headers }: AttemptResponse): ResponseOf<T> => {
       return { data: read(message, shape), traceId: headers["bt-trace-id"], headers, attempts: attempt };
     };
@@ -106,13 +107,19 @@ export class Calls {
         // Requests are counted before they run.
         mayHaveRun ||= !failure.didNotRun && failure.code !== "rate_limited";
         const wait = attempt <= maxRetries ? this.#retries.waitAfter(failure, effect, attempt) : undefined;
-        if (deadline.ended || wait === undefined || wait >= deadline.leftMs) throw outcome;
+        isBudgetSpent = wait === "spent";
+        if (deadline.ended || typeof wait !== "number" || wait >= deadline.leftMs) throw outcome;
         const ms = Math.round(wait);
         this.#options.logger?.info?.("call is sent again", { method, attempt, code: failure.code, ms });
         if (!(await this.sleep(deadline, wait))) throw outcome;
       }
     } catch (thrown) {
-      throw new CloakroomError(failureOf(thrown, deadline), { method, attempts: attempt, idempotencyKey });
+      throw new CloakroomError(failureOf(thrown, deadline), {
+        method,
+        attempts: attempt,
+        idempotencyKey,
+        isBudgetSpent,
+      });
     } finally {
       deadline.end();
     }
@@ -170,6 +177,10 @@ export class Calls {
     setHeader(headers, KEY_HEADER, key, "apiKey");
     setHeader(headers, "bt-idempotency-key", idempotencyKey, "idempotencyKey");
     setHeader(headers, "bt-trace-id", options.traceId, "traceId");
+    const reason = options.reason ?? this.#options.reason;
+    // Metadata of gRPC holds ASCII only; any text may come in binary metadata, as base64.
+    if (reason !== undefined)
+      headers["x-cloakroom-reason-bin"] = btoa(String.fromCharCode(...new TextEncoder().encode(reason)));
     return headers;
   }
 }

@@ -104,6 +104,7 @@ export interface FailedCall {
   readonly method: string;
   readonly attempts: number;
   readonly idempotencyKey?: string | undefined;
+  readonly isBudgetSpent?: boolean;
 }
 
 /** Every error of this client. `code` says which: a `switch` over it can be exhaustive. */
@@ -128,6 +129,8 @@ export class CloakroomError extends Error {
   readonly attempts: number;
   /** Sent again with this key, the call has its effect once. */
   readonly idempotencyKey: string | undefined;
+  /** The call could have been sent again, but too many calls of the client had failed: see maxRetries. */
+  readonly retryBudgetSpent: boolean;
 
   constructor(failure: Failure, call: FailedCall) {
     super(failure.message, failure.cause === undefined ? undefined : { cause: failure.cause });
@@ -142,6 +145,7 @@ export class CloakroomError extends Error {
     this.method = call.method;
     this.attempts = call.attempts;
     this.idempotencyKey = call.idempotencyKey;
+    this.retryBudgetSpent = call.isBudgetSpent ?? false;
   }
 
   /** All but the stack and the cause. */

@@ -5,6 +5,13 @@ import { AllResources } from "./generated/all-resources.js";
 import { checkedBaseUrl, misuse, type NodeOptions, refuseSecretKey } from "./options.js";
 
 export * from "./public-types.js";
+export {
+  type VerifyWebhookOptions,
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookHeaders,
+  WebhookVerificationError,
+} from "./verify-webhook.js";
 
 /** A client. In Node it calls over gRPC; elsewhere over Connect, where pages may use public and session keys only. */
 export class Cloakroom extends AllResources {

@@ -7,6 +7,13 @@ import { Http2Transport } from "./node/http2-transport.js";
 import { checkedBaseUrl, misuse, type NodeOptions } from "./options.js";
 
 export * from "./public-types.js";
+export {
+  type VerifyWebhookOptions,
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookHeaders,
+  WebhookVerificationError,
+} from "./verify-webhook.js";
 
 const VERSION = "0.1.0";
 

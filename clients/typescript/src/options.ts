@@ -33,7 +33,12 @@ export interface CloakroomOptions {
   readonly apiKey?: string | (() => string | Promise<string>) | undefined;
   /** Milliseconds for each call, with all its attempts. By default 30,000; 0 sets no limit. */
   readonly timeout?: number | undefined;
-  /** By default 2. */
+  /** Why the calls of this client are made, for the log of the vault. 3 to 500 characters of any script. */
+  readonly reason?: string | undefined;
+  /**
+   * How often a call may be sent again. By default 2. All calls of a client share a budget besides: ten retries, and one
+   * more for each ten calls that succeed. Lost connections, and rate limits that say when to come back, cost nothing.
+   */
   readonly maxRetries?: number | undefined;
   /** Sent with each call. */
   readonly headers?: Readonly<Record<string, string>> | undefined;

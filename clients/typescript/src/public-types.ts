@@ -14,4 +14,5 @@ export type {
   NodeOptions,
   TlsOptions,
 } from "./options.js";
-export type { Id, JsonInput, JsonObject, JsonObjectInput, JsonValue } from "./values.js";
+export type { ProxyCallOptions, ProxyReply } from "./proxy-calls.js";
+export type { Id, JsonInput, JsonObject, JsonObjectInput, JsonValue, Open } from "./values.js";

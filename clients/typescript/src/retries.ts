@@ -10,7 +10,10 @@ const FIRST_WAIT_MS = 500;
 const MAX_WAIT_MS = 8_000;
 /** The client fails rather than wait longer. */
 const MAX_RETRY_AFTER_S = 60;
-/** The retry throttling of gRPC (proposal A6): retries are a tenth of the calls at most while the server fails. */
+/**
+ * The retry throttling of gRPC (proposal A6): while the server fails, ten retries and then one for each ten calls that
+ * succeed. What the server asks to be sent again later costs nothing: it says when it has room.
+ */
 const BUDGET = 10;
 const BUDGET_PER_SUCCESS = 0.1;
 
@@ -35,17 +38,19 @@ export class Retries {
   }
 
   /**
-   * How long to wait before the call is sent again; undefined where it must not be.
+   * How long to wait before the call is sent again; undefined where it must not be, `spent` where it could be and the
+   * client has no budget for it.
    * @param attempt the number of the attempt that failed, from 1.
    */
-  waitAfter(failure: Failure, effect: Effect, attempt: number): number | undefined {
+  waitAfter(failure: Failure, effect: Effect, attempt: number): number | "spent" | undefined {
     if (failure.isFinal || !PASSING.includes(failure.code)) return undefined;
     if (effect === "once" && !failure.didNotRun) return undefined;
     const { retryAfter } = failure;
     if (retryAfter !== undefined && retryAfter > MAX_RETRY_AFTER_S) return undefined;
     // A lost connection fails all calls on it at once and says nothing of the server's load.
-    if (failure.code !== "connection_failed") {
-      if (this.#budget < 1) return undefined;
+    const isAskedFor = failure.code === "rate_limited" && retryAfter !== undefined;
+    if (failure.code !== "connection_failed" && !isAskedFor) {
+      if (this.#budget < 1) return "spent";
       this.#budget -= 1;
     }
     const most = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1));

@@ -14,3 +14,6 @@ export type JsonObjectInput = object;
 
 /** A text that is the id of one kind of thing. Any text is accepted in its place, but not the id of another kind. */
 export type Id<Kind extends string> = string & { readonly __kind?: Kind };
+
+/** One of these texts, or another that a newer server has. */
+export type Open<Known extends string> = Known | (string & {});

@@ -17,23 +17,29 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/applications.proto.
  */
 export const file_cloakroom_v1_applications: GenFile = /*@__PURE__*/
-  fileDesc("Ch9jbG9ha3Jvb20vdjEvYXBwbGljYXRpb25zLnByb3RvEgxjbG9ha3Jvb20udjEioAMKC0FwcGxpY2F0aW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEioKBGtleXMYBSADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSDAoEdHlwZRgGIAEoCRITCgtwZXJtaXNzaW9ucxgHIAMoCRInCgVydWxlcxgIIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZWRfYnkYCSABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgttb2RpZmllZF9ieRgLIAEoCUgCiAEBEi8KC21vZGlmaWVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIfCg9hbGxvd2VkX29yaWdpbnMYDSADKAlCBpK1GAIQAUIGCgRfa2V5Qg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSLlAgoKQWNjZXNzUnVsZRIiCgtkZXNjcmlwdGlvbhgBIAEoCUIIukgFcgMYkANIAIgBARIcCghwcmlvcml0eRgCIAEoBUIKukgHyAEBGgIoARIgCgljb250YWluZXIYAyABKAlCCLpIBXIDGJADSAGIAQESQQoKY29uZGl0aW9ucxgEIAMoCzIdLmNsb2Frcm9vbS52MS5BY2Nlc3NDb25kaXRpb25CDrpIBZIBAhAUkrUYAhABEjMKCXRyYW5zZm9ybRgFIAEoCUIbukgYchZSBnJlZGFjdFIEbWFza1IGcmV2ZWFsSAKIAQESHQoLcGVybWlzc2lvbnMYBiADKAlCCLpIBZIBAggBEhwKD3JlcXVpcmVzX3JlYXNvbhgHIAEoCEgDiAEBQg4KDF9kZXNjcmlwdGlvbkIMCgpfY29udGFpbmVyQgwKCl90cmFuc2Zvcm1CEgoQX3JlcXVpcmVzX3JlYXNvbiKDAQoPQWNjZXNzQ29uZGl0aW9uEicKCWF0dHJpYnV0ZRgBIAEoCUIUukgRcg9SAmlkUgljb250YWluZXISLAoIb3BlcmF0b3IYAiABKAlCGrpIF3IVUgZlcXVhbHNSC3N0YXJ0c193aXRoEhkKBXZhbHVlGAMgASgJQgq6SAdyBRABGJADIqEBCg5BcHBsaWNhdGlvbktleRIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEAoDa2V5GAMgASgJSACIAQESFwoKY3JlYXRlZF9ieRgEIAEoCUgBiAEBEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgYKBF9rZXlCDQoLX2NyZWF0ZWRfYnkiSgoKUGVybWlzc2lvbhIMCgR0eXBlGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhkKEWFwcGxpY2F0aW9uX3R5cGVzGAMgAygJIukCChhDcmVhdGVBcHBsaWNhdGlvblJlcXVlc3QSGQoEbmFtZRgBIAEoCUILukgIyAEBcgMYyAESMwoEdHlwZRgCIAEoCUIlukgiyAEBch1SB3ByaXZhdGVSBnB1YmxpY1IKbWFuYWdlbWVudBITCgtwZXJtaXNzaW9ucxgDIAMoCRIxCgVydWxlcxgEIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlQgi6SAWSAQIQZBIXCgpjcmVhdGVfa2V5GAUgASgISACIAQESKAoPYWxsb3dlZF9vcmlnaW5zGAYgAygJQg+6SAySAQkQMiIFcgMYrAI6Y5q1GF8KXQoKZXhwaXJlc19hdBJPZGVsZXRlIHRoZSBhcHBsaWNhdGlvbiB3aGVuIGl0cyB0aW1lIGlzIG92ZXI7IHNlc3Npb25zIGhhdmUgYW4gZW5kIG9mIHRoZWlyIG93bkINCgtfY3JlYXRlX2tleSKaAQoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSGwoCaWQYASADKAlCD7pIDJIBCRBkIgVyA7ABARIWCgR0eXBlGAIgAygJQgi6SAWSAQIQChIaCgRwYWdlGAMgASgFQge6SAQaAigBSACIAQESHAoEc2l6ZRgEIAEoBUIJukgGGgQYZCgBSAGIAQFCBwoFX3BhZ2VCBwoFX3NpemUicQoYTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRInCgRkYXRhGAIgAygLMhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uIi0KFUdldEFwcGxpY2F0aW9uUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEiHAoaR2V0QXBwbGljYXRpb25CeUtleVJlcXVlc3QiqQIKGFVwZGF0ZUFwcGxpY2F0aW9uUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESGQoEbmFtZRgCIAEoCUILukgIyAEBcgMYyAESEwoLcGVybWlzc2lvbnMYAyADKAkSMQoFcnVsZXMYBCADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZUIIukgFkgECEGQSLwoPYWxsb3dlZF9vcmlnaW5zGAUgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlOmOatRhfCl0KCmV4cGlyZXNfYXQST2RlbGV0ZSB0aGUgYXBwbGljYXRpb24gd2hlbiBpdHMgdGltZSBpcyBvdmVyOyBzZXNzaW9ucyBoYXZlIGFuIGVuZCBvZiB0aGVpciBvd24iNwofUmVnZW5lcmF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEiMAoYRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASIzChtDcmVhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIn4KGkxpc3RBcHBsaWNhdGlvbktleXNSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIaCgRwYWdlGAIgASgFQge6SAQaAigBSACIAQESHAoEc2l6ZRgDIAEoBUIJukgGGgQYZCgBSAGIAQFCBwoFX3BhZ2VCBwoFX3NpemUidwobTGlzdEFwcGxpY2F0aW9uS2V5c1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRIqCgRkYXRhGAIgAygLMhwuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uS2V5IkoKGEdldEFwcGxpY2F0aW9uS2V5UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESGAoGa2V5X2lkGAIgASgJQgi6SAVyA7ABASJNChtEZWxldGVBcHBsaWNhdGlvbktleVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEhgKBmtleV9pZBgCIAEoCUIIukgFcgOwAQEicAoWTGlzdFBlcm1pc3Npb25zUmVxdWVzdBJBChBhcHBsaWNhdGlvbl90eXBlGAEgASgJQiK6SB9yHVIHcHJpdmF0ZVIGcHVibGljUgptYW5hZ2VtZW50SACIAQFCEwoRX2FwcGxpY2F0aW9uX3R5cGUiQQoXTGlzdFBlcm1pc3Npb25zUmVzcG9uc2USJgoEZGF0YRgBIAMoCzIYLmNsb2Frcm9vbS52MS5QZXJtaXNzaW9uIsUCChRFeHBsYWluQWNjZXNzUmVxdWVzdBIhCgh0b2tlbl9pZBgBIAEoCUIKukgHcgUQARiQA0gAiAEBEhwKCmNvbnRhaW5lcnMYAiADKAlCCLpIBZIBAhAUEiAKCnBlcm1pc3Npb24YAyABKAlCB7pIBHICGGRIAYgBARIlCg5hcHBsaWNhdGlvbl9pZBgEIAEoCUIIukgFcgOwAQFIAogBARIoCgVkcmFmdBgFIAEoCzIZLmNsb2Frcm9vbS52MS5BY2Nlc3NEcmFmdBIaCgRwYWdlGAYgASgFQge6SAQaAigBSAOIAQESHAoEc2l6ZRgHIAEoBUIJukgGGgQYZCgBSASIAQFCCwoJX3Rva2VuX2lkQg0KC19wZXJtaXNzaW9uQhEKD19hcHBsaWNhdGlvbl9pZEIHCgVfcGFnZUIHCgVfc2l6ZSKHAQoLQWNjZXNzRHJhZnQSMAoEdHlwZRgBIAEoCUIiukgfch1SB3ByaXZhdGVSBnB1YmxpY1IKbWFuYWdlbWVudBITCgtwZXJtaXNzaW9ucxgCIAMoCRIxCgVydWxlcxgDIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlQgi6SAWSAQIQZCKbAQoVRXhwbGFpbkFjY2Vzc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRIrCgRkYXRhGAIgAygLMh0uY2xvYWtyb29tLnYxLkV4cGxhaW5lZEFjY2VzcxInCgVyb2xlcxgDIAMoCzIYLmNsb2Frcm9vbS52MS5Sb2xlQWNjZXNzItYBCg9FeHBsYWluZWRBY2Nlc3MSGwoOYXBwbGljYXRpb25faWQYASABKAlIAIgBARIRCgRuYW1lGAIgASgJSAGIAQESEQoEdHlwZRgDIAEoCUgCiAEBEgwKBGtleXMYBCABKAUSFgoJdHJhbnNmb3JtGAUgASgJSAOIAQESJwoFc3RlcHMYBiADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzU3RlcEIRCg9fYXBwbGljYXRpb25faWRCBwoFX25hbWVCBwoFX3R5cGVCDAoKX3RyYW5zZm9ybSJFCgpBY2Nlc3NTdGVwEiYKBHJ1bGUYASABKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZRIPCgdvdXRjb21lGAIgASgJIkAKClJvbGVBY2Nlc3MSDAoEcm9sZRgBIAEoCRIWCgl0cmFuc2Zvcm0YAiABKAlIAIgBAUIMCgpfdHJhbnNmb3JtMpwJChJBcHBsaWNhdGlvblNlcnZpY2USpAEKEUNyZWF0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLkNyZWF0ZUFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiJMirUYMAoSYXBwbGljYXRpb246Y3JlYXRlIMkBOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCEjoBKiINL2FwcGxpY2F0aW9ucxKtAQoQTGlzdEFwcGxpY2F0aW9ucxIlLmNsb2Frcm9vbS52MS5MaXN0QXBwbGljYXRpb25zUmVxdWVzdBomLmNsb2Frcm9vbS52MS5MaXN0QXBwbGljYXRpb25zUmVzcG9uc2UiSoq1GDEKEGFwcGxpY2F0aW9uOnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIPEg0vYXBwbGljYXRpb25zEqEBCg5HZXRBcHBsaWNhdGlvbhIjLmNsb2Frcm9vbS52MS5HZXRBcHBsaWNhdGlvblJlcXVlc3QaGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24iT4q1GDEKEGFwcGxpY2F0aW9uOnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIUEhIvYXBwbGljYXRpb25zL3tpZH0SgQEKE0dldEFwcGxpY2F0aW9uQnlLZXkSKC5jbG9ha3Jvb20udjEuR2V0QXBwbGljYXRpb25CeUtleVJlcXVlc3QaGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24iJYq1GAgYAVoEbm9uZYLT5JMCExIRL2FwcGxpY2F0aW9ucy9rZXkSpgEKEVVwZGF0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLlVwZGF0ZUFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiJOirUYLQoSYXBwbGljYXRpb246dXBkYXRlOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCFzoBKhoSL2FwcGxpY2F0aW9ucy97aWR9ErwBChhSZWdlbmVyYXRlQXBwbGljYXRpb25LZXkSLS5jbG9ha3Jvb20udjEuUmVnZW5lcmF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiJWirUYLQoSYXBwbGljYXRpb246dXBkYXRlOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCHyIdL2FwcGxpY2F0aW9ucy97aWR9L3JlZ2VuZXJhdGUSngEKEURlbGV0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLkRlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJJirUYKwoSYXBwbGljYXRpb246ZGVsZXRlWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhQqEi9hcHBsaWNhdGlvbnMve2lkfTKHBgoVQXBwbGljYXRpb25LZXlTZXJ2aWNlErQBChRDcmVhdGVBcHBsaWNhdGlvbktleRIpLmNsb2Frcm9vbS52MS5DcmVhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkiU4q1GDAKEmFwcGxpY2F0aW9uOmNyZWF0ZSDJATgBWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhkiFy9hcHBsaWNhdGlvbnMve2lkfS9rZXlzEsYBChNMaXN0QXBwbGljYXRpb25LZXlzEiguY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbktleXNSZXF1ZXN0GikuY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbktleXNSZXNwb25zZSJairUYNwoQYXBwbGljYXRpb246cmVhZEoEZGF0YVodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAhkSFy9hcHBsaWNhdGlvbnMve2lkfS9rZXlzErgBChFHZXRBcHBsaWNhdGlvbktleRImLmNsb2Frcm9vbS52MS5HZXRBcHBsaWNhdGlvbktleVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkiXYq1GDEKEGFwcGxpY2F0aW9uOnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIiEiAvYXBwbGljYXRpb25zL3tpZH0va2V5cy97a2V5X2lkfRKyAQoURGVsZXRlQXBwbGljYXRpb25LZXkSKS5jbG9ha3Jvb20udjEuRGVsZXRlQXBwbGljYXRpb25LZXlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IleKtRgrChJhcHBsaWNhdGlvbjpkZWxldGVaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCIiogL2FwcGxpY2F0aW9ucy97aWR9L2tleXMve2tleV9pZH0y5gIKEVBlcm1pc3Npb25TZXJ2aWNlEp8BCg9MaXN0UGVybWlzc2lvbnMSJC5jbG9ha3Jvb20udjEuTGlzdFBlcm1pc3Npb25zUmVxdWVzdBolLmNsb2Frcm9vbS52MS5MaXN0UGVybWlzc2lvbnNSZXNwb25zZSI/irUYIRgBWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCFGIEZGF0YRIML3Blcm1pc3Npb25zEq4BCg1FeHBsYWluQWNjZXNzEiIuY2xvYWtyb29tLnYxLkV4cGxhaW5BY2Nlc3NSZXF1ZXN0GiMuY2xvYWtyb29tLnYxLkV4cGxhaW5BY2Nlc3NSZXNwb25zZSJUirUYMQoQYXBwbGljYXRpb246cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAhk6ASoiFC9wZXJtaXNzaW9ucy9leHBsYWluYgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("Ch9jbG9ha3Jvb20vdjEvYXBwbGljYXRpb25zLnByb3RvEgxjbG9ha3Jvb20udjEimgQKC0FwcGxpY2F0aW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEioKBGtleXMYBSADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSDAoEdHlwZRgGIAEoCRITCgtwZXJtaXNzaW9ucxgHIAMoCRInCgVydWxlcxgIIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZWRfYnkYCSABKAlIAYgBARI2CgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGkrUYAiABEhgKC21vZGlmaWVkX2J5GAsgASgJSAKIAQESLwoLbW9kaWZpZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KD2FsbG93ZWRfb3JpZ2lucxgNIAMoCUIGkrUYAhABEjYKCXRlbXBsYXRlcxgOIAMoCzIbLmNsb2Frcm9vbS52MS5Ub2tlblRlbXBsYXRlQgaStRgCEAESIAoTYWxsb3dfcGFnZV9yZXF1ZXN0cxgPIAEoCEgDiAEBQgYKBF9rZXlCDQoLX2NyZWF0ZWRfYnlCDgoMX21vZGlmaWVkX2J5QhYKFF9hbGxvd19wYWdlX3JlcXVlc3RzIucCCg1Ub2tlblRlbXBsYXRlEl8KBG5hbWUYASABKAlCUbpIFnIUMhJeW2EtejAtOV8tXXsxLDUwfSSStRg0KjJtdXN0IGJlIDEgdG8gNTAgbG93ZXItY2FzZSBsZXR0ZXJzLCBkaWdpdHMsIC0gb3IgXxIkCgRtYXNrGAIgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEikKDnNlYXJjaF9pbmRleGVzGAMgAygJQhG6SA6SAQsQFCIHcgUQARiAIBIvChZmaW5nZXJwcmludF9leHByZXNzaW9uGAQgASgJQgq6SAdyBRABGJADSACIAQESGwoCaWQYBSABKAlCCrpIB3IFEAEYgCBIAYgBARIeChFkZWR1cGxpY2F0ZV90b2tlbhgGIAEoCEgCiAEBQhkKF19maW5nZXJwcmludF9leHByZXNzaW9uQgUKA19pZEIUChJfZGVkdXBsaWNhdGVfdG9rZW4i5QIKCkFjY2Vzc1J1bGUSIgoLZGVzY3JpcHRpb24YASABKAlCCLpIBXIDGJADSACIAQESHAoIcHJpb3JpdHkYAiABKAVCCrpIB8gBARoCKAESIAoJY29udGFpbmVyGAMgASgJQgi6SAVyAxiQA0gBiAEBEkEKCmNvbmRpdGlvbnMYBCADKAsyHS5jbG9ha3Jvb20udjEuQWNjZXNzQ29uZGl0aW9uQg66SAWSAQIQFJK1GAIQARIzCgl0cmFuc2Zvcm0YBSABKAlCG7pIGHIWUgZyZWRhY3RSBG1hc2tSBnJldmVhbEgCiAEBEh0KC3Blcm1pc3Npb25zGAYgAygJQgi6SAWSAQIIARIcCg9yZXF1aXJlc19yZWFzb24YByABKAhIA4gBAUIOCgxfZGVzY3JpcHRpb25CDAoKX2NvbnRhaW5lckIMCgpfdHJhbnNmb3JtQhIKEF9yZXF1aXJlc19yZWFzb24igwEKD0FjY2Vzc0NvbmRpdGlvbhInCglhdHRyaWJ1dGUYASABKAlCFLpIEXIPUgJpZFIJY29udGFpbmVyEiwKCG9wZXJhdG9yGAIgASgJQhq6SBdyFVIGZXF1YWxzUgtzdGFydHNfd2l0aBIZCgV2YWx1ZRgDIAEoCUIKukgHcgUQARiQAyKpAQoOQXBwbGljYXRpb25LZXkSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKA2tleRgDIAEoCUgAiAEBEhcKCmNyZWF0ZWRfYnkYBCABKAlIAYgBARI2CgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGkrUYAiABQgYKBF9rZXlCDQoLX2NyZWF0ZWRfYnkiSgoKUGVybWlzc2lvbhIMCgR0eXBlGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhkKEWFwcGxpY2F0aW9uX3R5cGVzGAMgAygJIt0DChhDcmVhdGVBcHBsaWNhdGlvblJlcXVlc3QSGQoEbmFtZRgBIAEoCUILukgIyAEBcgMYyAESMwoEdHlwZRgCIAEoCUIlukgiyAEBch1SB3ByaXZhdGVSBnB1YmxpY1IKbWFuYWdlbWVudBITCgtwZXJtaXNzaW9ucxgDIAMoCRIxCgVydWxlcxgEIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlQgi6SAWSAQIQZBIXCgpjcmVhdGVfa2V5GAUgASgISACIAQESKAoPYWxsb3dlZF9vcmlnaW5zGAYgAygJQg+6SAySAQkQMiIFcgMYrAISOAoJdGVtcGxhdGVzGAcgAygLMhsuY2xvYWtyb29tLnYxLlRva2VuVGVtcGxhdGVCCLpIBZIBAhAUEiAKE2FsbG93X3BhZ2VfcmVxdWVzdHMYCCABKAhIAYgBATpjmrUYXwpdCgpleHBpcmVzX2F0Ek9kZWxldGUgdGhlIGFwcGxpY2F0aW9uIHdoZW4gaXRzIHRpbWUgaXMgb3Zlcjsgc2Vzc2lvbnMgaGF2ZSBhbiBlbmQgb2YgdGhlaXIgb3duQg0KC19jcmVhdGVfa2V5QhYKFF9hbGxvd19wYWdlX3JlcXVlc3RzIpoBChdMaXN0QXBwbGljYXRpb25zUmVxdWVzdBIbCgJpZBgBIAMoCUIPukgMkgEJEGQiBXIDsAEBEhYKBHR5cGUYAiADKAlCCLpIBZIBAhAKEhoKBHBhZ2UYAyABKAVCB7pIBBoCKAFIAIgBARIcCgRzaXplGAQgASgFQgm6SAYaBBhkKAFIAYgBAUIHCgVfcGFnZUIHCgVfc2l6ZSJ5ChhMaXN0QXBwbGljYXRpb25zUmVzcG9uc2USNAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlQgaStRgCIAESJwoEZGF0YRgCIAMoCzIZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiItChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIhwKGkdldEFwcGxpY2F0aW9uQnlLZXlSZXF1ZXN0Io4DChhVcGRhdGVBcHBsaWNhdGlvblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEhkKBG5hbWUYAiABKAlCC7pICMgBAXIDGMgBEhMKC3Blcm1pc3Npb25zGAMgAygJEjEKBXJ1bGVzGAQgAygLMhguY2xvYWtyb29tLnYxLkFjY2Vzc1J1bGVCCLpIBZIBAhBkEi8KD2FsbG93ZWRfb3JpZ2lucxgFIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIpCgl0ZW1wbGF0ZXMYBiABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSIAoTYWxsb3dfcGFnZV9yZXF1ZXN0cxgHIAEoCEgAiAEBOmOatRhfCl0KCmV4cGlyZXNfYXQST2RlbGV0ZSB0aGUgYXBwbGljYXRpb24gd2hlbiBpdHMgdGltZSBpcyBvdmVyOyBzZXNzaW9ucyBoYXZlIGFuIGVuZCBvZiB0aGVpciBvd25CFgoUX2FsbG93X3BhZ2VfcmVxdWVzdHMiNwofUmVnZW5lcmF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEiMAoYRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASIzChtDcmVhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIn4KGkxpc3RBcHBsaWNhdGlvbktleXNSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIaCgRwYWdlGAIgASgFQge6SAQaAigBSACIAQESHAoEc2l6ZRgDIAEoBUIJukgGGgQYZCgBSAGIAQFCBwoFX3BhZ2VCBwoFX3NpemUifwobTGlzdEFwcGxpY2F0aW9uS2V5c1Jlc3BvbnNlEjQKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZUIGkrUYAiABEioKBGRhdGEYAiADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkiSgoYR2V0QXBwbGljYXRpb25LZXlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIYCgZrZXlfaWQYAiABKAlCCLpIBXIDsAEBIk0KG0RlbGV0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESGAoGa2V5X2lkGAIgASgJQgi6SAVyA7ABASJwChZMaXN0UGVybWlzc2lvbnNSZXF1ZXN0EkEKEGFwcGxpY2F0aW9uX3R5cGUYASABKAlCIrpIH3IdUgdwcml2YXRlUgZwdWJsaWNSCm1hbmFnZW1lbnRIAIgBAUITChFfYXBwbGljYXRpb25fdHlwZSJBChdMaXN0UGVybWlzc2lvbnNSZXNwb25zZRImCgRkYXRhGAEgAygLMhguY2xvYWtyb29tLnYxLlBlcm1pc3Npb24ixQIKFEV4cGxhaW5BY2Nlc3NSZXF1ZXN0EiEKCHRva2VuX2lkGAEgASgJQgq6SAdyBRABGJADSACIAQESHAoKY29udGFpbmVycxgCIAMoCUIIukgFkgECEBQSIAoKcGVybWlzc2lvbhgDIAEoCUIHukgEcgIYZEgBiAEBEiUKDmFwcGxpY2F0aW9uX2lkGAQgASgJQgi6SAVyA7ABAUgCiAEBEigKBWRyYWZ0GAUgASgLMhkuY2xvYWtyb29tLnYxLkFjY2Vzc0RyYWZ0EhoKBHBhZ2UYBiABKAVCB7pIBBoCKAFIA4gBARIcCgRzaXplGAcgASgFQgm6SAYaBBhkKAFIBIgBAUILCglfdG9rZW5faWRCDQoLX3Blcm1pc3Npb25CEQoPX2FwcGxpY2F0aW9uX2lkQgcKBV9wYWdlQgcKBV9zaXplIocBCgtBY2Nlc3NEcmFmdBIwCgR0eXBlGAEgASgJQiK6SB9yHVIHcHJpdmF0ZVIGcHVibGljUgptYW5hZ2VtZW50EhMKC3Blcm1pc3Npb25zGAIgAygJEjEKBXJ1bGVzGAMgAygLMhguY2xvYWtyb29tLnYxLkFjY2Vzc1J1bGVCCLpIBZIBAhBkIqMBChVFeHBsYWluQWNjZXNzUmVzcG9uc2USNAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlQgaStRgCIAESKwoEZGF0YRgCIAMoCzIdLmNsb2Frcm9vbS52MS5FeHBsYWluZWRBY2Nlc3MSJwoFcm9sZXMYAyADKAsyGC5jbG9ha3Jvb20udjEuUm9sZUFjY2VzcyLWAQoPRXhwbGFpbmVkQWNjZXNzEhsKDmFwcGxpY2F0aW9uX2lkGAEgASgJSACIAQESEQoEbmFtZRgCIAEoCUgBiAEBEhEKBHR5cGUYAyABKAlIAogBARIMCgRrZXlzGAQgASgFEhYKCXRyYW5zZm9ybRgFIAEoCUgDiAEBEicKBXN0ZXBzGAYgAygLMhguY2xvYWtyb29tLnYxLkFjY2Vzc1N0ZXBCEQoPX2FwcGxpY2F0aW9uX2lkQgcKBV9uYW1lQgcKBV90eXBlQgwKCl90cmFuc2Zvcm0iRQoKQWNjZXNzU3RlcBImCgRydWxlGAEgASgLMhguY2xvYWtyb29tLnYxLkFjY2Vzc1J1bGUSDwoHb3V0Y29tZRgCIAEoCSJACgpSb2xlQWNjZXNzEgwKBHJvbGUYASABKAkSFgoJdHJhbnNmb3JtGAIgASgJSACIAQFCDAoKX3RyYW5zZm9ybTKeCQoSQXBwbGljYXRpb25TZXJ2aWNlEqQBChFDcmVhdGVBcHBsaWNhdGlvbhImLmNsb2Frcm9vbS52MS5DcmVhdGVBcHBsaWNhdGlvblJlcXVlc3QaGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24iTIq1GDAKEmFwcGxpY2F0aW9uOmNyZWF0ZSDJATgBWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhI6ASoiDS9hcHBsaWNhdGlvbnMSrQEKEExpc3RBcHBsaWNhdGlvbnMSJS5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QaJi5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlIkqKtRgxChBhcHBsaWNhdGlvbjpyZWFkWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCDxINL2FwcGxpY2F0aW9ucxKhAQoOR2V0QXBwbGljYXRpb24SIy5jbG9ha3Jvb20udjEuR2V0QXBwbGljYXRpb25SZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uIk+KtRgxChBhcHBsaWNhdGlvbjpyZWFkWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCFBISL2FwcGxpY2F0aW9ucy97aWR9EoMBChNHZXRBcHBsaWNhdGlvbkJ5S2V5EiguY2xvYWtyb29tLnYxLkdldEFwcGxpY2F0aW9uQnlLZXlSZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uIieKtRgKGAFaBG5vbmVoAYLT5JMCExIRL2FwcGxpY2F0aW9ucy9rZXkSpgEKEVVwZGF0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLlVwZGF0ZUFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiJOirUYLQoSYXBwbGljYXRpb246dXBkYXRlOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCFzoBKhoSL2FwcGxpY2F0aW9ucy97aWR9ErwBChhSZWdlbmVyYXRlQXBwbGljYXRpb25LZXkSLS5jbG9ha3Jvb20udjEuUmVnZW5lcmF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiJWirUYLQoSYXBwbGljYXRpb246dXBkYXRlOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCHyIdL2FwcGxpY2F0aW9ucy97aWR9L3JlZ2VuZXJhdGUSngEKEURlbGV0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLkRlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJJirUYKwoSYXBwbGljYXRpb246ZGVsZXRlWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhQqEi9hcHBsaWNhdGlvbnMve2lkfTKHBgoVQXBwbGljYXRpb25LZXlTZXJ2aWNlErQBChRDcmVhdGVBcHBsaWNhdGlvbktleRIpLmNsb2Frcm9vbS52MS5DcmVhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkiU4q1GDAKEmFwcGxpY2F0aW9uOmNyZWF0ZSDJATgBWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhkiFy9hcHBsaWNhdGlvbnMve2lkfS9rZXlzEsYBChNMaXN0QXBwbGljYXRpb25LZXlzEiguY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbktleXNSZXF1ZXN0GikuY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbktleXNSZXNwb25zZSJairUYNwoQYXBwbGljYXRpb246cmVhZEoEZGF0YVodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAhkSFy9hcHBsaWNhdGlvbnMve2lkfS9rZXlzErgBChFHZXRBcHBsaWNhdGlvbktleRImLmNsb2Frcm9vbS52MS5HZXRBcHBsaWNhdGlvbktleVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkiXYq1GDEKEGFwcGxpY2F0aW9uOnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIiEiAvYXBwbGljYXRpb25zL3tpZH0va2V5cy97a2V5X2lkfRKyAQoURGVsZXRlQXBwbGljYXRpb25LZXkSKS5jbG9ha3Jvb20udjEuRGVsZXRlQXBwbGljYXRpb25LZXlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IleKtRgrChJhcHBsaWNhdGlvbjpkZWxldGVaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCIiogL2FwcGxpY2F0aW9ucy97aWR9L2tleXMve2tleV9pZH0y6AIKEVBlcm1pc3Npb25TZXJ2aWNlEqEBCg9MaXN0UGVybWlzc2lvbnMSJC5jbG9ha3Jvb20udjEuTGlzdFBlcm1pc3Npb25zUmVxdWVzdBolLmNsb2Frcm9vbS52MS5MaXN0UGVybWlzc2lvbnNSZXNwb25zZSJBirUYIxgBWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUmgBgtPkkwIUYgRkYXRhEgwvcGVybWlzc2lvbnMSrgEKDUV4cGxhaW5BY2Nlc3MSIi5jbG9ha3Jvb20udjEuRXhwbGFpbkFjY2Vzc1JlcXVlc3QaIy5jbG9ha3Jvb20udjEuRXhwbGFpbkFjY2Vzc1Jlc3BvbnNlIlSKtRgxChBhcHBsaWNhdGlvbjpyZWFkWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCGToBKiIUL3Blcm1pc3Npb25zL2V4cGxhaW5iBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Application
  */
 export type Application = Message<"cloakroom.v1.Application"> & {
   /**
+   * The application's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string name = 3;
    */
   name: string;
@@ -46,6 +52,8 @@ export type Application = Message<"cloakroom.v1.Application"> & {
   key?: string | undefined;
 
   /**
+   * Its keys, without their secret part.
+   *
    * @generated from field: repeated cloakroom.v1.ApplicationKey keys = 5;
    */
   keys: ApplicationKey[];
@@ -58,31 +66,43 @@ export type Application = Message<"cloakroom.v1.Application"> & {
   type: string;
 
   /**
+   * What it may do to every container, and to other resources.
+   *
    * @generated from field: repeated string permissions = 7;
    */
   permissions: string[];
 
   /**
+   * Its rights on containers, in order of priority.
+   *
    * @generated from field: repeated cloakroom.v1.AccessRule rules = 8;
    */
   rules: AccessRule[];
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 9;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 11;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 12;
    */
   modifiedAt?: Timestamp | undefined;
@@ -93,6 +113,20 @@ export type Application = Message<"cloakroom.v1.Application"> & {
    * @generated from field: repeated string allowed_origins = 13;
    */
   allowedOrigins: string[];
+
+  /**
+   * Public applications: what hosted fields may ask for beside the value itself.
+   *
+   * @generated from field: repeated cloakroom.v1.TokenTemplate templates = 14;
+   */
+  templates: TokenTemplate[];
+
+  /**
+   * Public applications: whether its pages may call the API with its keys, without hosted fields. Absent: no.
+   *
+   * @generated from field: optional bool allow_page_requests = 15;
+   */
+  allowPageRequests?: boolean | undefined;
 };
 
 /**
@@ -103,6 +137,65 @@ export const ApplicationSchema: GenMessage<Application> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_applications, 0);
 
 /**
+ * Attributes of tokens that hosted fields create. A page names the template, and cannot write expressions of its own:
+ * they could show it what is typed into the fields. A template never makes a request fail: an index without a result is
+ * left out, and an id that is not valid, or taken, is replaced by a UUID.
+ *
+ * @generated from message cloakroom.v1.TokenTemplate
+ */
+export type TokenTemplate = Message<"cloakroom.v1.TokenTemplate"> & {
+  /**
+   * Requests name it in template. Unique within the application.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The mask of tokens that the hosted fields create.
+   *
+   * @generated from field: google.protobuf.Value mask = 2;
+   */
+  mask?: Value | undefined;
+
+  /**
+   * Expressions over data. A search finds the token by their results.
+   *
+   * @generated from field: repeated string search_indexes = 3;
+   */
+  searchIndexes: string[];
+
+  /**
+   * An expression over data. Tokens with the same result have the same fingerprint.
+   *
+   * @generated from field: optional string fingerprint_expression = 4;
+   */
+  fingerprintExpression?: string | undefined;
+
+  /**
+   * An expression over data. Pages see its result. Default: a new UUID.
+   *
+   * @generated from field: optional string id = 5;
+   */
+  id?: string | undefined;
+
+  /**
+   * Gives equal values one token. Pages then learn whether two values are equal: who can call with the key from outside
+   * of a browser can try values until the id is that of a token.
+   *
+   * @generated from field: optional bool deduplicate_token = 6;
+   */
+  deduplicateToken?: boolean | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.TokenTemplate.
+ * Use `create(TokenTemplateSchema)` to create a new message.
+ */
+export const TokenTemplateSchema: GenMessage<TokenTemplate> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 1);
+
+/**
  * Grants permissions on the containers below a path, and defines what a read shows. The rules of an application are
  * tried in order of priority; the first matching rule with the permission decides.
  *
@@ -110,6 +203,8 @@ export const ApplicationSchema: GenMessage<Application> = /*@__PURE__*/
  */
 export type AccessRule = Message<"cloakroom.v1.AccessRule"> & {
   /**
+   * For people.
+   *
    * @generated from field: optional string description = 1;
    */
   description?: string | undefined;
@@ -143,6 +238,8 @@ export type AccessRule = Message<"cloakroom.v1.AccessRule"> & {
   transform?: string | undefined;
 
   /**
+   * What the rule grants, such as token:read.
+   *
    * @generated from field: repeated string permissions = 6;
    */
   permissions: string[];
@@ -160,7 +257,7 @@ export type AccessRule = Message<"cloakroom.v1.AccessRule"> & {
  * Use `create(AccessRuleSchema)` to create a new message.
  */
 export const AccessRuleSchema: GenMessage<AccessRule> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 1);
+  messageDesc(file_cloakroom_v1_applications, 2);
 
 /**
  * Narrows a session's rule to tokens with a certain id or container.
@@ -183,6 +280,8 @@ export type AccessCondition = Message<"cloakroom.v1.AccessCondition"> & {
   operator: string;
 
   /**
+   * The text that the attribute is compared with.
+   *
    * @generated from field: string value = 3;
    */
   value: string;
@@ -193,18 +292,22 @@ export type AccessCondition = Message<"cloakroom.v1.AccessCondition"> & {
  * Use `create(AccessConditionSchema)` to create a new message.
  */
 export const AccessConditionSchema: GenMessage<AccessCondition> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 2);
+  messageDesc(file_cloakroom_v1_applications, 3);
 
 /**
  * @generated from message cloakroom.v1.ApplicationKey
  */
 export type ApplicationKey = Message<"cloakroom.v1.ApplicationKey"> & {
   /**
+   * The key's id, which log rows name.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
@@ -217,11 +320,15 @@ export type ApplicationKey = Message<"cloakroom.v1.ApplicationKey"> & {
   key?: string | undefined;
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 4;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
   createdAt?: Timestamp | undefined;
@@ -232,23 +339,29 @@ export type ApplicationKey = Message<"cloakroom.v1.ApplicationKey"> & {
  * Use `create(ApplicationKeySchema)` to create a new message.
  */
 export const ApplicationKeySchema: GenMessage<ApplicationKey> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 3);
+  messageDesc(file_cloakroom_v1_applications, 4);
 
 /**
  * @generated from message cloakroom.v1.Permission
  */
 export type Permission = Message<"cloakroom.v1.Permission"> & {
   /**
+   * Its name, such as token:read.
+   *
    * @generated from field: string type = 1;
    */
   type: string;
 
   /**
+   * What it allows.
+   *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
+   * The types of applications that can have it.
+   *
    * @generated from field: repeated string application_types = 3;
    */
   applicationTypes: string[];
@@ -259,7 +372,7 @@ export type Permission = Message<"cloakroom.v1.Permission"> & {
  * Use `create(PermissionSchema)` to create a new message.
  */
 export const PermissionSchema: GenMessage<Permission> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 4);
+  messageDesc(file_cloakroom_v1_applications, 5);
 
 /**
  * @generated from message cloakroom.v1.CreateApplicationRequest
@@ -300,11 +413,28 @@ export type CreateApplicationRequest = Message<"cloakroom.v1.CreateApplicationRe
 
   /**
    * For public applications: the exact origins whose pages may show hosted fields (elements) with its keys, such as
-   * https://shop.example.com. Without any, no page may.
+   * https://shop.example.com. Without any, no page may. With any, only hosted fields may use the keys to create tokens
+   * and sessions: see allow_page_requests.
    *
    * @generated from field: repeated string allowed_origins = 6;
    */
   allowedOrigins: string[];
+
+  /**
+   * For public applications: what hosted fields may ask for beside the value itself.
+   *
+   * @generated from field: repeated cloakroom.v1.TokenTemplate templates = 7;
+   */
+  templates: TokenTemplate[];
+
+  /**
+   * For public applications with allowed_origins: whether pages may also call the API with its keys themselves, as clients
+   * do that send expressions with the public key. Such a page can create tokens with expressions of its own, deduplicate
+   * them, and hold the key of a session: it reads what a back end authorizes the session for. Default false.
+   *
+   * @generated from field: optional bool allow_page_requests = 8;
+   */
+  allowPageRequests?: boolean | undefined;
 };
 
 /**
@@ -312,18 +442,22 @@ export type CreateApplicationRequest = Message<"cloakroom.v1.CreateApplicationRe
  * Use `create(CreateApplicationRequestSchema)` to create a new message.
  */
 export const CreateApplicationRequestSchema: GenMessage<CreateApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 5);
+  messageDesc(file_cloakroom_v1_applications, 6);
 
 /**
  * @generated from message cloakroom.v1.ListApplicationsRequest
  */
 export type ListApplicationsRequest = Message<"cloakroom.v1.ListApplicationsRequest"> & {
   /**
+   * Applications with one of these ids.
+   *
    * @generated from field: repeated string id = 1;
    */
   id: string[];
 
   /**
+   * Applications of one of these types.
+   *
    * @generated from field: repeated string type = 2;
    */
   type: string[];
@@ -348,13 +482,15 @@ export type ListApplicationsRequest = Message<"cloakroom.v1.ListApplicationsRequ
  * Use `create(ListApplicationsRequestSchema)` to create a new message.
  */
 export const ListApplicationsRequestSchema: GenMessage<ListApplicationsRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 6);
+  messageDesc(file_cloakroom_v1_applications, 7);
 
 /**
  * @generated from message cloakroom.v1.ListApplicationsResponse
  */
 export type ListApplicationsResponse = Message<"cloakroom.v1.ListApplicationsResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -370,7 +506,7 @@ export type ListApplicationsResponse = Message<"cloakroom.v1.ListApplicationsRes
  * Use `create(ListApplicationsResponseSchema)` to create a new message.
  */
 export const ListApplicationsResponseSchema: GenMessage<ListApplicationsResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 7);
+  messageDesc(file_cloakroom_v1_applications, 8);
 
 /**
  * @generated from message cloakroom.v1.GetApplicationRequest
@@ -387,7 +523,7 @@ export type GetApplicationRequest = Message<"cloakroom.v1.GetApplicationRequest"
  * Use `create(GetApplicationRequestSchema)` to create a new message.
  */
 export const GetApplicationRequestSchema: GenMessage<GetApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 8);
+  messageDesc(file_cloakroom_v1_applications, 9);
 
 /**
  * @generated from message cloakroom.v1.GetApplicationByKeyRequest
@@ -400,7 +536,7 @@ export type GetApplicationByKeyRequest = Message<"cloakroom.v1.GetApplicationByK
  * Use `create(GetApplicationByKeyRequestSchema)` to create a new message.
  */
 export const GetApplicationByKeyRequestSchema: GenMessage<GetApplicationByKeyRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 9);
+  messageDesc(file_cloakroom_v1_applications, 10);
 
 /**
  * @generated from message cloakroom.v1.UpdateApplicationRequest
@@ -437,6 +573,21 @@ export type UpdateApplicationRequest = Message<"cloakroom.v1.UpdateApplicationRe
    * @generated from field: google.protobuf.Value allowed_origins = 5;
    */
   allowedOrigins?: Value | undefined;
+
+  /**
+   * For public applications: a list of at most 20 templates, which replaces the stored ones. Omitted or null keeps them; an
+   * empty list removes them.
+   *
+   * @generated from field: google.protobuf.Value templates = 6;
+   */
+  templates?: Value | undefined;
+
+  /**
+   * Omitted or null keeps it.
+   *
+   * @generated from field: optional bool allow_page_requests = 7;
+   */
+  allowPageRequests?: boolean | undefined;
 };
 
 /**
@@ -444,7 +595,7 @@ export type UpdateApplicationRequest = Message<"cloakroom.v1.UpdateApplicationRe
  * Use `create(UpdateApplicationRequestSchema)` to create a new message.
  */
 export const UpdateApplicationRequestSchema: GenMessage<UpdateApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 10);
+  messageDesc(file_cloakroom_v1_applications, 11);
 
 /**
  * @generated from message cloakroom.v1.RegenerateApplicationKeyRequest
@@ -461,7 +612,7 @@ export type RegenerateApplicationKeyRequest = Message<"cloakroom.v1.RegenerateAp
  * Use `create(RegenerateApplicationKeyRequestSchema)` to create a new message.
  */
 export const RegenerateApplicationKeyRequestSchema: GenMessage<RegenerateApplicationKeyRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 11);
+  messageDesc(file_cloakroom_v1_applications, 12);
 
 /**
  * @generated from message cloakroom.v1.DeleteApplicationRequest
@@ -478,7 +629,7 @@ export type DeleteApplicationRequest = Message<"cloakroom.v1.DeleteApplicationRe
  * Use `create(DeleteApplicationRequestSchema)` to create a new message.
  */
 export const DeleteApplicationRequestSchema: GenMessage<DeleteApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 12);
+  messageDesc(file_cloakroom_v1_applications, 13);
 
 /**
  * @generated from message cloakroom.v1.CreateApplicationKeyRequest
@@ -497,7 +648,7 @@ export type CreateApplicationKeyRequest = Message<"cloakroom.v1.CreateApplicatio
  * Use `create(CreateApplicationKeyRequestSchema)` to create a new message.
  */
 export const CreateApplicationKeyRequestSchema: GenMessage<CreateApplicationKeyRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 13);
+  messageDesc(file_cloakroom_v1_applications, 14);
 
 /**
  * @generated from message cloakroom.v1.ListApplicationKeysRequest
@@ -530,13 +681,15 @@ export type ListApplicationKeysRequest = Message<"cloakroom.v1.ListApplicationKe
  * Use `create(ListApplicationKeysRequestSchema)` to create a new message.
  */
 export const ListApplicationKeysRequestSchema: GenMessage<ListApplicationKeysRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 14);
+  messageDesc(file_cloakroom_v1_applications, 15);
 
 /**
  * @generated from message cloakroom.v1.ListApplicationKeysResponse
  */
 export type ListApplicationKeysResponse = Message<"cloakroom.v1.ListApplicationKeysResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -552,7 +705,7 @@ export type ListApplicationKeysResponse = Message<"cloakroom.v1.ListApplicationK
  * Use `create(ListApplicationKeysResponseSchema)` to create a new message.
  */
 export const ListApplicationKeysResponseSchema: GenMessage<ListApplicationKeysResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 15);
+  messageDesc(file_cloakroom_v1_applications, 16);
 
 /**
  * @generated from message cloakroom.v1.GetApplicationKeyRequest
@@ -576,7 +729,7 @@ export type GetApplicationKeyRequest = Message<"cloakroom.v1.GetApplicationKeyRe
  * Use `create(GetApplicationKeyRequestSchema)` to create a new message.
  */
 export const GetApplicationKeyRequestSchema: GenMessage<GetApplicationKeyRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 16);
+  messageDesc(file_cloakroom_v1_applications, 17);
 
 /**
  * @generated from message cloakroom.v1.DeleteApplicationKeyRequest
@@ -600,13 +753,15 @@ export type DeleteApplicationKeyRequest = Message<"cloakroom.v1.DeleteApplicatio
  * Use `create(DeleteApplicationKeyRequestSchema)` to create a new message.
  */
 export const DeleteApplicationKeyRequestSchema: GenMessage<DeleteApplicationKeyRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 17);
+  messageDesc(file_cloakroom_v1_applications, 18);
 
 /**
  * @generated from message cloakroom.v1.ListPermissionsRequest
  */
 export type ListPermissionsRequest = Message<"cloakroom.v1.ListPermissionsRequest"> & {
   /**
+   * Permissions that applications of this type can have.
+   *
    * @generated from field: optional string application_type = 1;
    */
   applicationType?: string | undefined;
@@ -617,7 +772,7 @@ export type ListPermissionsRequest = Message<"cloakroom.v1.ListPermissionsReques
  * Use `create(ListPermissionsRequestSchema)` to create a new message.
  */
 export const ListPermissionsRequestSchema: GenMessage<ListPermissionsRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 18);
+  messageDesc(file_cloakroom_v1_applications, 19);
 
 /**
  * @generated from message cloakroom.v1.ListPermissionsResponse
@@ -634,7 +789,7 @@ export type ListPermissionsResponse = Message<"cloakroom.v1.ListPermissionsRespo
  * Use `create(ListPermissionsResponseSchema)` to create a new message.
  */
 export const ListPermissionsResponseSchema: GenMessage<ListPermissionsResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 19);
+  messageDesc(file_cloakroom_v1_applications, 20);
 
 /**
  * @generated from message cloakroom.v1.ExplainAccessRequest
@@ -695,7 +850,7 @@ export type ExplainAccessRequest = Message<"cloakroom.v1.ExplainAccessRequest"> 
  * Use `create(ExplainAccessRequestSchema)` to create a new message.
  */
 export const ExplainAccessRequestSchema: GenMessage<ExplainAccessRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 20);
+  messageDesc(file_cloakroom_v1_applications, 21);
 
 /**
  * The rights of an application before it is saved.
@@ -730,13 +885,15 @@ export type AccessDraft = Message<"cloakroom.v1.AccessDraft"> & {
  * Use `create(AccessDraftSchema)` to create a new message.
  */
 export const AccessDraftSchema: GenMessage<AccessDraft> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 21);
+  messageDesc(file_cloakroom_v1_applications, 22);
 
 /**
  * @generated from message cloakroom.v1.ExplainAccessResponse
  */
 export type ExplainAccessResponse = Message<"cloakroom.v1.ExplainAccessResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -759,7 +916,7 @@ export type ExplainAccessResponse = Message<"cloakroom.v1.ExplainAccessResponse"
  * Use `create(ExplainAccessResponseSchema)` to create a new message.
  */
 export const ExplainAccessResponseSchema: GenMessage<ExplainAccessResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 22);
+  messageDesc(file_cloakroom_v1_applications, 23);
 
 /**
  * @generated from message cloakroom.v1.ExplainedAccess
@@ -773,11 +930,15 @@ export type ExplainedAccess = Message<"cloakroom.v1.ExplainedAccess"> & {
   applicationId?: string | undefined;
 
   /**
+   * The application's name, or the role's.
+   *
    * @generated from field: optional string name = 2;
    */
   name?: string | undefined;
 
   /**
+   * The application's type.
+   *
    * @generated from field: optional string type = 3;
    */
   type?: string | undefined;
@@ -809,7 +970,7 @@ export type ExplainedAccess = Message<"cloakroom.v1.ExplainedAccess"> & {
  * Use `create(ExplainedAccessSchema)` to create a new message.
  */
 export const ExplainedAccessSchema: GenMessage<ExplainedAccess> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 23);
+  messageDesc(file_cloakroom_v1_applications, 24);
 
 /**
  * @generated from message cloakroom.v1.AccessStep
@@ -835,7 +996,7 @@ export type AccessStep = Message<"cloakroom.v1.AccessStep"> & {
  * Use `create(AccessStepSchema)` to create a new message.
  */
 export const AccessStepSchema: GenMessage<AccessStep> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 24);
+  messageDesc(file_cloakroom_v1_applications, 25);
 
 /**
  * @generated from message cloakroom.v1.RoleAccess
@@ -859,7 +1020,7 @@ export type RoleAccess = Message<"cloakroom.v1.RoleAccess"> & {
  * Use `create(RoleAccessSchema)` to create a new message.
  */
 export const RoleAccessSchema: GenMessage<RoleAccess> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 25);
+  messageDesc(file_cloakroom_v1_applications, 26);
 
 /**
  * Applications hold the permissions and access rules that their keys act under.
@@ -908,7 +1069,7 @@ export const ApplicationService: GenService<{
     output: typeof ApplicationSchema;
   },
   /**
-   * Replaces an application's name, permissions, rules and allowed origins.
+   * Replaces an application's name, permissions and rules, and the properties of its pages that the request has.
    *
    * @generated from rpc cloakroom.v1.ApplicationService.UpdateApplication
    */

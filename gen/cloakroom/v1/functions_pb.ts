@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { file_cloakroom_v1_options } from "./options_pb.js";
 import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
@@ -13,7 +14,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/functions.proto.
  */
 export const file_cloakroom_v1_functions: GenFile = /*@__PURE__*/
-  fileDesc("ChxjbG9ha3Jvb20vdjEvZnVuY3Rpb25zLnByb3RvEgxjbG9ha3Jvb20udjEiLgoOU291cmNlUG9zaXRpb24SDAoEbGluZRgBIAEoBRIOCgZjb2x1bW4YAiABKAUiKgoLQ29uc29sZUxpbmUSDQoFbGV2ZWwYASABKAkSDAoEdGV4dBgCIAEoCSKEAQoJQ29kZUVycm9yEg4KBnN0YXR1cxgBIAEoBRIOCgZkZXRhaWwYAiABKAkSJwoGZXJyb3JzGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIuCghwb3NpdGlvbhgEIAEoCzIcLmNsb2Frcm9vbS52MS5Tb3VyY2VQb3NpdGlvbiL/AQoJRmFpbGVkUnVuEgoKAmlkGAEgASgJEgwKBGtpbmQYAiABKAkSJgoFZXJyb3IYAyABKAsyFy5jbG9ha3Jvb20udjEuQ29kZUVycm9yEioKB2NvbnNvbGUYBCADKAsyGS5jbG9ha3Jvb20udjEuQ29uc29sZUxpbmUSGAoLZHVyYXRpb25fbXMYBSABKAVIAIgBARIZCgxtZW1vcnlfYnl0ZXMYBiABKAVIAYgBARIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIOCgxfZHVyYXRpb25fbXNCDwoNX21lbW9yeV9ieXRlcyKMAQoLVGVzdE91dHNpZGUSDwoHbmV0d29yaxgBIAEoCBIwCgVmZXRjaBgCIAMoCzIXLmNsb2Frcm9vbS52MS5UZXN0RmV0Y2hCCLpIBZIBAhBkEioKAmJ0GAMgAygLMhQuY2xvYWtyb29tLnYxLlRlc3RCdEIIukgFkgECEGQSDgoGaGFzX2J0GAQgASgIIpICCglUZXN0RmV0Y2gSHAoGbWV0aG9kGAEgASgJQge6SARyAhgUSACIAQESGAoDdXJsGAIgASgJQgu6SAjIAQFyAxjQDxIgCgZzdGF0dXMYAyABKAVCC7pICBoGGNcEKMgBSAGIAQESPwoHaGVhZGVycxgEIAMoCzIkLmNsb2Frcm9vbS52MS5UZXN0RmV0Y2guSGVhZGVyc0VudHJ5Qgi6SAWaAQIQZBIkCgRib2R5GAUgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlGi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgkKB19tZXRob2RCCQoHX3N0YXR1cyLjAQoGVGVzdEJ0EoUBCgZtZXRob2QYASABKAlCdbpIcnJwUgh0b2tlbml6ZVIKZGV0b2tlbml6ZVINdG9rZW5zLmNyZWF0ZVIPdG9rZW5zLnJldHJpZXZlUg10b2tlbnMudXBkYXRlUg10b2tlbnMuZGVsZXRlUg10b2tlbnMuc2VhcmNoUgt0b2tlbnMubGlzdBIgCgZzdGF0dXMYAiABKAVCC7pICBoGGNcEKMgBSACIAQESJAoEYm9keRgDIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUIJCgdfc3RhdHVzIncKClRlc3RlZENhbGwSCgoCdG8YASABKAkSDgoGbWV0aG9kGAIgASgJEhAKA3VybBgDIAEoCUgAiAEBEhMKC2Fuc3dlcmVkX2J5GAQgASgJEhMKBnN0YXR1cxgFIAEoBUgBiAEBQgYKBF91cmxCCQoHX3N0YXR1c2IGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChxjbG9ha3Jvb20vdjEvZnVuY3Rpb25zLnByb3RvEgxjbG9ha3Jvb20udjEiLgoOU291cmNlUG9zaXRpb24SDAoEbGluZRgBIAEoBRIOCgZjb2x1bW4YAiABKAUiKgoLQ29uc29sZUxpbmUSDQoFbGV2ZWwYASABKAkSDAoEdGV4dBgCIAEoCSKEAQoJQ29kZUVycm9yEg4KBnN0YXR1cxgBIAEoBRIOCgZkZXRhaWwYAiABKAkSJwoGZXJyb3JzGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIuCghwb3NpdGlvbhgEIAEoCzIcLmNsb2Frcm9vbS52MS5Tb3VyY2VQb3NpdGlvbiKPAgoJRmFpbGVkUnVuEgoKAmlkGAEgASgJEgwKBGtpbmQYAiABKAkSLgoFZXJyb3IYAyABKAsyFy5jbG9ha3Jvb20udjEuQ29kZUVycm9yQgaStRgCIAESKgoHY29uc29sZRgEIAMoCzIZLmNsb2Frcm9vbS52MS5Db25zb2xlTGluZRIYCgtkdXJhdGlvbl9tcxgFIAEoBUgAiAEBEhkKDG1lbW9yeV9ieXRlcxgGIAEoBUgBiAEBEjYKCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgaStRgCIAFCDgoMX2R1cmF0aW9uX21zQg8KDV9tZW1vcnlfYnl0ZXMijAEKC1Rlc3RPdXRzaWRlEg8KB25ldHdvcmsYASABKAgSMAoFZmV0Y2gYAiADKAsyFy5jbG9ha3Jvb20udjEuVGVzdEZldGNoQgi6SAWSAQIQZBIqCgJidBgDIAMoCzIULmNsb2Frcm9vbS52MS5UZXN0QnRCCLpIBZIBAhBkEg4KBmhhc19idBgEIAEoCCKSAgoJVGVzdEZldGNoEhwKBm1ldGhvZBgBIAEoCUIHukgEcgIYFEgAiAEBEhgKA3VybBgCIAEoCUILukgIyAEBcgMY0A8SIAoGc3RhdHVzGAMgASgFQgu6SAgaBhjXBCjIAUgBiAEBEj8KB2hlYWRlcnMYBCADKAsyJC5jbG9ha3Jvb20udjEuVGVzdEZldGNoLkhlYWRlcnNFbnRyeUIIukgFmgECEGQSJAoEYm9keRgFIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRouCgxIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIJCgdfbWV0aG9kQgkKB19zdGF0dXMi4wEKBlRlc3RCdBKFAQoGbWV0aG9kGAEgASgJQnW6SHJycFIIdG9rZW5pemVSCmRldG9rZW5pemVSDXRva2Vucy5jcmVhdGVSD3Rva2Vucy5yZXRyaWV2ZVINdG9rZW5zLnVwZGF0ZVINdG9rZW5zLmRlbGV0ZVINdG9rZW5zLnNlYXJjaFILdG9rZW5zLmxpc3QSIAoGc3RhdHVzGAIgASgFQgu6SAgaBhjXBCjIAUgAiAEBEiQKBGJvZHkYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWVCCQoHX3N0YXR1cyJ3CgpUZXN0ZWRDYWxsEgoKAnRvGAEgASgJEg4KBm1ldGhvZBgCIAEoCRIQCgN1cmwYAyABKAlIAIgBARITCgthbnN3ZXJlZF9ieRgEIAEoCRITCgZzdGF0dXMYBSABKAVIAYgBAUIGCgRfdXJsQgkKB19zdGF0dXNiBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * A place in a tenant's code. Both count from 1.
@@ -22,11 +23,15 @@ export const file_cloakroom_v1_functions: GenFile = /*@__PURE__*/
  */
 export type SourcePosition = Message<"cloakroom.v1.SourcePosition"> & {
   /**
+   * The line.
+   *
    * @generated from field: int32 line = 1;
    */
   line: number;
 
   /**
+   * The column.
+   *
    * @generated from field: int32 column = 2;
    */
   column: number;
@@ -53,6 +58,8 @@ export type ConsoleLine = Message<"cloakroom.v1.ConsoleLine"> & {
   level: string;
 
   /**
+   * The line, without its end.
+   *
    * @generated from field: string text = 2;
    */
   text: string;
@@ -72,11 +79,15 @@ export const ConsoleLineSchema: GenMessage<ConsoleLine> = /*@__PURE__*/
  */
 export type CodeError = Message<"cloakroom.v1.CodeError"> & {
   /**
+   * The HTTP status that callers get.
+   *
    * @generated from field: int32 status = 1;
    */
   status: number;
 
   /**
+   * What went wrong.
+   *
    * @generated from field: string detail = 2;
    */
   detail: string;
@@ -110,6 +121,8 @@ export const CodeErrorSchema: GenMessage<CodeError> = /*@__PURE__*/
  */
 export type FailedRun = Message<"cloakroom.v1.FailedRun"> & {
   /**
+   * The run's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -122,11 +135,15 @@ export type FailedRun = Message<"cloakroom.v1.FailedRun"> & {
   kind: string;
 
   /**
+   * Why it failed.
+   *
    * @generated from field: cloakroom.v1.CodeError error = 3;
    */
   error?: CodeError | undefined;
 
   /**
+   * What the code wrote to its console.
+   *
    * @generated from field: repeated cloakroom.v1.ConsoleLine console = 4;
    */
   console: ConsoleLine[];
@@ -146,6 +163,8 @@ export type FailedRun = Message<"cloakroom.v1.FailedRun"> & {
   memoryBytes?: number | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
   createdAt?: Timestamp | undefined;
@@ -227,6 +246,8 @@ export type TestFetch = Message<"cloakroom.v1.TestFetch"> & {
   status?: number | undefined;
 
   /**
+   * Headers of the response.
+   *
    * @generated from field: map<string, string> headers = 4;
    */
   headers: { [key: string]: string };
@@ -265,6 +286,8 @@ export type TestBt = Message<"cloakroom.v1.TestBt"> & {
   status?: number | undefined;
 
   /**
+   * What the call returns, or the problem that it fails with.
+   *
    * @generated from field: google.protobuf.Value body = 3;
    */
   body?: Value | undefined;
@@ -291,6 +314,8 @@ export type TestedCall = Message<"cloakroom.v1.TestedCall"> & {
   to: string;
 
   /**
+   * The HTTP method, or the name of the call such as tokens.create.
+   *
    * @generated from field: string method = 2;
    */
   method: string;
@@ -310,6 +335,8 @@ export type TestedCall = Message<"cloakroom.v1.TestedCall"> & {
   answeredBy: string;
 
   /**
+   * The status of the response, if there was one.
+   *
    * @generated from field: optional int32 status = 5;
    */
   status?: number | undefined;

@@ -17,23 +17,29 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/invitations.proto.
  */
 export const file_cloakroom_v1_invitations: GenFile = /*@__PURE__*/
-  fileDesc("Ch5jbG9ha3Jvb20vdjEvaW52aXRhdGlvbnMucHJvdG8SDGNsb2Frcm9vbS52MSK7AgoKSW52aXRhdGlvbhIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDQoFZW1haWwYAyABKAkSDgoGc3RhdHVzGAQgASgJEgwKBHJvbGUYBSABKAkSLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoKY3JlYXRlZF9ieRgHIAEoCUgAiAEBEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vZGlmaWVkX2J5GAkgASgJSAGIAQESLwoLbW9kaWZpZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSJaChdDcmVhdGVJbnZpdGF0aW9uUmVxdWVzdBIaCgVlbWFpbBgBIAEoCUILukgIyAEBcgMYygISGgoEcm9sZRgCIAEoCUIHukgEcgIYGUgAiAEBQgcKBV9yb2xlIp0BChZMaXN0SW52aXRhdGlvbnNSZXF1ZXN0EiwKBnN0YXR1cxgBIAEoCUIXukgUchJSB1BFTkRJTkdSB0VYUElSRURIAIgBARIaCgRwYWdlGAIgASgFQge6SAQaAigBSAGIAQESHAoEc2l6ZRgDIAEoBUIJukgGGgQYZCgBSAKIAQFCCQoHX3N0YXR1c0IHCgVfcGFnZUIHCgVfc2l6ZSJvChdMaXN0SW52aXRhdGlvbnNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USJgoEZGF0YRgCIAMoCzIYLmNsb2Frcm9vbS52MS5JbnZpdGF0aW9uIiwKFEdldEludml0YXRpb25SZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASIvChdSZXNlbmRJbnZpdGF0aW9uUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEiLwoXRGVsZXRlSW52aXRhdGlvblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBMpAHChFJbnZpdGF0aW9uU2VydmljZRKpAQoQQ3JlYXRlSW52aXRhdGlvbhIlLmNsb2Frcm9vbS52MS5DcmVhdGVJbnZpdGF0aW9uUmVxdWVzdBoYLmNsb2Frcm9vbS52MS5JbnZpdGF0aW9uIlSKtRgsChh0ZW5hbnQ6aW52aXRhdGlvbjpjcmVhdGUgyQE4AVoLT1dORVIgQURNSU6C0+STAh46ASoiGS90ZW5hbnRzL3NlbGYvaW52aXRhdGlvbnMSsgEKD0xpc3RJbnZpdGF0aW9ucxIkLmNsb2Frcm9vbS52MS5MaXN0SW52aXRhdGlvbnNSZXF1ZXN0GiUuY2xvYWtyb29tLnYxLkxpc3RJbnZpdGF0aW9uc1Jlc3BvbnNlIlKKtRgtChZ0ZW5hbnQ6aW52aXRhdGlvbjpyZWFkWhNPV05FUiBBRE1JTiBBVURJVE9SgtPkkwIbEhkvdGVuYW50cy9zZWxmL2ludml0YXRpb25zEqYBCg1HZXRJbnZpdGF0aW9uEiIuY2xvYWtyb29tLnYxLkdldEludml0YXRpb25SZXF1ZXN0GhguY2xvYWtyb29tLnYxLkludml0YXRpb24iV4q1GC0KFnRlbmFudDppbnZpdGF0aW9uOnJlYWRaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAiASHi90ZW5hbnRzL3NlbGYvaW52aXRhdGlvbnMve2lkfRLJAQoQUmVzZW5kSW52aXRhdGlvbhIlLmNsb2Frcm9vbS52MS5SZXNlbmRJbnZpdGF0aW9uUmVxdWVzdBoYLmNsb2Frcm9vbS52MS5JbnZpdGF0aW9uInSKtRhDChh0ZW5hbnQ6aW52aXRhdGlvbjpjcmVhdGUKGHRlbmFudDppbnZpdGF0aW9uOnVwZGF0ZTgBWgtPV05FUiBBRE1JToLT5JMCJyIlL3RlbmFudHMvc2VsZi9pbnZpdGF0aW9ucy97aWR9L3Jlc2VuZBKkAQoQRGVsZXRlSW52aXRhdGlvbhIlLmNsb2Frcm9vbS52MS5EZWxldGVJbnZpdGF0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJRirUYJwoYdGVuYW50Omludml0YXRpb246ZGVsZXRlWgtPV05FUiBBRE1JToLT5JMCICoeL3RlbmFudHMvc2VsZi9pbnZpdGF0aW9ucy97aWR9YgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("Ch5jbG9ha3Jvb20vdjEvaW52aXRhdGlvbnMucHJvdG8SDGNsb2Frcm9vbS52MSLnAgoKSW52aXRhdGlvbhIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDQoFZW1haWwYAyABKAkSDgoGc3RhdHVzGAQgASgJEgwKBHJvbGUYBSABKAkSNgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBpK1GAIgARIXCgpjcmVhdGVkX2J5GAcgASgJSACIAQESNgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBpK1GAIgARIYCgttb2RpZmllZF9ieRgJIAEoCUgBiAEBEi8KC21vZGlmaWVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaCgpjb250YWluZXJzGAsgAygJQgaStRgCEAFCDQoLX2NyZWF0ZWRfYnlCDgoMX21vZGlmaWVkX2J5In8KF0NyZWF0ZUludml0YXRpb25SZXF1ZXN0EhoKBWVtYWlsGAEgASgJQgu6SAjIAQFyAxjKAhIaCgRyb2xlGAIgASgJQge6SARyAhgZSACIAQESIwoKY29udGFpbmVycxgDIAMoCUIPukgMkgEJEBQiBXIDGJADQgcKBV9yb2xlIp0BChZMaXN0SW52aXRhdGlvbnNSZXF1ZXN0EiwKBnN0YXR1cxgBIAEoCUIXukgUchJSB1BFTkRJTkdSB0VYUElSRURIAIgBARIaCgRwYWdlGAIgASgFQge6SAQaAigBSAGIAQESHAoEc2l6ZRgDIAEoBUIJukgGGgQYZCgBSAKIAQFCCQoHX3N0YXR1c0IHCgVfcGFnZUIHCgVfc2l6ZSJ3ChdMaXN0SW52aXRhdGlvbnNSZXNwb25zZRI0CgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2VCBpK1GAIgARImCgRkYXRhGAIgAygLMhguY2xvYWtyb29tLnYxLkludml0YXRpb24iLAoUR2V0SW52aXRhdGlvblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIi8KF1Jlc2VuZEludml0YXRpb25SZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASIvChdEZWxldGVJbnZpdGF0aW9uUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEykAcKEUludml0YXRpb25TZXJ2aWNlEqkBChBDcmVhdGVJbnZpdGF0aW9uEiUuY2xvYWtyb29tLnYxLkNyZWF0ZUludml0YXRpb25SZXF1ZXN0GhguY2xvYWtyb29tLnYxLkludml0YXRpb24iVIq1GCwKGHRlbmFudDppbnZpdGF0aW9uOmNyZWF0ZSDJATgBWgtPV05FUiBBRE1JToLT5JMCHjoBKiIZL3RlbmFudHMvc2VsZi9pbnZpdGF0aW9ucxKyAQoPTGlzdEludml0YXRpb25zEiQuY2xvYWtyb29tLnYxLkxpc3RJbnZpdGF0aW9uc1JlcXVlc3QaJS5jbG9ha3Jvb20udjEuTGlzdEludml0YXRpb25zUmVzcG9uc2UiUoq1GC0KFnRlbmFudDppbnZpdGF0aW9uOnJlYWRaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAhsSGS90ZW5hbnRzL3NlbGYvaW52aXRhdGlvbnMSpgEKDUdldEludml0YXRpb24SIi5jbG9ha3Jvb20udjEuR2V0SW52aXRhdGlvblJlcXVlc3QaGC5jbG9ha3Jvb20udjEuSW52aXRhdGlvbiJXirUYLQoWdGVuYW50Omludml0YXRpb246cmVhZFoTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCIBIeL3RlbmFudHMvc2VsZi9pbnZpdGF0aW9ucy97aWR9EskBChBSZXNlbmRJbnZpdGF0aW9uEiUuY2xvYWtyb29tLnYxLlJlc2VuZEludml0YXRpb25SZXF1ZXN0GhguY2xvYWtyb29tLnYxLkludml0YXRpb24idIq1GEMKGHRlbmFudDppbnZpdGF0aW9uOmNyZWF0ZQoYdGVuYW50Omludml0YXRpb246dXBkYXRlOAFaC09XTkVSIEFETUlOgtPkkwInIiUvdGVuYW50cy9zZWxmL2ludml0YXRpb25zL3tpZH0vcmVzZW5kEqQBChBEZWxldGVJbnZpdGF0aW9uEiUuY2xvYWtyb29tLnYxLkRlbGV0ZUludml0YXRpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlGKtRgnChh0ZW5hbnQ6aW52aXRhdGlvbjpkZWxldGVaC09XTkVSIEFETUlOgtPkkwIgKh4vdGVuYW50cy9zZWxmL2ludml0YXRpb25zL3tpZH1iBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Invitation
  */
 export type Invitation = Message<"cloakroom.v1.Invitation"> & {
   /**
+   * The invitation's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
+   * The address that it was sent to.
+   *
    * @generated from field: string email = 3;
    */
   email: string;
@@ -53,29 +59,46 @@ export type Invitation = Message<"cloakroom.v1.Invitation"> & {
   role: string;
 
   /**
+   * When it can no longer be accepted.
+   *
    * @generated from field: google.protobuf.Timestamp expires_at = 6;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 7;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 9;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 10;
    */
   modifiedAt?: Timestamp | undefined;
+
+  /**
+   * The containers that are assigned to the member.
+   *
+   * @generated from field: repeated string containers = 11;
+   */
+  containers: string[];
 };
 
 /**
@@ -102,6 +125,13 @@ export type CreateInvitationRequest = Message<"cloakroom.v1.CreateInvitationRequ
    * @generated from field: optional string role = 2;
    */
   role?: string | undefined;
+
+  /**
+   * For a DEVELOPER: containers in which the member's applications may have more than token:create.
+   *
+   * @generated from field: repeated string containers = 3;
+   */
+  containers: string[];
 };
 
 /**
@@ -149,6 +179,8 @@ export const ListInvitationsRequestSchema: GenMessage<ListInvitationsRequest> = 
  */
 export type ListInvitationsResponse = Message<"cloakroom.v1.ListInvitationsResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -224,7 +256,7 @@ export const DeleteInvitationRequestSchema: GenMessage<DeleteInvitationRequest> 
  */
 export const InvitationService: GenService<{
   /**
-   * Invites an address and mails it a link.
+   * Invites an address and mails it a link. Inviting an ADMIN, and assigning containers, need a second factor.
    *
    * @generated from rpc cloakroom.v1.InvitationService.CreateInvitation
    */

@@ -7,31 +7,37 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_cloakroom_v1_options } from "./options_pb.js";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file cloakroom/v1/logs.proto.
  */
 export const file_cloakroom_v1_logs: GenFile = /*@__PURE__*/
-  fileDesc("ChdjbG9ha3Jvb20vdjEvbG9ncy5wcm90bxIMY2xvYWtyb29tLnYxIvIECgNMb2cSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhUKCGFjdG9yX2lkGAMgASgJSACIAQESFwoKYWN0b3JfdHlwZRgEIAEoCUgBiAEBEhMKC2VudGl0eV90eXBlGAUgASgJEhEKCWVudGl0eV9pZBgGIAEoCRIRCglvcGVyYXRpb24YByABKAkSDwoHbWVzc2FnZRgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgZrZXlfaWQYCiABKAlIAogBARIWCglzb3VyY2VfaXAYCyABKAlIA4gBARITCgZjbGllbnQYDCABKAlIBIgBARIVCgh0cmFjZV9pZBgNIAEoCUgFiAEBEhQKB291dGNvbWUYDiABKAlIBogBARIRCgRjb2RlGA8gASgJSAeIAQESFgoJdHJhbnNmb3JtGBAgASgJSAiIAQESHQoQZGVzdGluYXRpb25faG9zdBgRIAEoCUgJiAEBEhUKCHZpYV90eXBlGBIgASgJSAqIAQESEwoGdmlhX2lkGBMgASgJSAuIAQESEwoGcmVhc29uGBQgASgJSAyIAQFCCwoJX2FjdG9yX2lkQg0KC19hY3Rvcl90eXBlQgkKB19rZXlfaWRCDAoKX3NvdXJjZV9pcEIJCgdfY2xpZW50QgsKCV90cmFjZV9pZEIKCghfb3V0Y29tZUIHCgVfY29kZUIMCgpfdHJhbnNmb3JtQhMKEV9kZXN0aW5hdGlvbl9ob3N0QgsKCV92aWFfdHlwZUIJCgdfdmlhX2lkQgkKB19yZWFzb24iNAoNTG9nRW50aXR5VHlwZRIUCgxkaXNwbGF5X25hbWUYASABKAkSDQoFdmFsdWUYAiABKAkijQcKD0xpc3RMb2dzUmVxdWVzdBIhCgtlbnRpdHlfdHlwZRgBIAEoCUIHukgEcgIYMkgAiAEBEiAKCWVudGl0eV9pZBgCIAEoCUIIukgFcgMYkANIAYgBARIgCgpzdGFydF9kYXRlGAMgASgJQge6SARyAhhkSAKIAQESHgoIZW5kX2RhdGUYBCABKAlCB7pIBHICGGRIA4gBARIcCgVzdGFydBgFIAEoCUIIukgFcgMY9ANIBIgBARIaCgRwYWdlGAYgASgFQge6SAQaAigBSAWIAQESHAoEc2l6ZRgHIAEoBUIJukgGGgQYZCgBSAaIAQESHwoIYWN0b3JfaWQYCCABKAlCCLpIBXIDsAEBSAeIAQESHQoGa2V5X2lkGAkgASgJQgi6SAVyA7ABAUgIiAEBEjQKB291dGNvbWUYCiABKAlCHrpIG3IZUgdhbGxvd2VkUgZkZW5pZWRSBmZhaWxlZEgJiAEBEh8KCW9wZXJhdGlvbhgLIAEoCUIHukgEcgIYIEgKiAEBEjMKCXRyYW5zZm9ybRgMIAEoCUIbukgYchZSBnJldmVhbFIEbWFza1IGcmVkYWN0SAuIAQESHwoIdHJhY2VfaWQYDSABKAlCCLpIBXIDGIABSAyIAQESJwoQZGVzdGluYXRpb25faG9zdBgOIAEoCUIIukgFcgMY/QFIDYgBARIfCglzb3VyY2VfaXAYDyABKAlCB7pIBHICGDFIDogBARIcCgZjbGllbnQYECABKAlCB7pIBHICGEBID4gBARIaCgRjb2RlGBEgASgJQge6SARyAhhASBCIAQESHQoGdmlhX2lkGBIgASgJQgi6SAVyA7ABAUgRiAEBEhcKCmhhc19yZWFzb24YEyABKAhIEogBAUIOCgxfZW50aXR5X3R5cGVCDAoKX2VudGl0eV9pZEINCgtfc3RhcnRfZGF0ZUILCglfZW5kX2RhdGVCCAoGX3N0YXJ0QgcKBV9wYWdlQgcKBV9zaXplQgsKCV9hY3Rvcl9pZEIJCgdfa2V5X2lkQgoKCF9vdXRjb21lQgwKCl9vcGVyYXRpb25CDAoKX3RyYW5zZm9ybUILCglfdHJhY2VfaWRCEwoRX2Rlc3RpbmF0aW9uX2hvc3RCDAoKX3NvdXJjZV9pcEIJCgdfY2xpZW50QgcKBV9jb2RlQgkKB192aWFfaWRCDQoLX2hhc19yZWFzb24igAEKB0xvZ1BhZ2USEgoFYWZ0ZXIYASABKAlIAIgBARIRCgRuZXh0GAIgASgJSAGIAQESEQoJcGFnZV9zaXplGAMgASgFEhgKC3BhZ2VfbnVtYmVyGAQgASgFSAKIAQFCCAoGX2FmdGVyQgcKBV9uZXh0Qg4KDF9wYWdlX251bWJlciJeChBMaXN0TG9nc1Jlc3BvbnNlEikKCnBhZ2luYXRpb24YASABKAsyFS5jbG9ha3Jvb20udjEuTG9nUGFnZRIfCgRkYXRhGAIgAygLMhEuY2xvYWtyb29tLnYxLkxvZyIbChlMaXN0TG9nRW50aXR5VHlwZXNSZXF1ZXN0IkcKGkxpc3RMb2dFbnRpdHlUeXBlc1Jlc3BvbnNlEikKBGRhdGEYASADKAsyGy5jbG9ha3Jvb20udjEuTG9nRW50aXR5VHlwZSKeAQoRRm9sbG93TG9nc1JlcXVlc3QSIQoLZW50aXR5X3R5cGUYASABKAlCB7pIBHICGDJIAIgBARIgCgllbnRpdHlfaWQYAiABKAlCCLpIBXIDGJADSAGIAQESHAoFYWZ0ZXIYAyABKAlCCLpIBXIDGPQDSAKIAQFCDgoMX2VudGl0eV90eXBlQgwKCl9lbnRpdHlfaWRCCAoGX2FmdGVyIkUKEkZvbGxvd0xvZ3NSZXNwb25zZRIfCgRkYXRhGAEgAygLMhEuY2xvYWtyb29tLnYxLkxvZxIOCgZjdXJzb3IYAiABKAkyugMKCkxvZ1NlcnZpY2USewoITGlzdExvZ3MSHS5jbG9ha3Jvb20udjEuTGlzdExvZ3NSZXF1ZXN0Gh4uY2xvYWtyb29tLnYxLkxpc3RMb2dzUmVzcG9uc2UiMIq1GB8KCGxvZzpyZWFkWhNPV05FUiBBRE1JTiBBVURJVE9SgtPkkwIHEgUvbG9ncxJ2CgpGb2xsb3dMb2dzEh8uY2xvYWtyb29tLnYxLkZvbGxvd0xvZ3NSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLkZvbGxvd0xvZ3NSZXNwb25zZSIjirUYHwoIbG9nOnJlYWRaE09XTkVSIEFETUlOIEFVRElUT1IwARK2AQoSTGlzdExvZ0VudGl0eVR5cGVzEicuY2xvYWtyb29tLnYxLkxpc3RMb2dFbnRpdHlUeXBlc1JlcXVlc3QaKC5jbG9ha3Jvb20udjEuTGlzdExvZ0VudGl0eVR5cGVzUmVzcG9uc2UiTYq1GCkKCGxvZzpyZWFkWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCGmIEZGF0YRISL2xvZ3MvZW50aXR5LXR5cGVzYgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_api_annotations, file_google_protobuf_timestamp]);
+  fileDesc("ChdjbG9ha3Jvb20vdjEvbG9ncy5wcm90bxIMY2xvYWtyb29tLnYxIqwFCgNMb2cSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhUKCGFjdG9yX2lkGAMgASgJSACIAQESFwoKYWN0b3JfdHlwZRgEIAEoCUgBiAEBEhMKC2VudGl0eV90eXBlGAUgASgJEhEKCWVudGl0eV9pZBgGIAEoCRIRCglvcGVyYXRpb24YByABKAkSDwoHbWVzc2FnZRgIIAEoCRI2CgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGkrUYAiABEhMKBmtleV9pZBgKIAEoCUgCiAEBEhYKCXNvdXJjZV9pcBgLIAEoCUgDiAEBEhMKBmNsaWVudBgMIAEoCUgEiAEBEhUKCHRyYWNlX2lkGA0gASgJSAWIAQESFAoHb3V0Y29tZRgOIAEoCUgGiAEBEhEKBGNvZGUYDyABKAlIB4gBARIWCgl0cmFuc2Zvcm0YECABKAlICIgBARIdChBkZXN0aW5hdGlvbl9ob3N0GBEgASgJSAmIAQESFQoIdmlhX3R5cGUYEiABKAlICogBARITCgZ2aWFfaWQYEyABKAlIC4gBARITCgZyZWFzb24YFCABKAlIDIgBARIwCgdjaGFuZ2VzGBUgAygLMhcuY2xvYWtyb29tLnYxLkxvZ0NoYW5nZUIGkrUYAhABQgsKCV9hY3Rvcl9pZEINCgtfYWN0b3JfdHlwZUIJCgdfa2V5X2lkQgwKCl9zb3VyY2VfaXBCCQoHX2NsaWVudEILCglfdHJhY2VfaWRCCgoIX291dGNvbWVCBwoFX2NvZGVCDAoKX3RyYW5zZm9ybUITChFfZGVzdGluYXRpb25faG9zdEILCglfdmlhX3R5cGVCCQoHX3ZpYV9pZEIJCgdfcmVhc29uInwKCUxvZ0NoYW5nZRINCgVmaWVsZBgBIAEoCRImCgZiZWZvcmUYAiABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJQoFYWZ0ZXIYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSEQoJdHJ1bmNhdGVkGAQgASgIIjQKDUxvZ0VudGl0eVR5cGUSFAoMZGlzcGxheV9uYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJIqwICg9MaXN0TG9nc1JlcXVlc3QSIQoLZW50aXR5X3R5cGUYASABKAlCB7pIBHICGDJIAIgBARIgCgllbnRpdHlfaWQYAiABKAlCCLpIBXIDGJADSAGIAQESIAoKc3RhcnRfZGF0ZRgDIAEoCUIHukgEcgIYZEgCiAEBEh4KCGVuZF9kYXRlGAQgASgJQge6SARyAhhkSAOIAQESHAoFc3RhcnQYBSABKAlCCLpIBXIDGPQDSASIAQESGgoEcGFnZRgGIAEoBUIHukgEGgIoAUgFiAEBEhwKBHNpemUYByABKAVCCbpIBhoEGGQoAUgGiAEBEh8KCGFjdG9yX2lkGAggASgJQgi6SAVyA7ABAUgHiAEBEh0KBmtleV9pZBgJIAEoCUIIukgFcgOwAQFICIgBARI0CgdvdXRjb21lGAogASgJQh66SBtyGVIHYWxsb3dlZFIGZGVuaWVkUgZmYWlsZWRICYgBARIfCglvcGVyYXRpb24YCyABKAlCB7pIBHICGCBICogBARIzCgl0cmFuc2Zvcm0YDCABKAlCG7pIGHIWUgZyZXZlYWxSBG1hc2tSBnJlZGFjdEgLiAEBEh8KCHRyYWNlX2lkGA0gASgJQgi6SAVyAxiAAUgMiAEBEicKEGRlc3RpbmF0aW9uX2hvc3QYDiABKAlCCLpIBXIDGP0BSA2IAQESHwoJc291cmNlX2lwGA8gASgJQge6SARyAhgxSA6IAQESHAoGY2xpZW50GBAgASgJQge6SARyAhhASA+IAQESGgoEY29kZRgRIAEoCUIHukgEcgIYQEgQiAEBEh0KBnZpYV9pZBgSIAEoCUIIukgFcgOwAQFIEYgBARIXCgpoYXNfcmVhc29uGBMgASgISBKIAQESMQoKYWN0b3JfdHlwZRgUIAEoCUIYukgVchNSC2FwcGxpY2F0aW9uUgR1c2VySBOIAQESLAoIdmlhX3R5cGUYFSABKAlCFbpIEnIQUgVwcm94eVIHcmVhY3RvckgUiAEBEhkKAmlkGBYgASgJQgi6SAVyA7ABAUgViAEBQg4KDF9lbnRpdHlfdHlwZUIMCgpfZW50aXR5X2lkQg0KC19zdGFydF9kYXRlQgsKCV9lbmRfZGF0ZUIICgZfc3RhcnRCBwoFX3BhZ2VCBwoFX3NpemVCCwoJX2FjdG9yX2lkQgkKB19rZXlfaWRCCgoIX291dGNvbWVCDAoKX29wZXJhdGlvbkIMCgpfdHJhbnNmb3JtQgsKCV90cmFjZV9pZEITChFfZGVzdGluYXRpb25faG9zdEIMCgpfc291cmNlX2lwQgkKB19jbGllbnRCBwoFX2NvZGVCCQoHX3ZpYV9pZEINCgtfaGFzX3JlYXNvbkINCgtfYWN0b3JfdHlwZUILCglfdmlhX3R5cGVCBQoDX2lkIoABCgdMb2dQYWdlEhIKBWFmdGVyGAEgASgJSACIAQESEQoEbmV4dBgCIAEoCUgBiAEBEhEKCXBhZ2Vfc2l6ZRgDIAEoBRIYCgtwYWdlX251bWJlchgEIAEoBUgCiAEBQggKBl9hZnRlckIHCgVfbmV4dEIOCgxfcGFnZV9udW1iZXIiZgoQTGlzdExvZ3NSZXNwb25zZRIxCgpwYWdpbmF0aW9uGAEgASgLMhUuY2xvYWtyb29tLnYxLkxvZ1BhZ2VCBpK1GAIgARIfCgRkYXRhGAIgAygLMhEuY2xvYWtyb29tLnYxLkxvZyIbChlMaXN0TG9nRW50aXR5VHlwZXNSZXF1ZXN0IkcKGkxpc3RMb2dFbnRpdHlUeXBlc1Jlc3BvbnNlEikKBGRhdGEYASADKAsyGy5jbG9ha3Jvb20udjEuTG9nRW50aXR5VHlwZSKeAQoRRm9sbG93TG9nc1JlcXVlc3QSIQoLZW50aXR5X3R5cGUYASABKAlCB7pIBHICGDJIAIgBARIgCgllbnRpdHlfaWQYAiABKAlCCLpIBXIDGJADSAGIAQESHAoFYWZ0ZXIYAyABKAlCCLpIBXIDGPQDSAKIAQFCDgoMX2VudGl0eV90eXBlQgwKCl9lbnRpdHlfaWRCCAoGX2FmdGVyIkUKEkZvbGxvd0xvZ3NSZXNwb25zZRIfCgRkYXRhGAEgAygLMhEuY2xvYWtyb29tLnYxLkxvZxIOCgZjdXJzb3IYAiABKAkyugMKCkxvZ1NlcnZpY2USewoITGlzdExvZ3MSHS5jbG9ha3Jvb20udjEuTGlzdExvZ3NSZXF1ZXN0Gh4uY2xvYWtyb29tLnYxLkxpc3RMb2dzUmVzcG9uc2UiMIq1GB8KCGxvZzpyZWFkWhNPV05FUiBBRE1JTiBBVURJVE9SgtPkkwIHEgUvbG9ncxJ2CgpGb2xsb3dMb2dzEh8uY2xvYWtyb29tLnYxLkZvbGxvd0xvZ3NSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLkZvbGxvd0xvZ3NSZXNwb25zZSIjirUYHwoIbG9nOnJlYWRaE09XTkVSIEFETUlOIEFVRElUT1IwARK2AQoSTGlzdExvZ0VudGl0eVR5cGVzEicuY2xvYWtyb29tLnYxLkxpc3RMb2dFbnRpdHlUeXBlc1JlcXVlc3QaKC5jbG9ha3Jvb20udjEuTGlzdExvZ0VudGl0eVR5cGVzUmVzcG9uc2UiTYq1GCkKCGxvZzpyZWFkWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCGmIEZGF0YRISL2xvZ3MvZW50aXR5LXR5cGVzYgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Log
  */
 export type Log = Message<"cloakroom.v1.Log"> & {
   /**
+   * The row's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
+   * The application or user that acted.
+   *
    * @generated from field: optional string actor_id = 3;
    */
   actorId?: string | undefined;
@@ -44,26 +50,36 @@ export type Log = Message<"cloakroom.v1.Log"> & {
   actorType?: string | undefined;
 
   /**
+   * What the row is about, such as card, application or proxy.
+   *
    * @generated from field: string entity_type = 5;
    */
   entityType: string;
 
   /**
+   * The entity that the row is about.
+   *
    * @generated from field: string entity_id = 6;
    */
   entityId: string;
 
   /**
+   * What was done, such as create or read.
+   *
    * @generated from field: string operation = 7;
    */
   operation: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string message = 8;
    */
   message: string;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 9;
    */
   createdAt?: Timestamp | undefined;
@@ -144,6 +160,13 @@ export type Log = Message<"cloakroom.v1.Log"> & {
    * @generated from field: optional string reason = 20;
    */
   reason?: string | undefined;
+
+  /**
+   * What the operation changed of rights, roles or settings. Never a value of a token, nor a secret.
+   *
+   * @generated from field: repeated cloakroom.v1.LogChange changes = 21;
+   */
+  changes: LogChange[];
 };
 
 /**
@@ -154,15 +177,59 @@ export const LogSchema: GenMessage<Log> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_logs, 0);
 
 /**
+ * @generated from message cloakroom.v1.LogChange
+ */
+export type LogChange = Message<"cloakroom.v1.LogChange"> & {
+  /**
+   * Such as rules.
+   *
+   * @generated from field: string field = 1;
+   */
+  field: string;
+
+  /**
+   * null: nothing was there.
+   *
+   * @generated from field: google.protobuf.Value before = 2;
+   */
+  before?: Value | undefined;
+
+  /**
+   * null: nothing is there any more.
+   *
+   * @generated from field: google.protobuf.Value after = 3;
+   */
+  after?: Value | undefined;
+
+  /**
+   * The two are SHA-256 digests, because the values are too long for a row.
+   *
+   * @generated from field: bool truncated = 4;
+   */
+  truncated: boolean;
+};
+
+/**
+ * Describes the message cloakroom.v1.LogChange.
+ * Use `create(LogChangeSchema)` to create a new message.
+ */
+export const LogChangeSchema: GenMessage<LogChange> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_logs, 1);
+
+/**
  * @generated from message cloakroom.v1.LogEntityType
  */
 export type LogEntityType = Message<"cloakroom.v1.LogEntityType"> & {
   /**
+   * For people.
+   *
    * @generated from field: string display_name = 1;
    */
   displayName: string;
 
   /**
+   * The value to filter by.
+   *
    * @generated from field: string value = 2;
    */
   value: string;
@@ -173,7 +240,7 @@ export type LogEntityType = Message<"cloakroom.v1.LogEntityType"> & {
  * Use `create(LogEntityTypeSchema)` to create a new message.
  */
 export const LogEntityTypeSchema: GenMessage<LogEntityType> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 1);
+  messageDesc(file_cloakroom_v1_logs, 2);
 
 /**
  * @generated from message cloakroom.v1.ListLogsRequest
@@ -187,6 +254,8 @@ export type ListLogsRequest = Message<"cloakroom.v1.ListLogsRequest"> & {
   entityType?: string | undefined;
 
   /**
+   * The entity that the row is about.
+   *
    * @generated from field: optional string entity_id = 2;
    */
   entityId?: string | undefined;
@@ -227,6 +296,8 @@ export type ListLogsRequest = Message<"cloakroom.v1.ListLogsRequest"> & {
   size?: number | undefined;
 
   /**
+   * The application or user that acted.
+   *
    * @generated from field: optional string actor_id = 8;
    */
   actorId?: string | undefined;
@@ -267,6 +338,8 @@ export type ListLogsRequest = Message<"cloakroom.v1.ListLogsRequest"> & {
   traceId?: string | undefined;
 
   /**
+   * Rows of requests through a proxy to this host.
+   *
    * @generated from field: optional string destination_host = 14;
    */
   destinationHost?: string | undefined;
@@ -305,6 +378,27 @@ export type ListLogsRequest = Message<"cloakroom.v1.ListLogsRequest"> & {
    * @generated from field: optional bool has_reason = 19;
    */
   hasReason?: boolean | undefined;
+
+  /**
+   * The kind of the actor: a key's application, or a person. Needs a time window.
+   *
+   * @generated from field: optional string actor_type = 20;
+   */
+  actorType?: string | undefined;
+
+  /**
+   * What the request went through. Needs a time window.
+   *
+   * @generated from field: optional string via_type = 21;
+   */
+  viaType?: string | undefined;
+
+  /**
+   * One row. Needs a time window.
+   *
+   * @generated from field: optional string id = 22;
+   */
+  id?: string | undefined;
 };
 
 /**
@@ -312,7 +406,7 @@ export type ListLogsRequest = Message<"cloakroom.v1.ListLogsRequest"> & {
  * Use `create(ListLogsRequestSchema)` to create a new message.
  */
 export const ListLogsRequestSchema: GenMessage<ListLogsRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 2);
+  messageDesc(file_cloakroom_v1_logs, 3);
 
 /**
  * Cursors are absent on the last page alone: a search that compares a million rows without filling its page ends there,
@@ -332,11 +426,15 @@ export type LogPage = Message<"cloakroom.v1.LogPage"> & {
   next?: string | undefined;
 
   /**
+   * The most items of a page.
+   *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
+   * From 1.
+   *
    * @generated from field: optional int32 page_number = 4;
    */
   pageNumber?: number | undefined;
@@ -347,13 +445,15 @@ export type LogPage = Message<"cloakroom.v1.LogPage"> & {
  * Use `create(LogPageSchema)` to create a new message.
  */
 export const LogPageSchema: GenMessage<LogPage> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 3);
+  messageDesc(file_cloakroom_v1_logs, 4);
 
 /**
  * @generated from message cloakroom.v1.ListLogsResponse
  */
 export type ListLogsResponse = Message<"cloakroom.v1.ListLogsResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.LogPage pagination = 1;
    */
   pagination?: LogPage | undefined;
@@ -369,7 +469,7 @@ export type ListLogsResponse = Message<"cloakroom.v1.ListLogsResponse"> & {
  * Use `create(ListLogsResponseSchema)` to create a new message.
  */
 export const ListLogsResponseSchema: GenMessage<ListLogsResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 4);
+  messageDesc(file_cloakroom_v1_logs, 5);
 
 /**
  * @generated from message cloakroom.v1.ListLogEntityTypesRequest
@@ -382,7 +482,7 @@ export type ListLogEntityTypesRequest = Message<"cloakroom.v1.ListLogEntityTypes
  * Use `create(ListLogEntityTypesRequestSchema)` to create a new message.
  */
 export const ListLogEntityTypesRequestSchema: GenMessage<ListLogEntityTypesRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 5);
+  messageDesc(file_cloakroom_v1_logs, 6);
 
 /**
  * @generated from message cloakroom.v1.ListLogEntityTypesResponse
@@ -399,7 +499,7 @@ export type ListLogEntityTypesResponse = Message<"cloakroom.v1.ListLogEntityType
  * Use `create(ListLogEntityTypesResponseSchema)` to create a new message.
  */
 export const ListLogEntityTypesResponseSchema: GenMessage<ListLogEntityTypesResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 6);
+  messageDesc(file_cloakroom_v1_logs, 7);
 
 /**
  * @generated from message cloakroom.v1.FollowLogsRequest
@@ -413,6 +513,8 @@ export type FollowLogsRequest = Message<"cloakroom.v1.FollowLogsRequest"> & {
   entityType?: string | undefined;
 
   /**
+   * The entity that the row is about.
+   *
    * @generated from field: optional string entity_id = 2;
    */
   entityId?: string | undefined;
@@ -430,7 +532,7 @@ export type FollowLogsRequest = Message<"cloakroom.v1.FollowLogsRequest"> & {
  * Use `create(FollowLogsRequestSchema)` to create a new message.
  */
 export const FollowLogsRequestSchema: GenMessage<FollowLogsRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 7);
+  messageDesc(file_cloakroom_v1_logs, 8);
 
 /**
  * @generated from message cloakroom.v1.FollowLogsResponse
@@ -457,7 +559,7 @@ export type FollowLogsResponse = Message<"cloakroom.v1.FollowLogsResponse"> & {
  * Use `create(FollowLogsResponseSchema)` to create a new message.
  */
 export const FollowLogsResponseSchema: GenMessage<FollowLogsResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 8);
+  messageDesc(file_cloakroom_v1_logs, 9);
 
 /**
  * The log: who accessed what, and when.

@@ -17,18 +17,22 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/members.proto.
  */
 export const file_cloakroom_v1_members: GenFile = /*@__PURE__*/
-  fileDesc("ChpjbG9ha3Jvb20vdjEvbWVtYmVycy5wcm90bxIMY2xvYWtyb29tLnYxIrwCCgZNZW1iZXISCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEgwKBHJvbGUYAyABKAkSIAoEdXNlchgEIAEoCzISLmNsb2Frcm9vbS52MS5Vc2VyEhcKCmNyZWF0ZWRfYnkYBSABKAlIAIgBARIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjcmVhdGVkX2RhdGUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vZGlmaWVkX2J5GAggASgJSAGIAQESLwoLbW9kaWZpZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSKgAQoEVXNlchIKCgJpZBgBIAEoCRISCgVlbWFpbBgCIAEoCUgAiAEBEhcKCmZpcnN0X25hbWUYAyABKAlIAYgBARIWCglsYXN0X25hbWUYBCABKAlIAogBARIUCgdwaWN0dXJlGAUgASgJSAOIAQFCCAoGX2VtYWlsQg0KC19maXJzdF9uYW1lQgwKCl9sYXN0X25hbWVCCgoIX3BpY3R1cmUiFAoEUm9sZRIMCgRuYW1lGAEgASgJIoIBChJMaXN0TWVtYmVyc1JlcXVlc3QSIAoHdXNlcl9pZBgBIAMoCUIPukgMkgEJEGQiBXIDsAEBEhoKBHBhZ2UYAiABKAVCB7pIBBoCKAFIAIgBARIcCgRzaXplGAMgASgFQgm6SAYaBBgyKAFIAYgBAUIHCgVfcGFnZUIHCgVfc2l6ZSJnChNMaXN0TWVtYmVyc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRIiCgRkYXRhGAIgAygLMhQuY2xvYWtyb29tLnYxLk1lbWJlciJFChNVcGRhdGVNZW1iZXJSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIYCgRyb2xlGAIgASgJQgq6SAfIAQFyAhgZIisKE0RlbGV0ZU1lbWJlclJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIhEKD0dldE93bmVyUmVxdWVzdCISChBMaXN0Um9sZXNSZXF1ZXN0IjUKEUxpc3RSb2xlc1Jlc3BvbnNlEiAKBGRhdGEYASADKAsyEi5jbG9ha3Jvb20udjEuUm9sZTKJBgoNTWVtYmVyU2VydmljZRKeAQoLTGlzdE1lbWJlcnMSIC5jbG9ha3Jvb20udjEuTGlzdE1lbWJlcnNSZXF1ZXN0GiEuY2xvYWtyb29tLnYxLkxpc3RNZW1iZXJzUmVzcG9uc2UiSoq1GCkKEnRlbmFudDptZW1iZXI6cmVhZFoTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCFxIVL3RlbmFudHMvc2VsZi9tZW1iZXJzEpcBCgxVcGRhdGVNZW1iZXISIS5jbG9ha3Jvb20udjEuVXBkYXRlTWVtYmVyUmVxdWVzdBoULmNsb2Frcm9vbS52MS5NZW1iZXIiToq1GCUKFHRlbmFudDptZW1iZXI6dXBkYXRlOAFaC09XTkVSIEFETUlOgtPkkwIfOgEqGhovdGVuYW50cy9zZWxmL21lbWJlcnMve2lkfRKUAQoMRGVsZXRlTWVtYmVyEiEuY2xvYWtyb29tLnYxLkRlbGV0ZU1lbWJlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiSYq1GCMKFHRlbmFudDptZW1iZXI6ZGVsZXRlWgtPV05FUiBBRE1JToLT5JMCHCoaL3RlbmFudHMvc2VsZi9tZW1iZXJzL3tpZH0SiQEKCEdldE93bmVyEh0uY2xvYWtyb29tLnYxLkdldE93bmVyUmVxdWVzdBoULmNsb2Frcm9vbS52MS5NZW1iZXIiSIq1GCkKEnRlbmFudDptZW1iZXI6cmVhZFoTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCFRITL3RlbmFudHMvc2VsZi9vd25lchKZAQoJTGlzdFJvbGVzEh4uY2xvYWtyb29tLnYxLkxpc3RSb2xlc1JlcXVlc3QaHy5jbG9ha3Jvb20udjEuTGlzdFJvbGVzUmVzcG9uc2UiS4q1GDMKEnRlbmFudDptZW1iZXI6cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAg5iBGRhdGESBi9yb2xlc2IGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("ChpjbG9ha3Jvb20vdjEvbWVtYmVycy5wcm90bxIMY2xvYWtyb29tLnYxIvACCgZNZW1iZXISCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEgwKBHJvbGUYAyABKAkSKAoEdXNlchgEIAEoCzISLmNsb2Frcm9vbS52MS5Vc2VyQgaStRgCIAESFwoKY3JlYXRlZF9ieRgFIAEoCUgAiAEBEjYKCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgaStRgCIAESOAoMY3JlYXRlZF9kYXRlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGkrUYAiABEhgKC21vZGlmaWVkX2J5GAggASgJSAGIAQESLwoLbW9kaWZpZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKCmNvbnRhaW5lcnMYCiADKAlCBpK1GAIQAUINCgtfY3JlYXRlZF9ieUIOCgxfbW9kaWZpZWRfYnkioAEKBFVzZXISCgoCaWQYASABKAkSEgoFZW1haWwYAiABKAlIAIgBARIXCgpmaXJzdF9uYW1lGAMgASgJSAGIAQESFgoJbGFzdF9uYW1lGAQgASgJSAKIAQESFAoHcGljdHVyZRgFIAEoCUgDiAEBQggKBl9lbWFpbEINCgtfZmlyc3RfbmFtZUIMCgpfbGFzdF9uYW1lQgoKCF9waWN0dXJlIhQKBFJvbGUSDAoEbmFtZRgBIAEoCSKCAQoSTGlzdE1lbWJlcnNSZXF1ZXN0EiAKB3VzZXJfaWQYASADKAlCD7pIDJIBCRBkIgVyA7ABARIaCgRwYWdlGAIgASgFQge6SAQaAigBSACIAQESHAoEc2l6ZRgDIAEoBUIJukgGGgQYMigBSAGIAQFCBwoFX3BhZ2VCBwoFX3NpemUibwoTTGlzdE1lbWJlcnNSZXNwb25zZRI0CgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2VCBpK1GAIgARIiCgRkYXRhGAIgAygLMhQuY2xvYWtyb29tLnYxLk1lbWJlciJqChNVcGRhdGVNZW1iZXJSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIYCgRyb2xlGAIgASgJQgq6SAfIAQFyAhgZEiMKCmNvbnRhaW5lcnMYAyADKAlCD7pIDJIBCRAUIgVyAxiQAyIrChNEZWxldGVNZW1iZXJSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASIRCg9HZXRPd25lclJlcXVlc3QiEgoQTGlzdFJvbGVzUmVxdWVzdCI1ChFMaXN0Um9sZXNSZXNwb25zZRIgCgRkYXRhGAEgAygLMhIuY2xvYWtyb29tLnYxLlJvbGUyiQYKDU1lbWJlclNlcnZpY2USngEKC0xpc3RNZW1iZXJzEiAuY2xvYWtyb29tLnYxLkxpc3RNZW1iZXJzUmVxdWVzdBohLmNsb2Frcm9vbS52MS5MaXN0TWVtYmVyc1Jlc3BvbnNlIkqKtRgpChJ0ZW5hbnQ6bWVtYmVyOnJlYWRaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAhcSFS90ZW5hbnRzL3NlbGYvbWVtYmVycxKXAQoMVXBkYXRlTWVtYmVyEiEuY2xvYWtyb29tLnYxLlVwZGF0ZU1lbWJlclJlcXVlc3QaFC5jbG9ha3Jvb20udjEuTWVtYmVyIk6KtRglChR0ZW5hbnQ6bWVtYmVyOnVwZGF0ZTgBWgtPV05FUiBBRE1JToLT5JMCHzoBKhoaL3RlbmFudHMvc2VsZi9tZW1iZXJzL3tpZH0SlAEKDERlbGV0ZU1lbWJlchIhLmNsb2Frcm9vbS52MS5EZWxldGVNZW1iZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkmKtRgjChR0ZW5hbnQ6bWVtYmVyOmRlbGV0ZVoLT1dORVIgQURNSU6C0+STAhwqGi90ZW5hbnRzL3NlbGYvbWVtYmVycy97aWR9EokBCghHZXRPd25lchIdLmNsb2Frcm9vbS52MS5HZXRPd25lclJlcXVlc3QaFC5jbG9ha3Jvb20udjEuTWVtYmVyIkiKtRgpChJ0ZW5hbnQ6bWVtYmVyOnJlYWRaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAhUSEy90ZW5hbnRzL3NlbGYvb3duZXISmQEKCUxpc3RSb2xlcxIeLmNsb2Frcm9vbS52MS5MaXN0Um9sZXNSZXF1ZXN0Gh8uY2xvYWtyb29tLnYxLkxpc3RSb2xlc1Jlc3BvbnNlIkuKtRgzChJ0ZW5hbnQ6bWVtYmVyOnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIOYgRkYXRhEgYvcm9sZXNiBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Member
  */
 export type Member = Message<"cloakroom.v1.Member"> & {
   /**
+   * The member's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
@@ -41,16 +45,22 @@ export type Member = Message<"cloakroom.v1.Member"> & {
   role: string;
 
   /**
+   * The person.
+   *
    * @generated from field: cloakroom.v1.User user = 4;
    */
   user?: User | undefined;
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 5;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
@@ -63,14 +73,25 @@ export type Member = Message<"cloakroom.v1.Member"> & {
   createdDate?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 8;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 9;
    */
   modifiedAt?: Timestamp | undefined;
+
+  /**
+   * Of a DEVELOPER: containers in which the applications of this member may have more than token:create.
+   *
+   * @generated from field: repeated string containers = 10;
+   */
+  containers: string[];
 };
 
 /**
@@ -85,21 +106,29 @@ export const MemberSchema: GenMessage<Member> = /*@__PURE__*/
  */
 export type User = Message<"cloakroom.v1.User"> & {
   /**
+   * The user's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The address that the person signs in with.
+   *
    * @generated from field: optional string email = 2;
    */
   email?: string | undefined;
 
   /**
+   * As the person gave it.
+   *
    * @generated from field: optional string first_name = 3;
    */
   firstName?: string | undefined;
 
   /**
+   * As the person gave it.
+   *
    * @generated from field: optional string last_name = 4;
    */
   lastName?: string | undefined;
@@ -124,6 +153,8 @@ export const UserSchema: GenMessage<User> = /*@__PURE__*/
  */
 export type Role = Message<"cloakroom.v1.Role"> & {
   /**
+   * OWNER, ADMIN, AUDITOR or DEVELOPER.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -141,6 +172,8 @@ export const RoleSchema: GenMessage<Role> = /*@__PURE__*/
  */
 export type ListMembersRequest = Message<"cloakroom.v1.ListMembersRequest"> & {
   /**
+   * Members with one of these user ids.
+   *
    * @generated from field: repeated string user_id = 1;
    */
   userId: string[];
@@ -172,6 +205,8 @@ export const ListMembersRequestSchema: GenMessage<ListMembersRequest> = /*@__PUR
  */
 export type ListMembersResponse = Message<"cloakroom.v1.ListMembersResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -199,9 +234,18 @@ export type UpdateMemberRequest = Message<"cloakroom.v1.UpdateMemberRequest"> & 
   id: string;
 
   /**
+   * ADMIN, AUDITOR or DEVELOPER.
+   *
    * @generated from field: string role = 2;
    */
   role: string;
+
+  /**
+   * For a DEVELOPER: replaces the assigned containers. Assigning one needs OWNER or ADMIN with a second factor.
+   *
+   * @generated from field: repeated string containers = 3;
+   */
+  containers: string[];
 };
 
 /**
@@ -288,7 +332,8 @@ export const MemberService: GenService<{
     output: typeof ListMembersResponseSchema;
   },
   /**
-   * Changes a member's role.
+   * Replaces a member's role and containers, and ends the member's sign-ins. Giving ADMIN, or changing an ADMIN, needs a
+   * second factor.
    *
    * @generated from rpc cloakroom.v1.MemberService.UpdateMember
    */
@@ -298,7 +343,7 @@ export const MemberService: GenService<{
     output: typeof MemberSchema;
   },
   /**
-   * Removes a member with all access. The owner cannot be removed.
+   * Removes a member with all access. The owner cannot be removed. Removing an ADMIN needs a second factor.
    *
    * @generated from rpc cloakroom.v1.MemberService.DeleteMember
    */

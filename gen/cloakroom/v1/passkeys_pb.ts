@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/passkeys.proto.
  */
 export const file_cloakroom_v1_passkeys: GenFile = /*@__PURE__*/
-  fileDesc("ChtjbG9ha3Jvb20vdjEvcGFzc2tleXMucHJvdG8SDGNsb2Frcm9vbS52MSIbChlCZWdpblBhc3NrZXlTaWduSW5SZXF1ZXN0IhoKGEJlZ2luUGFzc2tleUNoZWNrUmVxdWVzdCIhCh9CZWdpblBhc3NrZXlSZWdpc3RyYXRpb25SZXF1ZXN0IjkKEFBhc3NrZXlDaGFsbGVuZ2USFAoMY2hhbGxlbmdlX2lkGAEgASgJEg8KB29wdGlvbnMYAiABKAkiVwoURmluaXNoUGFzc2tleVJlcXVlc3QSHgoMY2hhbGxlbmdlX2lkGAEgASgJQgi6SAVyA7ABARIfCgpjcmVkZW50aWFsGAIgASgJQgu6SAjIAQFyAxjgXSJOChpGaW5pc2hQYXNza2V5Q2hlY2tSZXNwb25zZRIwCgxzdHJvbmdfdW50aWwYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIn0KIEZpbmlzaFBhc3NrZXlSZWdpc3RyYXRpb25SZXF1ZXN0Eh4KDGNoYWxsZW5nZV9pZBgBIAEoCUIIukgFcgOwAQESHwoKY3JlZGVudGlhbBgCIAEoCUILukgIyAEBcgMY4F0SGAoEbmFtZRgDIAEoCUIKukgHyAEBcgIYZCKYAQoHUGFzc2tleRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCWlzX3N5bmNlZBgDIAEoCBIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VzZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkUKE0xpc3RQYXNza2V5c1JlcXVlc3QSIAoJbWVtYmVyX2lkGAEgASgJQgi6SAVyA7ABAUgAiAEBQgwKCl9tZW1iZXJfaWQiOwoUTGlzdFBhc3NrZXlzUmVzcG9uc2USIwoEZGF0YRgBIAMoCzIVLmNsb2Frcm9vbS52MS5QYXNza2V5IkYKFFJlbmFtZVBhc3NrZXlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIYCgRuYW1lGAIgASgJQgq6SAfIAQFyAhhkIiwKFERlbGV0ZVBhc3NrZXlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASIzChRSZXNldFBhc3NrZXlzUmVxdWVzdBIbCgltZW1iZXJfaWQYASABKAlCCLpIBXIDsAEBMvQJCg5QYXNza2V5U2VydmljZRJuChJCZWdpblBhc3NrZXlTaWduSW4SJy5jbG9ha3Jvb20udjEuQmVnaW5QYXNza2V5U2lnbkluUmVxdWVzdBoeLmNsb2Frcm9vbS52MS5QYXNza2V5Q2hhbGxlbmdlIg+KtRgLGARAgCBaBG5vbmUSaQoTRmluaXNoUGFzc2tleVNpZ25JbhIiLmNsb2Frcm9vbS52MS5GaW5pc2hQYXNza2V5UmVxdWVzdBocLmNsb2Frcm9vbS52MS5XaG9BbUlSZXNwb25zZSIQirUYDBgEQICAAVoEbm9uZRKFAQoRQmVnaW5QYXNza2V5Q2hlY2sSJi5jbG9ha3Jvb20udjEuQmVnaW5QYXNza2V5Q2hlY2tSZXF1ZXN0Gh4uY2xvYWtyb29tLnYxLlBhc3NrZXlDaGFsbGVuZ2UiKIq1GCQYA0CAIFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVISjQEKEkZpbmlzaFBhc3NrZXlDaGVjaxIiLmNsb2Frcm9vbS52MS5GaW5pc2hQYXNza2V5UmVxdWVzdBooLmNsb2Frcm9vbS52MS5GaW5pc2hQYXNza2V5Q2hlY2tSZXNwb25zZSIpirUYJRgDQICAAVodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVISkwEKGEJlZ2luUGFzc2tleVJlZ2lzdHJhdGlvbhItLmNsb2Frcm9vbS52MS5CZWdpblBhc3NrZXlSZWdpc3RyYXRpb25SZXF1ZXN0Gh4uY2xvYWtyb29tLnYxLlBhc3NrZXlDaGFsbGVuZ2UiKIq1GCQYA0CAIFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVISjQEKGUZpbmlzaFBhc3NrZXlSZWdpc3RyYXRpb24SLi5jbG9ha3Jvb20udjEuRmluaXNoUGFzc2tleVJlZ2lzdHJhdGlvblJlcXVlc3QaFS5jbG9ha3Jvb20udjEuUGFzc2tleSIpirUYJRgDQICAAVodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVISfAoMTGlzdFBhc3NrZXlzEiEuY2xvYWtyb29tLnYxLkxpc3RQYXNza2V5c1JlcXVlc3QaIi5jbG9ha3Jvb20udjEuTGlzdFBhc3NrZXlzUmVzcG9uc2UiJYq1GCEYA1odT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVIScQoNUmVuYW1lUGFzc2tleRIiLmNsb2Frcm9vbS52MS5SZW5hbWVQYXNza2V5UmVxdWVzdBoVLmNsb2Frcm9vbS52MS5QYXNza2V5IiWKtRghGANaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSEnQKDURlbGV0ZVBhc3NrZXkSIi5jbG9ha3Jvb20udjEuRGVsZXRlUGFzc2tleVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiJ4q1GCMYA1odT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVJgARJiCg1SZXNldFBhc3NrZXlzEiIuY2xvYWtyb29tLnYxLlJlc2V0UGFzc2tleXNSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IhWKtRgRGANaC09XTkVSIEFETUlOYAFiBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_sign_ins, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("ChtjbG9ha3Jvb20vdjEvcGFzc2tleXMucHJvdG8SDGNsb2Frcm9vbS52MSIbChlCZWdpblBhc3NrZXlTaWduSW5SZXF1ZXN0IhoKGEJlZ2luUGFzc2tleUNoZWNrUmVxdWVzdCIhCh9CZWdpblBhc3NrZXlSZWdpc3RyYXRpb25SZXF1ZXN0IjkKEFBhc3NrZXlDaGFsbGVuZ2USFAoMY2hhbGxlbmdlX2lkGAEgASgJEg8KB29wdGlvbnMYAiABKAkiVwoURmluaXNoUGFzc2tleVJlcXVlc3QSHgoMY2hhbGxlbmdlX2lkGAEgASgJQgi6SAVyA7ABARIfCgpjcmVkZW50aWFsGAIgASgJQgu6SAjIAQFyAxjgXSJOChpGaW5pc2hQYXNza2V5Q2hlY2tSZXNwb25zZRIwCgxzdHJvbmdfdW50aWwYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIn0KIEZpbmlzaFBhc3NrZXlSZWdpc3RyYXRpb25SZXF1ZXN0Eh4KDGNoYWxsZW5nZV9pZBgBIAEoCUIIukgFcgOwAQESHwoKY3JlZGVudGlhbBgCIAEoCUILukgIyAEBcgMY4F0SGAoEbmFtZRgDIAEoCUIKukgHyAEBcgIYZCLkAQoHUGFzc2tleRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCWlzX3N5bmNlZBgDIAEoCBI2CgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGkrUYAiABEjAKDGxhc3RfdXNlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLY291bnRzX2Zyb20YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCW1lbWJlcl9pZBgHIAEoCSJWChNMaXN0UGFzc2tleXNSZXF1ZXN0EiAKCW1lbWJlcl9pZBgBIAEoCUIIukgFcgOwAQFIAIgBARIPCgd3YWl0aW5nGAIgASgIQgwKCl9tZW1iZXJfaWQiLQoVQ29uZmlybVBhc3NrZXlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASI7ChRMaXN0UGFzc2tleXNSZXNwb25zZRIjCgRkYXRhGAEgAygLMhUuY2xvYWtyb29tLnYxLlBhc3NrZXkiRgoUUmVuYW1lUGFzc2tleVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEhgKBG5hbWUYAiABKAlCCrpIB8gBAXICGGQiLAoURGVsZXRlUGFzc2tleVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIjMKFFJlc2V0UGFzc2tleXNSZXF1ZXN0EhsKCW1lbWJlcl9pZBgBIAEoCUIIukgFcgOwAQEy0QoKDlBhc3NrZXlTZXJ2aWNlEm4KEkJlZ2luUGFzc2tleVNpZ25JbhInLmNsb2Frcm9vbS52MS5CZWdpblBhc3NrZXlTaWduSW5SZXF1ZXN0Gh4uY2xvYWtyb29tLnYxLlBhc3NrZXlDaGFsbGVuZ2UiD4q1GAsYBECAIFoEbm9uZRJpChNGaW5pc2hQYXNza2V5U2lnbkluEiIuY2xvYWtyb29tLnYxLkZpbmlzaFBhc3NrZXlSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLldob0FtSVJlc3BvbnNlIhCKtRgMGARAgIABWgRub25lEoUBChFCZWdpblBhc3NrZXlDaGVjaxImLmNsb2Frcm9vbS52MS5CZWdpblBhc3NrZXlDaGVja1JlcXVlc3QaHi5jbG9ha3Jvb20udjEuUGFzc2tleUNoYWxsZW5nZSIoirUYJBgDQIAgWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUhKNAQoSRmluaXNoUGFzc2tleUNoZWNrEiIuY2xvYWtyb29tLnYxLkZpbmlzaFBhc3NrZXlSZXF1ZXN0GiguY2xvYWtyb29tLnYxLkZpbmlzaFBhc3NrZXlDaGVja1Jlc3BvbnNlIimKtRglGANAgIABWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUhKTAQoYQmVnaW5QYXNza2V5UmVnaXN0cmF0aW9uEi0uY2xvYWtyb29tLnYxLkJlZ2luUGFzc2tleVJlZ2lzdHJhdGlvblJlcXVlc3QaHi5jbG9ha3Jvb20udjEuUGFzc2tleUNoYWxsZW5nZSIoirUYJBgDQIAgWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUhKNAQoZRmluaXNoUGFzc2tleVJlZ2lzdHJhdGlvbhIuLmNsb2Frcm9vbS52MS5GaW5pc2hQYXNza2V5UmVnaXN0cmF0aW9uUmVxdWVzdBoVLmNsb2Frcm9vbS52MS5QYXNza2V5IimKtRglGANAgIABWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUhJdCg5Db25maXJtUGFzc2tleRIjLmNsb2Frcm9vbS52MS5Db25maXJtUGFzc2tleVJlcXVlc3QaFS5jbG9ha3Jvb20udjEuUGFzc2tleSIPirUYCxgDWgVPV05FUmABEnwKDExpc3RQYXNza2V5cxIhLmNsb2Frcm9vbS52MS5MaXN0UGFzc2tleXNSZXF1ZXN0GiIuY2xvYWtyb29tLnYxLkxpc3RQYXNza2V5c1Jlc3BvbnNlIiWKtRghGANaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSEnEKDVJlbmFtZVBhc3NrZXkSIi5jbG9ha3Jvb20udjEuUmVuYW1lUGFzc2tleVJlcXVlc3QaFS5jbG9ha3Jvb20udjEuUGFzc2tleSIlirUYIRgDWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUhJyCg1EZWxldGVQYXNza2V5EiIuY2xvYWtyb29tLnYxLkRlbGV0ZVBhc3NrZXlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiWKtRghGANaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSEmIKDVJlc2V0UGFzc2tleXMSIi5jbG9ha3Jvb20udjEuUmVzZXRQYXNza2V5c1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiFYq1GBEYA1oLT1dORVIgQURNSU5gAWIGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_sign_ins, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.BeginPasskeySignInRequest
@@ -181,6 +181,8 @@ export type Passkey = Message<"cloakroom.v1.Passkey"> & {
   isSynced: boolean;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
   createdAt?: Timestamp | undefined;
@@ -191,6 +193,18 @@ export type Passkey = Message<"cloakroom.v1.Passkey"> & {
    * @generated from field: google.protobuf.Timestamp last_used_at = 5;
    */
   lastUsedAt?: Timestamp | undefined;
+
+  /**
+   * From when it counts as a second factor. Absent if it does already.
+   *
+   * @generated from field: google.protobuf.Timestamp counts_from = 6;
+   */
+  countsFrom?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string member_id = 7;
+   */
+  memberId: string;
 };
 
 /**
@@ -210,6 +224,13 @@ export type ListPasskeysRequest = Message<"cloakroom.v1.ListPasskeysRequest"> & 
    * @generated from field: optional string member_id = 1;
    */
   memberId?: string | undefined;
+
+  /**
+   * Those of all members that do not count as a second factor yet, instead.
+   *
+   * @generated from field: bool waiting = 2;
+   */
+  waiting: boolean;
 };
 
 /**
@@ -218,6 +239,23 @@ export type ListPasskeysRequest = Message<"cloakroom.v1.ListPasskeysRequest"> & 
  */
 export const ListPasskeysRequestSchema: GenMessage<ListPasskeysRequest> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_passkeys, 8);
+
+/**
+ * @generated from message cloakroom.v1.ConfirmPasskeyRequest
+ */
+export type ConfirmPasskeyRequest = Message<"cloakroom.v1.ConfirmPasskeyRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message cloakroom.v1.ConfirmPasskeyRequest.
+ * Use `create(ConfirmPasskeyRequestSchema)` to create a new message.
+ */
+export const ConfirmPasskeyRequestSchema: GenMessage<ConfirmPasskeyRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_passkeys, 9);
 
 /**
  * @generated from message cloakroom.v1.ListPasskeysResponse
@@ -234,7 +272,7 @@ export type ListPasskeysResponse = Message<"cloakroom.v1.ListPasskeysResponse"> 
  * Use `create(ListPasskeysResponseSchema)` to create a new message.
  */
 export const ListPasskeysResponseSchema: GenMessage<ListPasskeysResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_passkeys, 9);
+  messageDesc(file_cloakroom_v1_passkeys, 10);
 
 /**
  * @generated from message cloakroom.v1.RenamePasskeyRequest
@@ -256,7 +294,7 @@ export type RenamePasskeyRequest = Message<"cloakroom.v1.RenamePasskeyRequest"> 
  * Use `create(RenamePasskeyRequestSchema)` to create a new message.
  */
 export const RenamePasskeyRequestSchema: GenMessage<RenamePasskeyRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_passkeys, 10);
+  messageDesc(file_cloakroom_v1_passkeys, 11);
 
 /**
  * @generated from message cloakroom.v1.DeletePasskeyRequest
@@ -273,7 +311,7 @@ export type DeletePasskeyRequest = Message<"cloakroom.v1.DeletePasskeyRequest"> 
  * Use `create(DeletePasskeyRequestSchema)` to create a new message.
  */
 export const DeletePasskeyRequestSchema: GenMessage<DeletePasskeyRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_passkeys, 11);
+  messageDesc(file_cloakroom_v1_passkeys, 12);
 
 /**
  * @generated from message cloakroom.v1.ResetPasskeysRequest
@@ -290,7 +328,7 @@ export type ResetPasskeysRequest = Message<"cloakroom.v1.ResetPasskeysRequest"> 
  * Use `create(ResetPasskeysRequestSchema)` to create a new message.
  */
 export const ResetPasskeysRequestSchema: GenMessage<ResetPasskeysRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_passkeys, 12);
+  messageDesc(file_cloakroom_v1_passkeys, 13);
 
 /**
  * Passkeys of members: a second factor, which each sign-in of a member who has one needs. Its calls are those of browsers,
@@ -350,13 +388,25 @@ export const PasskeyService: GenService<{
     output: typeof PasskeyChallengeSchema;
   },
   /**
-   * Adds a passkey, which counts as a proof. The first one ends the person's other sign-ins.
+   * Adds a passkey. Added under a second factor, it counts as one at once, and as a proof; otherwise it waits a day, or
+   * for the OWNER, who gets a message. The first one ends the person's other sign-ins.
    *
    * @generated from rpc cloakroom.v1.PasskeyService.FinishPasskeyRegistration
    */
   finishPasskeyRegistration: {
     methodKind: "unary";
     input: typeof FinishPasskeyRegistrationRequestSchema;
+    output: typeof PasskeySchema;
+  },
+  /**
+   * Confirms that a passkey is its member's: it counts as a second factor at once. Until then a passkey that was added
+   * without a second factor counts a day after it was added.
+   *
+   * @generated from rpc cloakroom.v1.PasskeyService.ConfirmPasskey
+   */
+  confirmPasskey: {
+    methodKind: "unary";
+    input: typeof ConfirmPasskeyRequestSchema;
     output: typeof PasskeySchema;
   },
   /**
@@ -380,7 +430,8 @@ export const PasskeyService: GenService<{
     output: typeof PasskeySchema;
   },
   /**
-   * Removes one's own passkey. After the last one, sign-ins need none.
+   * Removes one's own passkey. After the last one, sign-ins need none. Removing a passkey needs a second factor once one of
+   * the person's passkeys counts. While none does, the only passkey is removed within 10 minutes after signing in.
    *
    * @generated from rpc cloakroom.v1.PasskeyService.DeletePasskey
    */

@@ -21,23 +21,29 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/proxies.proto.
  */
 export const file_cloakroom_v1_proxies: GenFile = /*@__PURE__*/
-  fileDesc("ChpjbG9ha3Jvb20vdjEvcHJveGllcy5wcm90bxIMY2xvYWtyb29tLnYxIukGCgVQcm94eRIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRILCgNrZXkYBCABKAkSFwoPZGVzdGluYXRpb25fdXJsGAUgASgJEjcKEXJlcXVlc3RfdHJhbnNmb3JtGAYgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEjgKEnJlc3BvbnNlX3RyYW5zZm9ybRgHIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRJAChJyZXF1ZXN0X3RyYW5zZm9ybXMYCCADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CBpK1GAIQARJBChNyZXNwb25zZV90cmFuc2Zvcm1zGAkgAygLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtQgaStRgCEAESGwoOYXBwbGljYXRpb25faWQYCiABKAlIAIgBARJFCg1jb25maWd1cmF0aW9uGAsgAygLMiYuY2xvYWtyb29tLnYxLlByb3h5LkNvbmZpZ3VyYXRpb25FbnRyeUIGkrUYAhABEhQKDHJlcXVpcmVfYXV0aBgMIAEoCBIXCgpjcmVhdGVkX2J5GA0gASgJSAGIAQESLgoKY3JlYXRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9kaWZpZWRfYnkYDyABKAlIAogBARIvCgttb2RpZmllZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc3RhdGUYESABKAkSHwoScmVxdWVzdF9yZWFjdG9yX2lkGBIgASgJSAOIAQESIAoTcmVzcG9uc2VfcmVhY3Rvcl9pZBgTIAEoCUgEiAEBEh4KFmRpc2FibGVfZGV0b2tlbml6YXRpb24YFCABKAgaNAoSQ29uZmlndXJhdGlvbkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEQoPX2FwcGxpY2F0aW9uX2lkQg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieUIVChNfcmVxdWVzdF9yZWFjdG9yX2lkQhYKFF9yZXNwb25zZV9yZWFjdG9yX2lkIrsCCg5Qcm94eVRyYW5zZm9ybRJKCgR0eXBlGAEgASgJQje6SDRyMlIEY29kZVIEbWFza1IIdG9rZW5pemVSC2FwcGVuZF9qc29uUg1hcHBlbmRfaGVhZGVySACIAQESEQoEY29kZRgCIAEoCUgBiAEBEh0KB21hdGNoZXIYAyABKAlCB7pIBHICGDJIAogBARIhCgpleHByZXNzaW9uGAQgASgJQgi6SAVyAxjoB0gDiAEBEiEKC3JlcGxhY2VtZW50GAUgASgJQge6SARyAhgBSASIAQESKAoHb3B0aW9ucxgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBwoFX3R5cGVCBwoFX2NvZGVCCgoIX21hdGNoZXJCDQoLX2V4cHJlc3Npb25CDgoMX3JlcGxhY2VtZW50IiwKFEFwcGxpY2F0aW9uUmVmZXJlbmNlEhQKAmlkGAEgASgJQgi6SAVyA7ABASKRCAoSQ3JlYXRlUHJveHlSZXF1ZXN0EhkKBG5hbWUYASABKAlCC7pICMgBAXIDGMgBEiQKD2Rlc3RpbmF0aW9uX3VybBgCIAEoCUILukgIyAEBcgMYkAMSNwoRcmVxdWVzdF90cmFuc2Zvcm0YAyABKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm0SOAoScmVzcG9uc2VfdHJhbnNmb3JtGAQgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEkIKEnJlcXVlc3RfdHJhbnNmb3JtcxgFIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSQwoTcmVzcG9uc2VfdHJhbnNmb3JtcxgGIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSNwoLYXBwbGljYXRpb24YByABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USVAoNY29uZmlndXJhdGlvbhgIIAMoCzIzLmNsb2Frcm9vbS52MS5DcmVhdGVQcm94eVJlcXVlc3QuQ29uZmlndXJhdGlvbkVudHJ5Qgi6SAWaAQIQZBIZCgxyZXF1aXJlX2F1dGgYCSABKAhIAIgBARInChJyZXF1ZXN0X3JlYWN0b3JfaWQYCiABKAlCC7pICNgBAXIDsAEBEigKE3Jlc3BvbnNlX3JlYWN0b3JfaWQYCyABKAlCC7pICNgBAXIDsAEBEiMKFmRpc2FibGVfZGV0b2tlbml6YXRpb24YDCABKAhIAYgBARo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATq5Apq1GLQCCjkKEmNsaWVudF9jZXJ0aWZpY2F0ZRIjZGVzdGluYXRpb25zIGFyZSBjYWxsZWQgd2l0aG91dCBvbmUKPQoJZW5jcnlwdGVkEjBzZW5kIHRva2VuIGV4cHJlc3Npb25zLCB3aGljaCB0aGUgcHJveHkgcmVwbGFjZXMKQgoHcnVudGltZRI3Z2l2ZSBpdCB0byBhIHRyYW5zZm9ybSBvZiB0eXBlIGNvZGUsIGFzIG9wdGlvbnMucnVudGltZQo4Cgpwcm94eV9ob3N0EipjYWxsIC9wcm94eSBhdCB0aGUgYWRkcmVzcyBvZiB0aGlzIHNlcnZpY2UKOgoHdGltZW91dBIvYSBkZXN0aW5hdGlvbiBoYXMgMjUgc2Vjb25kcyB0byByZXNwb25kLCBhbHdheXNCDwoNX3JlcXVpcmVfYXV0aEIZChdfZGlzYWJsZV9kZXRva2VuaXphdGlvbiKjAQoSTGlzdFByb3hpZXNSZXF1ZXN0EhsKAmlkGAEgAygJQg+6SAySAQkQZCIFcgOwAQESGwoEbmFtZRgCIAEoCUIIukgFcgMYyAFIAIgBARIaCgRwYWdlGAMgASgFQge6SAQaAigBSAGIAQESHAoEc2l6ZRgEIAEoBUIJukgGGgQYZCgBSAKIAQFCBwoFX25hbWVCBwoFX3BhZ2VCBwoFX3NpemUiZgoTTGlzdFByb3hpZXNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USIQoEZGF0YRgCIAMoCzITLmNsb2Frcm9vbS52MS5Qcm94eSInCg9HZXRQcm94eVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIqkIChNSZXBsYWNlUHJveHlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIZCgRuYW1lGAIgASgJQgu6SAjIAQFyAxjIARIkCg9kZXN0aW5hdGlvbl91cmwYAyABKAlCC7pICMgBAXIDGJADEjcKEXJlcXVlc3RfdHJhbnNmb3JtGAQgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEjgKEnJlc3BvbnNlX3RyYW5zZm9ybRgFIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRJCChJyZXF1ZXN0X3RyYW5zZm9ybXMYBiADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUEkMKE3Jlc3BvbnNlX3RyYW5zZm9ybXMYByADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUEjcKC2FwcGxpY2F0aW9uGAggASgLMiIuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uUmVmZXJlbmNlElUKDWNvbmZpZ3VyYXRpb24YCSADKAsyNC5jbG9ha3Jvb20udjEuUmVwbGFjZVByb3h5UmVxdWVzdC5Db25maWd1cmF0aW9uRW50cnlCCLpIBZoBAhBkEhkKDHJlcXVpcmVfYXV0aBgKIAEoCEgAiAEBEicKEnJlcXVlc3RfcmVhY3Rvcl9pZBgLIAEoCUILukgI2AEBcgOwAQESKAoTcmVzcG9uc2VfcmVhY3Rvcl9pZBgMIAEoCUILukgI2AEBcgOwAQESIwoWZGlzYWJsZV9kZXRva2VuaXphdGlvbhgNIAEoCEgBiAEBGjQKEkNvbmZpZ3VyYXRpb25FbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBOrkCmrUYtAIKOQoSY2xpZW50X2NlcnRpZmljYXRlEiNkZXN0aW5hdGlvbnMgYXJlIGNhbGxlZCB3aXRob3V0IG9uZQo9CgllbmNyeXB0ZWQSMHNlbmQgdG9rZW4gZXhwcmVzc2lvbnMsIHdoaWNoIHRoZSBwcm94eSByZXBsYWNlcwpCCgdydW50aW1lEjdnaXZlIGl0IHRvIGEgdHJhbnNmb3JtIG9mIHR5cGUgY29kZSwgYXMgb3B0aW9ucy5ydW50aW1lCjgKCnByb3h5X2hvc3QSKmNhbGwgL3Byb3h5IGF0IHRoZSBhZGRyZXNzIG9mIHRoaXMgc2VydmljZQo6Cgd0aW1lb3V0Ei9hIGRlc3RpbmF0aW9uIGhhcyAyNSBzZWNvbmRzIHRvIHJlc3BvbmQsIGFsd2F5c0IPCg1fcmVxdWlyZV9hdXRoQhkKF19kaXNhYmxlX2RldG9rZW5pemF0aW9uIp4IChJVcGRhdGVQcm94eVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEh0KBG5hbWUYAiABKAlCCrpIB3IFEAEYyAFIAIgBARImCg9kZXN0aW5hdGlvbl91cmwYAyABKAlCCLpIBXIDGJADSAGIAQESNwoRcmVxdWVzdF90cmFuc2Zvcm0YBCABKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm0SOAoScmVzcG9uc2VfdHJhbnNmb3JtGAUgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEkIKEnJlcXVlc3RfdHJhbnNmb3JtcxgGIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSQwoTcmVzcG9uc2VfdHJhbnNmb3JtcxgHIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSNwoLYXBwbGljYXRpb24YCCABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USLQoNY29uZmlndXJhdGlvbhgJIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIZCgxyZXF1aXJlX2F1dGgYCiABKAhIAogBARIvCgt1cGRhdGVfbWFzaxgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSJwoScmVxdWVzdF9yZWFjdG9yX2lkGAwgASgJQgu6SAjYAQFyA7ABARIoChNyZXNwb25zZV9yZWFjdG9yX2lkGA0gASgJQgu6SAjYAQFyA7ABARIjChZkaXNhYmxlX2RldG9rZW5pemF0aW9uGA4gASgISAOIAQE6uQKatRi0Ago5ChJjbGllbnRfY2VydGlmaWNhdGUSI2Rlc3RpbmF0aW9ucyBhcmUgY2FsbGVkIHdpdGhvdXQgb25lCj0KCWVuY3J5cHRlZBIwc2VuZCB0b2tlbiBleHByZXNzaW9ucywgd2hpY2ggdGhlIHByb3h5IHJlcGxhY2VzCkIKB3J1bnRpbWUSN2dpdmUgaXQgdG8gYSB0cmFuc2Zvcm0gb2YgdHlwZSBjb2RlLCBhcyBvcHRpb25zLnJ1bnRpbWUKOAoKcHJveHlfaG9zdBIqY2FsbCAvcHJveHkgYXQgdGhlIGFkZHJlc3Mgb2YgdGhpcyBzZXJ2aWNlCjoKB3RpbWVvdXQSL2EgZGVzdGluYXRpb24gaGFzIDI1IHNlY29uZHMgdG8gcmVzcG9uZCwgYWx3YXlzQgcKBV9uYW1lQhIKEF9kZXN0aW5hdGlvbl91cmxCDwoNX3JlcXVpcmVfYXV0aEIZChdfZGlzYWJsZV9kZXRva2VuaXphdGlvbiIqChJEZWxldGVQcm94eVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIikKCkh0dHBIZWFkZXISDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSLxAQoSSW52b2tlUHJveHlSZXF1ZXN0EhMKCXByb3h5X2tleRgBIAEoCUgAEhMKCXByb3h5X3VybBgCIAEoCUgAEjQKBm1ldGhvZBgDIAEoCUIkukghch9SA0dFVFIEUE9TVFIDUFVUUgVQQVRDSFIGREVMRVRFEgwKBHBhdGgYBCABKAkSDQoFcXVlcnkYBSABKAkSKQoHaGVhZGVycxgGIAMoCzIYLmNsb2Frcm9vbS52MS5IdHRwSGVhZGVyEiIKBGJvZHkYByABKAsyFC5nb29nbGUuYXBpLkh0dHBCb2R5Qg8KBnRhcmdldBIFukgCCAEirAEKE0ludm9rZVByb3h5UmVzcG9uc2USDgoGc3RhdHVzGAEgASgFEh8KEmRlc3RpbmF0aW9uX3N0YXR1cxgCIAEoBUgAiAEBEikKB2hlYWRlcnMYAyADKAsyGC5jbG9ha3Jvb20udjEuSHR0cEhlYWRlchIiCgRib2R5GAQgASgLMhQuZ29vZ2xlLmFwaS5IdHRwQm9keUIVChNfZGVzdGluYXRpb25fc3RhdHVzIu8DChBUZXN0UHJveHlSZXF1ZXN0EkIKEnJlcXVlc3RfdHJhbnNmb3JtcxgBIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSQwoTcmVzcG9uc2VfdHJhbnNmb3JtcxgCIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSUgoNY29uZmlndXJhdGlvbhgDIAMoCzIxLmNsb2Frcm9vbS52MS5UZXN0UHJveHlSZXF1ZXN0LkNvbmZpZ3VyYXRpb25FbnRyeUIIukgFmgECEGQSNAoHcmVxdWVzdBgEIAEoCzIbLmNsb2Frcm9vbS52MS5UZXN0ZWRSZXF1ZXN0Qga6SAPIAQESKgoGYW5zd2VyGAUgASgLMhouY2xvYWtyb29tLnYxLlRlc3RlZEFuc3dlchImCg9kZXN0aW5hdGlvbl91cmwYBiABKAlCCLpIBXIDGJADSACIAQESKgoHb3V0c2lkZRgHIAEoCzIZLmNsb2Frcm9vbS52MS5UZXN0T3V0c2lkZRo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUISChBfZGVzdGluYXRpb25fdXJsIuEBCg1UZXN0ZWRSZXF1ZXN0EjkKBm1ldGhvZBgBIAEoCUIkukghch9SA0dFVFIEUE9TVFIDUFVUUgVQQVRDSFIGREVMRVRFSACIAQESFgoEcGF0aBgCIAEoCUIIukgFcgMY0A8SFwoFcXVlcnkYAyABKAlCCLpIBXIDGNAPEjMKB2hlYWRlcnMYBCADKAsyGC5jbG9ha3Jvb20udjEuSHR0cEhlYWRlckIIukgFkgECEGQSJAoEYm9keRgFIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUIJCgdfbWV0aG9kIoYBCgxUZXN0ZWRBbnN3ZXISGwoGc3RhdHVzGAEgASgFQgu6SAgaBhjXBCjIARIzCgdoZWFkZXJzGAIgAygLMhguY2xvYWtyb29tLnYxLkh0dHBIZWFkZXJCCLpIBZIBAhBkEiQKBGJvZHkYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUi5wEKEVRlc3RQcm94eVJlc3BvbnNlEiwKB3JlcXVlc3QYASABKAsyGy5jbG9ha3Jvb20udjEuVGVzdGVkUmVxdWVzdBIqCgZhbnN3ZXIYAiABKAsyGi5jbG9ha3Jvb20udjEuVGVzdGVkQW5zd2VyEiYKBWVycm9yGAMgASgLMhcuY2xvYWtyb29tLnYxLkNvZGVFcnJvchInCgVzdGVwcxgEIAMoCzIYLmNsb2Frcm9vbS52MS5UZXN0ZWRTdGVwEicKBWNhbGxzGAUgAygLMhguY2xvYWtyb29tLnYxLlRlc3RlZENhbGwixAEKClRlc3RlZFN0ZXASDAoEa2luZBgBIAEoCRImCgVlcnJvchgCIAEoCzIXLmNsb2Frcm9vbS52MS5Db2RlRXJyb3ISKgoHY29uc29sZRgDIAMoCzIZLmNsb2Frcm9vbS52MS5Db25zb2xlTGluZRIYCgtkdXJhdGlvbl9tcxgEIAEoBUgAiAEBEhkKDG1lbW9yeV9ieXRlcxgFIAEoBUgBiAEBQg4KDF9kdXJhdGlvbl9tc0IPCg1fbWVtb3J5X2J5dGVzIjIKGkxpc3RGYWlsZWRQcm94eVJ1bnNSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASJEChtMaXN0RmFpbGVkUHJveHlSdW5zUmVzcG9uc2USJQoEZGF0YRgBIAMoCzIXLmNsb2Frcm9vbS52MS5GYWlsZWRSdW4yrgoKDFByb3h5U2VydmljZRKHAQoLQ3JlYXRlUHJveHkSIC5jbG9ha3Jvb20udjEuQ3JlYXRlUHJveHlSZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlByb3h5IkGKtRgqCgxwcm94eTpjcmVhdGUgyQE4AVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwINOgEqIggvcHJveGllcxKTAQoLTGlzdFByb3hpZXMSIC5jbG9ha3Jvb20udjEuTGlzdFByb3hpZXNSZXF1ZXN0GiEuY2xvYWtyb29tLnYxLkxpc3RQcm94aWVzUmVzcG9uc2UiP4q1GCsKCnByb3h5OnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIKEggvcHJveGllcxKEAQoIR2V0UHJveHkSHS5jbG9ha3Jvb20udjEuR2V0UHJveHlSZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlByb3h5IkSKtRgrCgpwcm94eTpyZWFkWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCDxINL3Byb3hpZXMve2lkfRKLAQoMUmVwbGFjZVByb3h5EiEuY2xvYWtyb29tLnYxLlJlcGxhY2VQcm94eVJlcXVlc3QaEy5jbG9ha3Jvb20udjEuUHJveHkiQ4q1GCcKDHByb3h5OnVwZGF0ZTgBWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhI6ASoaDS9wcm94aWVzL3tpZH0SjgEKC1VwZGF0ZVByb3h5EiAuY2xvYWtyb29tLnYxLlVwZGF0ZVByb3h5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJFirUYKQoMcHJveHk6dXBkYXRlKAE4AVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwISOgEqMg0vcHJveGllcy97aWR9EocBCgtEZWxldGVQcm94eRIgLmNsb2Frcm9vbS52MS5EZWxldGVQcm94eVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiPoq1GCUKDHByb3h5OmRlbGV0ZVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwIPKg0vcHJveGllcy97aWR9Ep0BCglUZXN0UHJveHkSHi5jbG9ha3Jvb20udjEuVGVzdFByb3h5UmVxdWVzdBofLmNsb2Frcm9vbS52MS5UZXN0UHJveHlSZXNwb25zZSJPirUYM1IMcHJveHk6Y3JlYXRlUgxwcm94eTp1cGRhdGVaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCEjoBKiINL3Byb3hpZXMvdGVzdBK+AQoTTGlzdEZhaWxlZFByb3h5UnVucxIoLmNsb2Frcm9vbS52MS5MaXN0RmFpbGVkUHJveHlSdW5zUmVxdWVzdBopLmNsb2Frcm9vbS52MS5MaXN0RmFpbGVkUHJveHlSdW5zUmVzcG9uc2UiUoq1GC0KDHByb3h5OnVwZGF0ZVodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAhsSGS9wcm94aWVzL3tpZH0vZmFpbGVkLXJ1bnMSbQoLSW52b2tlUHJveHkSIC5jbG9ha3Jvb20udjEuSW52b2tlUHJveHlSZXF1ZXN0GiEuY2xvYWtyb29tLnYxLkludm9rZVByb3h5UmVzcG9uc2UiGYq1GBUKCXRva2VuOnVzZRABGAJaBG5vbmViBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_functions, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_api_httpbody, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChpjbG9ha3Jvb20vdjEvcHJveGllcy5wcm90bxIMY2xvYWtyb29tLnYxIvEGCgVQcm94eRIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRILCgNrZXkYBCABKAkSFwoPZGVzdGluYXRpb25fdXJsGAUgASgJEjcKEXJlcXVlc3RfdHJhbnNmb3JtGAYgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEjgKEnJlc3BvbnNlX3RyYW5zZm9ybRgHIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRJAChJyZXF1ZXN0X3RyYW5zZm9ybXMYCCADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CBpK1GAIQARJBChNyZXNwb25zZV90cmFuc2Zvcm1zGAkgAygLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtQgaStRgCEAESGwoOYXBwbGljYXRpb25faWQYCiABKAlIAIgBARJFCg1jb25maWd1cmF0aW9uGAsgAygLMiYuY2xvYWtyb29tLnYxLlByb3h5LkNvbmZpZ3VyYXRpb25FbnRyeUIGkrUYAhABEhQKDHJlcXVpcmVfYXV0aBgMIAEoCBIXCgpjcmVhdGVkX2J5GA0gASgJSAGIAQESNgoKY3JlYXRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBpK1GAIgARIYCgttb2RpZmllZF9ieRgPIAEoCUgCiAEBEi8KC21vZGlmaWVkX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVzdGF0ZRgRIAEoCRIfChJyZXF1ZXN0X3JlYWN0b3JfaWQYEiABKAlIA4gBARIgChNyZXNwb25zZV9yZWFjdG9yX2lkGBMgASgJSASIAQESHgoWZGlzYWJsZV9kZXRva2VuaXphdGlvbhgUIAEoCBo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIRCg9fYXBwbGljYXRpb25faWRCDQoLX2NyZWF0ZWRfYnlCDgoMX21vZGlmaWVkX2J5QhUKE19yZXF1ZXN0X3JlYWN0b3JfaWRCFgoUX3Jlc3BvbnNlX3JlYWN0b3JfaWQiuwIKDlByb3h5VHJhbnNmb3JtEkoKBHR5cGUYASABKAlCN7pINHIyUgRjb2RlUgRtYXNrUgh0b2tlbml6ZVILYXBwZW5kX2pzb25SDWFwcGVuZF9oZWFkZXJIAIgBARIRCgRjb2RlGAIgASgJSAGIAQESHQoHbWF0Y2hlchgDIAEoCUIHukgEcgIYMkgCiAEBEiEKCmV4cHJlc3Npb24YBCABKAlCCLpIBXIDGOgHSAOIAQESIQoLcmVwbGFjZW1lbnQYBSABKAlCB7pIBHICGAFIBIgBARIoCgdvcHRpb25zGAYgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIHCgVfdHlwZUIHCgVfY29kZUIKCghfbWF0Y2hlckINCgtfZXhwcmVzc2lvbkIOCgxfcmVwbGFjZW1lbnQiLAoUQXBwbGljYXRpb25SZWZlcmVuY2USFAoCaWQYASABKAlCCLpIBXIDsAEBIpEIChJDcmVhdGVQcm94eVJlcXVlc3QSGQoEbmFtZRgBIAEoCUILukgIyAEBcgMYyAESJAoPZGVzdGluYXRpb25fdXJsGAIgASgJQgu6SAjIAQFyAxiQAxI3ChFyZXF1ZXN0X3RyYW5zZm9ybRgDIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRI4ChJyZXNwb25zZV90cmFuc2Zvcm0YBCABKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm0SQgoScmVxdWVzdF90cmFuc2Zvcm1zGAUgAygLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtQgi6SAWSAQIQFBJDChNyZXNwb25zZV90cmFuc2Zvcm1zGAYgAygLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtQgi6SAWSAQIQFBI3CgthcHBsaWNhdGlvbhgHIAEoCzIiLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvblJlZmVyZW5jZRJUCg1jb25maWd1cmF0aW9uGAggAygLMjMuY2xvYWtyb29tLnYxLkNyZWF0ZVByb3h5UmVxdWVzdC5Db25maWd1cmF0aW9uRW50cnlCCLpIBZoBAhBkEhkKDHJlcXVpcmVfYXV0aBgJIAEoCEgAiAEBEicKEnJlcXVlc3RfcmVhY3Rvcl9pZBgKIAEoCUILukgI2AEBcgOwAQESKAoTcmVzcG9uc2VfcmVhY3Rvcl9pZBgLIAEoCUILukgI2AEBcgOwAQESIwoWZGlzYWJsZV9kZXRva2VuaXphdGlvbhgMIAEoCEgBiAEBGjQKEkNvbmZpZ3VyYXRpb25FbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBOrkCmrUYtAIKOQoSY2xpZW50X2NlcnRpZmljYXRlEiNkZXN0aW5hdGlvbnMgYXJlIGNhbGxlZCB3aXRob3V0IG9uZQo9CgllbmNyeXB0ZWQSMHNlbmQgdG9rZW4gZXhwcmVzc2lvbnMsIHdoaWNoIHRoZSBwcm94eSByZXBsYWNlcwpCCgdydW50aW1lEjdnaXZlIGl0IHRvIGEgdHJhbnNmb3JtIG9mIHR5cGUgY29kZSwgYXMgb3B0aW9ucy5ydW50aW1lCjgKCnByb3h5X2hvc3QSKmNhbGwgL3Byb3h5IGF0IHRoZSBhZGRyZXNzIG9mIHRoaXMgc2VydmljZQo6Cgd0aW1lb3V0Ei9hIGRlc3RpbmF0aW9uIGhhcyAyNSBzZWNvbmRzIHRvIHJlc3BvbmQsIGFsd2F5c0IPCg1fcmVxdWlyZV9hdXRoQhkKF19kaXNhYmxlX2RldG9rZW5pemF0aW9uIqMBChJMaXN0UHJveGllc1JlcXVlc3QSGwoCaWQYASADKAlCD7pIDJIBCRBkIgVyA7ABARIbCgRuYW1lGAIgASgJQgi6SAVyAxjIAUgAiAEBEhoKBHBhZ2UYAyABKAVCB7pIBBoCKAFIAYgBARIcCgRzaXplGAQgASgFQgm6SAYaBBhkKAFIAogBAUIHCgVfbmFtZUIHCgVfcGFnZUIHCgVfc2l6ZSJuChNMaXN0UHJveGllc1Jlc3BvbnNlEjQKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZUIGkrUYAiABEiEKBGRhdGEYAiADKAsyEy5jbG9ha3Jvb20udjEuUHJveHkiJwoPR2V0UHJveHlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASKpCAoTUmVwbGFjZVByb3h5UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESGQoEbmFtZRgCIAEoCUILukgIyAEBcgMYyAESJAoPZGVzdGluYXRpb25fdXJsGAMgASgJQgu6SAjIAQFyAxiQAxI3ChFyZXF1ZXN0X3RyYW5zZm9ybRgEIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRI4ChJyZXNwb25zZV90cmFuc2Zvcm0YBSABKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm0SQgoScmVxdWVzdF90cmFuc2Zvcm1zGAYgAygLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtQgi6SAWSAQIQFBJDChNyZXNwb25zZV90cmFuc2Zvcm1zGAcgAygLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtQgi6SAWSAQIQFBI3CgthcHBsaWNhdGlvbhgIIAEoCzIiLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvblJlZmVyZW5jZRJVCg1jb25maWd1cmF0aW9uGAkgAygLMjQuY2xvYWtyb29tLnYxLlJlcGxhY2VQcm94eVJlcXVlc3QuQ29uZmlndXJhdGlvbkVudHJ5Qgi6SAWaAQIQZBIZCgxyZXF1aXJlX2F1dGgYCiABKAhIAIgBARInChJyZXF1ZXN0X3JlYWN0b3JfaWQYCyABKAlCC7pICNgBAXIDsAEBEigKE3Jlc3BvbnNlX3JlYWN0b3JfaWQYDCABKAlCC7pICNgBAXIDsAEBEiMKFmRpc2FibGVfZGV0b2tlbml6YXRpb24YDSABKAhIAYgBARo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATq5Apq1GLQCCjkKEmNsaWVudF9jZXJ0aWZpY2F0ZRIjZGVzdGluYXRpb25zIGFyZSBjYWxsZWQgd2l0aG91dCBvbmUKPQoJZW5jcnlwdGVkEjBzZW5kIHRva2VuIGV4cHJlc3Npb25zLCB3aGljaCB0aGUgcHJveHkgcmVwbGFjZXMKQgoHcnVudGltZRI3Z2l2ZSBpdCB0byBhIHRyYW5zZm9ybSBvZiB0eXBlIGNvZGUsIGFzIG9wdGlvbnMucnVudGltZQo4Cgpwcm94eV9ob3N0EipjYWxsIC9wcm94eSBhdCB0aGUgYWRkcmVzcyBvZiB0aGlzIHNlcnZpY2UKOgoHdGltZW91dBIvYSBkZXN0aW5hdGlvbiBoYXMgMjUgc2Vjb25kcyB0byByZXNwb25kLCBhbHdheXNCDwoNX3JlcXVpcmVfYXV0aEIZChdfZGlzYWJsZV9kZXRva2VuaXphdGlvbiKeCAoSVXBkYXRlUHJveHlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIdCgRuYW1lGAIgASgJQgq6SAdyBRABGMgBSACIAQESJgoPZGVzdGluYXRpb25fdXJsGAMgASgJQgi6SAVyAxiQA0gBiAEBEjcKEXJlcXVlc3RfdHJhbnNmb3JtGAQgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEjgKEnJlc3BvbnNlX3RyYW5zZm9ybRgFIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRJCChJyZXF1ZXN0X3RyYW5zZm9ybXMYBiADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUEkMKE3Jlc3BvbnNlX3RyYW5zZm9ybXMYByADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUEjcKC2FwcGxpY2F0aW9uGAggASgLMiIuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uUmVmZXJlbmNlEi0KDWNvbmZpZ3VyYXRpb24YCSABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSGQoMcmVxdWlyZV9hdXRoGAogASgISAKIAQESLwoLdXBkYXRlX21hc2sYCyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEicKEnJlcXVlc3RfcmVhY3Rvcl9pZBgMIAEoCUILukgI2AEBcgOwAQESKAoTcmVzcG9uc2VfcmVhY3Rvcl9pZBgNIAEoCUILukgI2AEBcgOwAQESIwoWZGlzYWJsZV9kZXRva2VuaXphdGlvbhgOIAEoCEgDiAEBOrkCmrUYtAIKOQoSY2xpZW50X2NlcnRpZmljYXRlEiNkZXN0aW5hdGlvbnMgYXJlIGNhbGxlZCB3aXRob3V0IG9uZQo9CgllbmNyeXB0ZWQSMHNlbmQgdG9rZW4gZXhwcmVzc2lvbnMsIHdoaWNoIHRoZSBwcm94eSByZXBsYWNlcwpCCgdydW50aW1lEjdnaXZlIGl0IHRvIGEgdHJhbnNmb3JtIG9mIHR5cGUgY29kZSwgYXMgb3B0aW9ucy5ydW50aW1lCjgKCnByb3h5X2hvc3QSKmNhbGwgL3Byb3h5IGF0IHRoZSBhZGRyZXNzIG9mIHRoaXMgc2VydmljZQo6Cgd0aW1lb3V0Ei9hIGRlc3RpbmF0aW9uIGhhcyAyNSBzZWNvbmRzIHRvIHJlc3BvbmQsIGFsd2F5c0IHCgVfbmFtZUISChBfZGVzdGluYXRpb25fdXJsQg8KDV9yZXF1aXJlX2F1dGhCGQoXX2Rpc2FibGVfZGV0b2tlbml6YXRpb24iKgoSRGVsZXRlUHJveHlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASIpCgpIdHRwSGVhZGVyEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAki8QEKEkludm9rZVByb3h5UmVxdWVzdBITCglwcm94eV9rZXkYASABKAlIABITCglwcm94eV91cmwYAiABKAlIABI0CgZtZXRob2QYAyABKAlCJLpIIXIfUgNHRVRSBFBPU1RSA1BVVFIFUEFUQ0hSBkRFTEVURRIMCgRwYXRoGAQgASgJEg0KBXF1ZXJ5GAUgASgJEikKB2hlYWRlcnMYBiADKAsyGC5jbG9ha3Jvb20udjEuSHR0cEhlYWRlchIiCgRib2R5GAcgASgLMhQuZ29vZ2xlLmFwaS5IdHRwQm9keUIPCgZ0YXJnZXQSBbpIAggBIqwBChNJbnZva2VQcm94eVJlc3BvbnNlEg4KBnN0YXR1cxgBIAEoBRIfChJkZXN0aW5hdGlvbl9zdGF0dXMYAiABKAVIAIgBARIpCgdoZWFkZXJzGAMgAygLMhguY2xvYWtyb29tLnYxLkh0dHBIZWFkZXISIgoEYm9keRgEIAEoCzIULmdvb2dsZS5hcGkuSHR0cEJvZHlCFQoTX2Rlc3RpbmF0aW9uX3N0YXR1cyLvAwoQVGVzdFByb3h5UmVxdWVzdBJCChJyZXF1ZXN0X3RyYW5zZm9ybXMYASADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUEkMKE3Jlc3BvbnNlX3RyYW5zZm9ybXMYAiADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUElIKDWNvbmZpZ3VyYXRpb24YAyADKAsyMS5jbG9ha3Jvb20udjEuVGVzdFByb3h5UmVxdWVzdC5Db25maWd1cmF0aW9uRW50cnlCCLpIBZoBAhBkEjQKB3JlcXVlc3QYBCABKAsyGy5jbG9ha3Jvb20udjEuVGVzdGVkUmVxdWVzdEIGukgDyAEBEioKBmFuc3dlchgFIAEoCzIaLmNsb2Frcm9vbS52MS5UZXN0ZWRBbnN3ZXISJgoPZGVzdGluYXRpb25fdXJsGAYgASgJQgi6SAVyAxiQA0gAiAEBEioKB291dHNpZGUYByABKAsyGS5jbG9ha3Jvb20udjEuVGVzdE91dHNpZGUaNAoSQ29uZmlndXJhdGlvbkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEgoQX2Rlc3RpbmF0aW9uX3VybCLhAQoNVGVzdGVkUmVxdWVzdBI5CgZtZXRob2QYASABKAlCJLpIIXIfUgNHRVRSBFBPU1RSA1BVVFIFUEFUQ0hSBkRFTEVURUgAiAEBEhYKBHBhdGgYAiABKAlCCLpIBXIDGNAPEhcKBXF1ZXJ5GAMgASgJQgi6SAVyAxjQDxIzCgdoZWFkZXJzGAQgAygLMhguY2xvYWtyb29tLnYxLkh0dHBIZWFkZXJCCLpIBZIBAhBkEiQKBGJvZHkYBSABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWVCCQoHX21ldGhvZCKGAQoMVGVzdGVkQW5zd2VyEhsKBnN0YXR1cxgBIAEoBUILukgIGgYY1wQoyAESMwoHaGVhZGVycxgCIAMoCzIYLmNsb2Frcm9vbS52MS5IdHRwSGVhZGVyQgi6SAWSAQIQZBIkCgRib2R5GAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIucBChFUZXN0UHJveHlSZXNwb25zZRIsCgdyZXF1ZXN0GAEgASgLMhsuY2xvYWtyb29tLnYxLlRlc3RlZFJlcXVlc3QSKgoGYW5zd2VyGAIgASgLMhouY2xvYWtyb29tLnYxLlRlc3RlZEFuc3dlchImCgVlcnJvchgDIAEoCzIXLmNsb2Frcm9vbS52MS5Db2RlRXJyb3ISJwoFc3RlcHMYBCADKAsyGC5jbG9ha3Jvb20udjEuVGVzdGVkU3RlcBInCgVjYWxscxgFIAMoCzIYLmNsb2Frcm9vbS52MS5UZXN0ZWRDYWxsIsQBCgpUZXN0ZWRTdGVwEgwKBGtpbmQYASABKAkSJgoFZXJyb3IYAiABKAsyFy5jbG9ha3Jvb20udjEuQ29kZUVycm9yEioKB2NvbnNvbGUYAyADKAsyGS5jbG9ha3Jvb20udjEuQ29uc29sZUxpbmUSGAoLZHVyYXRpb25fbXMYBCABKAVIAIgBARIZCgxtZW1vcnlfYnl0ZXMYBSABKAVIAYgBAUIOCgxfZHVyYXRpb25fbXNCDwoNX21lbW9yeV9ieXRlcyIyChpMaXN0RmFpbGVkUHJveHlSdW5zUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEiRAobTGlzdEZhaWxlZFByb3h5UnVuc1Jlc3BvbnNlEiUKBGRhdGEYASADKAsyFy5jbG9ha3Jvb20udjEuRmFpbGVkUnVuMq4KCgxQcm94eVNlcnZpY2UShwEKC0NyZWF0ZVByb3h5EiAuY2xvYWtyb29tLnYxLkNyZWF0ZVByb3h5UmVxdWVzdBoTLmNsb2Frcm9vbS52MS5Qcm94eSJBirUYKgoMcHJveHk6Y3JlYXRlIMkBOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCDToBKiIIL3Byb3hpZXMSkwEKC0xpc3RQcm94aWVzEiAuY2xvYWtyb29tLnYxLkxpc3RQcm94aWVzUmVxdWVzdBohLmNsb2Frcm9vbS52MS5MaXN0UHJveGllc1Jlc3BvbnNlIj+KtRgrCgpwcm94eTpyZWFkWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCChIIL3Byb3hpZXMShAEKCEdldFByb3h5Eh0uY2xvYWtyb29tLnYxLkdldFByb3h5UmVxdWVzdBoTLmNsb2Frcm9vbS52MS5Qcm94eSJEirUYKwoKcHJveHk6cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAg8SDS9wcm94aWVzL3tpZH0SiwEKDFJlcGxhY2VQcm94eRIhLmNsb2Frcm9vbS52MS5SZXBsYWNlUHJveHlSZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlByb3h5IkOKtRgnCgxwcm94eTp1cGRhdGU4AVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwISOgEqGg0vcHJveGllcy97aWR9Eo4BCgtVcGRhdGVQcm94eRIgLmNsb2Frcm9vbS52MS5VcGRhdGVQcm94eVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiRYq1GCkKDHByb3h5OnVwZGF0ZSgBOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCEjoBKjINL3Byb3hpZXMve2lkfRKHAQoLRGVsZXRlUHJveHkSIC5jbG9ha3Jvb20udjEuRGVsZXRlUHJveHlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ij6KtRglCgxwcm94eTpkZWxldGVaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCDyoNL3Byb3hpZXMve2lkfRKdAQoJVGVzdFByb3h5Eh4uY2xvYWtyb29tLnYxLlRlc3RQcm94eVJlcXVlc3QaHy5jbG9ha3Jvb20udjEuVGVzdFByb3h5UmVzcG9uc2UiT4q1GDNSDHByb3h5OmNyZWF0ZVIMcHJveHk6dXBkYXRlWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhI6ASoiDS9wcm94aWVzL3Rlc3QSvgEKE0xpc3RGYWlsZWRQcm94eVJ1bnMSKC5jbG9ha3Jvb20udjEuTGlzdEZhaWxlZFByb3h5UnVuc1JlcXVlc3QaKS5jbG9ha3Jvb20udjEuTGlzdEZhaWxlZFByb3h5UnVuc1Jlc3BvbnNlIlKKtRgtCgxwcm94eTp1cGRhdGVaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIbEhkvcHJveGllcy97aWR9L2ZhaWxlZC1ydW5zEm0KC0ludm9rZVByb3h5EiAuY2xvYWtyb29tLnYxLkludm9rZVByb3h5UmVxdWVzdBohLmNsb2Frcm9vbS52MS5JbnZva2VQcm94eVJlc3BvbnNlIhmKtRgVCgl0b2tlbjp1c2UQARgCWgRub25lYgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_functions, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_api_httpbody, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Proxy
  */
 export type Proxy = Message<"cloakroom.v1.Proxy"> & {
   /**
+   * The proxy's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string name = 3;
    */
   name: string;
@@ -50,26 +56,36 @@ export type Proxy = Message<"cloakroom.v1.Proxy"> & {
   key: string;
 
   /**
+   * The https address that requests are sent to.
+   *
    * @generated from field: string destination_url = 5;
    */
   destinationUrl: string;
 
   /**
+   * A step that changes requests before request_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform request_transform = 6;
    */
   requestTransform?: ProxyTransform | undefined;
 
   /**
+   * A step that changes responses before response_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform response_transform = 7;
    */
   responseTransform?: ProxyTransform | undefined;
 
   /**
+   * Steps that change requests, in order.
+   *
    * @generated from field: repeated cloakroom.v1.ProxyTransform request_transforms = 8;
    */
   requestTransforms: ProxyTransform[];
 
   /**
+   * Steps that change responses, in order.
+   *
    * @generated from field: repeated cloakroom.v1.ProxyTransform response_transforms = 9;
    */
   responseTransforms: ProxyTransform[];
@@ -82,31 +98,43 @@ export type Proxy = Message<"cloakroom.v1.Proxy"> & {
   applicationId?: string | undefined;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 11;
    */
   configuration: { [key: string]: string };
 
   /**
+   * Whether calls need an API key beside the proxy's key.
+   *
    * @generated from field: bool require_auth = 12;
    */
   requireAuth: boolean;
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 13;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 14;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 15;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 16;
    */
   modifiedAt?: Timestamp | undefined;
@@ -208,6 +236,8 @@ export const ProxyTransformSchema: GenMessage<ProxyTransform> = /*@__PURE__*/
  */
 export type ApplicationReference = Message<"cloakroom.v1.ApplicationReference"> & {
   /**
+   * The application's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -237,11 +267,15 @@ export type CreateProxyRequest = Message<"cloakroom.v1.CreateProxyRequest"> & {
   destinationUrl: string;
 
   /**
+   * A step that changes requests before request_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform request_transform = 3;
    */
   requestTransform?: ProxyTransform | undefined;
 
   /**
+   * A step that changes responses before response_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform response_transform = 4;
    */
   responseTransform?: ProxyTransform | undefined;
@@ -264,6 +298,8 @@ export type CreateProxyRequest = Message<"cloakroom.v1.CreateProxyRequest"> & {
   application?: ApplicationReference | undefined;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 8;
    */
   configuration: { [key: string]: string };
@@ -309,6 +345,8 @@ export const CreateProxyRequestSchema: GenMessage<CreateProxyRequest> = /*@__PUR
  */
 export type ListProxiesRequest = Message<"cloakroom.v1.ListProxiesRequest"> & {
   /**
+   * Proxies with one of these ids.
+   *
    * @generated from field: repeated string id = 1;
    */
   id: string[];
@@ -347,6 +385,8 @@ export const ListProxiesRequestSchema: GenMessage<ListProxiesRequest> = /*@__PUR
  */
 export type ListProxiesResponse = Message<"cloakroom.v1.ListProxiesResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -403,11 +443,15 @@ export type ReplaceProxyRequest = Message<"cloakroom.v1.ReplaceProxyRequest"> & 
   destinationUrl: string;
 
   /**
+   * A step that changes requests before request_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform request_transform = 4;
    */
   requestTransform?: ProxyTransform | undefined;
 
   /**
+   * A step that changes responses before response_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform response_transform = 5;
    */
   responseTransform?: ProxyTransform | undefined;
@@ -430,6 +474,8 @@ export type ReplaceProxyRequest = Message<"cloakroom.v1.ReplaceProxyRequest"> & 
   application?: ApplicationReference | undefined;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 9;
    */
   configuration: { [key: string]: string };
@@ -492,11 +538,15 @@ export type UpdateProxyRequest = Message<"cloakroom.v1.UpdateProxyRequest"> & {
   destinationUrl?: string | undefined;
 
   /**
+   * A step that changes requests before request_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform request_transform = 4;
    */
   requestTransform?: ProxyTransform | undefined;
 
   /**
+   * A step that changes responses before response_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform response_transform = 5;
    */
   responseTransform?: ProxyTransform | undefined;
@@ -590,11 +640,15 @@ export const DeleteProxyRequestSchema: GenMessage<DeleteProxyRequest> = /*@__PUR
  */
 export type HttpHeader = Message<"cloakroom.v1.HttpHeader"> & {
   /**
+   * The header's name.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
+   * The header's value.
+   *
    * @generated from field: string value = 2;
    */
   value: string;
@@ -654,11 +708,15 @@ export type InvokeProxyRequest = Message<"cloakroom.v1.InvokeProxyRequest"> & {
   query: string;
 
   /**
+   * Headers for the destination. Token expressions in them are replaced by their values.
+   *
    * @generated from field: repeated cloakroom.v1.HttpHeader headers = 6;
    */
   headers: HttpHeader[];
 
   /**
+   * The body for the destination. Token expressions in it are replaced by their values.
+   *
    * @generated from field: google.api.HttpBody body = 7;
    */
   body?: HttpBody | undefined;
@@ -690,11 +748,15 @@ export type InvokeProxyResponse = Message<"cloakroom.v1.InvokeProxyResponse"> & 
   destinationStatus?: number | undefined;
 
   /**
+   * Headers of the response, after the transforms.
+   *
    * @generated from field: repeated cloakroom.v1.HttpHeader headers = 3;
    */
   headers: HttpHeader[];
 
   /**
+   * The body of the response, after the transforms.
+   *
    * @generated from field: google.api.HttpBody body = 4;
    */
   body?: HttpBody | undefined;
@@ -712,21 +774,29 @@ export const InvokeProxyResponseSchema: GenMessage<InvokeProxyResponse> = /*@__P
  */
 export type TestProxyRequest = Message<"cloakroom.v1.TestProxyRequest"> & {
   /**
+   * Steps that change the request, in order.
+   *
    * @generated from field: repeated cloakroom.v1.ProxyTransform request_transforms = 1;
    */
   requestTransforms: ProxyTransform[];
 
   /**
+   * Steps that change the response, in order.
+   *
    * @generated from field: repeated cloakroom.v1.ProxyTransform response_transforms = 2;
    */
   responseTransforms: ProxyTransform[];
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 3;
    */
   configuration: { [key: string]: string };
 
   /**
+   * The request that the proxy gets.
+   *
    * @generated from field: cloakroom.v1.TestedRequest request = 4;
    */
   request?: TestedRequest | undefined;
@@ -747,6 +817,8 @@ export type TestProxyRequest = Message<"cloakroom.v1.TestProxyRequest"> & {
   destinationUrl?: string | undefined;
 
   /**
+   * Stubs for external calls of the code.
+   *
    * @generated from field: cloakroom.v1.TestOutside outside = 7;
    */
   outside?: TestOutside | undefined;
@@ -771,6 +843,8 @@ export type TestedRequest = Message<"cloakroom.v1.TestedRequest"> & {
   method?: string | undefined;
 
   /**
+   * The path of the request.
+   *
    * @generated from field: string path = 2;
    */
   path: string;
@@ -783,6 +857,8 @@ export type TestedRequest = Message<"cloakroom.v1.TestedRequest"> & {
   query: string;
 
   /**
+   * The headers of the request.
+   *
    * @generated from field: repeated cloakroom.v1.HttpHeader headers = 4;
    */
   headers: HttpHeader[];
@@ -807,11 +883,15 @@ export const TestedRequestSchema: GenMessage<TestedRequest> = /*@__PURE__*/
  */
 export type TestedAnswer = Message<"cloakroom.v1.TestedAnswer"> & {
   /**
+   * The HTTP status of the response.
+   *
    * @generated from field: int32 status = 1;
    */
   status: number;
 
   /**
+   * The headers of the response.
+   *
    * @generated from field: repeated cloakroom.v1.HttpHeader headers = 2;
    */
   headers: HttpHeader[];
@@ -897,6 +977,8 @@ export type TestedStep = Message<"cloakroom.v1.TestedStep"> & {
   error?: CodeError | undefined;
 
   /**
+   * What the code wrote to its console.
+   *
    * @generated from field: repeated cloakroom.v1.ConsoleLine console = 3;
    */
   console: ConsoleLine[];

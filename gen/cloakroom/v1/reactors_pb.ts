@@ -21,28 +21,36 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/reactors.proto.
  */
 export const file_cloakroom_v1_reactors: GenFile = /*@__PURE__*/
-  fileDesc("ChtjbG9ha3Jvb20vdjEvcmVhY3RvcnMucHJvdG8SDGNsb2Frcm9vbS52MSL6BAoHUmVhY3RvchIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIRCgRjb2RlGAQgASgJSACIAQESNwoLYXBwbGljYXRpb24YBSABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USRwoNY29uZmlndXJhdGlvbhgGIAMoCzIoLmNsb2Frcm9vbS52MS5SZWFjdG9yLkNvbmZpZ3VyYXRpb25FbnRyeUIGkrUYAhABEj4KB2Zvcm11bGEYByABKAsyJS5jbG9ha3Jvb20udjEuUmVhY3RvckZvcm11bGFSZWZlcmVuY2VCBpK1GAIYARIXCgpjcmVhdGVkX2J5GAggASgJSAGIAQESLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9kaWZpZWRfYnkYCiABKAlIAogBARIvCgttb2RpZmllZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc3RhdGUYDCABKAkSJgoHcnVudGltZRgNIAEoCzIVLmNsb2Frcm9vbS52MS5SdW50aW1lEkQKD2Zvcm11bGFfZGV0YWlscxgOIAEoCzIcLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYUINkrUYCQoHZm9ybXVsYRo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVfY29kZUINCgtfY3JlYXRlZF9ieUIOCgxfbW9kaWZpZWRfYnki0wMKB1J1bnRpbWUSEgoFaW1hZ2UYASABKAlIAIgBARIUCgd0aW1lb3V0GAIgASgFSAGIAQESHQoQd2FybV9jb25jdXJyZW5jeRgDIAEoBUgCiAEBEhYKCXJlc291cmNlcxgEIAEoCUgDiAEBEhIKBWFzeW5jGAUgASgISASIAQESRQoMZGVwZW5kZW5jaWVzGAYgAygLMicuY2xvYWtyb29tLnYxLlJ1bnRpbWUuRGVwZW5kZW5jaWVzRW50cnlCBpK1GAIQARJDCgtyZXNvbHV0aW9ucxgHIAMoCzImLmNsb2Frcm9vbS52MS5SdW50aW1lLlJlc29sdXRpb25zRW50cnlCBpK1GAIQARIbCgtwZXJtaXNzaW9ucxgIIAMoCUIGkrUYAhABGjMKEURlcGVuZGVuY2llc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMgoQUmVzb2x1dGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9pbWFnZUIKCghfdGltZW91dEITChFfd2FybV9jb25jdXJyZW5jeUIMCgpfcmVzb3VyY2VzQggKBl9hc3luYyIvChdSZWFjdG9yRm9ybXVsYVJlZmVyZW5jZRIUCgJpZBgBIAEoCUIIukgFcgOwAQEi9AIKFENyZWF0ZVJlYWN0b3JSZXF1ZXN0EhkKBG5hbWUYASABKAlCC7pICMgBAXIDGMgBEhEKBGNvZGUYAiABKAlIAIgBARI3CgthcHBsaWNhdGlvbhgDIAEoCzIiLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvblJlZmVyZW5jZRJWCg1jb25maWd1cmF0aW9uGAQgAygLMjUuY2xvYWtyb29tLnYxLkNyZWF0ZVJlYWN0b3JSZXF1ZXN0LkNvbmZpZ3VyYXRpb25FbnRyeUIIukgFmgECEGQSNgoHZm9ybXVsYRgFIAEoCzIlLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYVJlZmVyZW5jZRImCgdydW50aW1lGAYgASgLMhUuY2xvYWtyb29tLnYxLlJ1bnRpbWUaNAoSQ29uZmlndXJhdGlvbkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFX2NvZGUipAEKE0xpc3RSZWFjdG9yc1JlcXVlc3QSGwoCaWQYASADKAlCD7pIDJIBCRBkIgVyA7ABARIbCgRuYW1lGAIgASgJQgi6SAVyAxjIAUgAiAEBEhoKBHBhZ2UYAyABKAVCB7pIBBoCKAFIAYgBARIcCgRzaXplGAQgASgFQgm6SAYaBBhkKAFIAogBAUIHCgVfbmFtZUIHCgVfcGFnZUIHCgVfc2l6ZSJpChRMaXN0UmVhY3RvcnNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USIwoEZGF0YRgCIAMoCzIVLmNsb2Frcm9vbS52MS5SZWFjdG9yIikKEUdldFJlYWN0b3JSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASKMAwoVUmVwbGFjZVJlYWN0b3JSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIZCgRuYW1lGAIgASgJQgu6SAjIAQFyAxjIARIRCgRjb2RlGAMgASgJSACIAQESNwoLYXBwbGljYXRpb24YBCABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USVwoNY29uZmlndXJhdGlvbhgFIAMoCzI2LmNsb2Frcm9vbS52MS5SZXBsYWNlUmVhY3RvclJlcXVlc3QuQ29uZmlndXJhdGlvbkVudHJ5Qgi6SAWaAQIQZBI2Cgdmb3JtdWxhGAYgASgLMiUuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhUmVmZXJlbmNlEiYKB3J1bnRpbWUYByABKAsyFS5jbG9ha3Jvb20udjEuUnVudGltZRo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVfY29kZSLpAgoUVXBkYXRlUmVhY3RvclJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEh0KBG5hbWUYAiABKAlCCrpIB3IFEAEYyAFIAIgBARIRCgRjb2RlGAMgASgJSAGIAQESNwoLYXBwbGljYXRpb24YBCABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USLQoNY29uZmlndXJhdGlvbhgFIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRI2Cgdmb3JtdWxhGAYgASgLMiUuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhUmVmZXJlbmNlEi8KC3VwZGF0ZV9tYXNrGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxImCgdydW50aW1lGAggASgLMhUuY2xvYWtyb29tLnYxLlJ1bnRpbWVCBwoFX25hbWVCBwoFX2NvZGUiLAoURGVsZXRlUmVhY3RvclJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIoABCgxSZWFjdFJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEiQKBGFyZ3MYAiABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSIwoMY2FsbGJhY2tfdXJsGAMgASgJQgi6SAVyAxiQA0gAiAEBQg8KDV9jYWxsYmFja191cmwikQEKDVJlYWN0UmVzcG9uc2USJgoGdG9rZW5zGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEiMKA3JhdxgCIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIzCghyZXNwb25zZRgDIAEoCzIhLmNsb2Frcm9vbS52MS5SZWFjdG9ySHR0cFJlc3BvbnNlInYKE1JlYWN0b3JIdHRwUmVzcG9uc2USDgoGc3RhdHVzGAEgASgFEikKB2hlYWRlcnMYAiADKAsyGC5jbG9ha3Jvb20udjEuSHR0cEhlYWRlchIkCgRib2R5GAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIpgBChFSZWFjdEFzeW5jUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESJAoEYXJncxgCIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZTpHmrUYQwpBCgxjYWxsYmFja191cmwSMXNlbmQgaXQgdG8gL3JlYWN0LCBvciByZWFkIHRoZSByZXN1bHQgb2YgdGhpcyBydW4iUwoSUmVhY3RBc3luY1Jlc3BvbnNlEj0KGGFzeW5jX3JlYWN0b3JfcmVxdWVzdF9pZBgBIAEoCUIbkrUYFwoVYXN5bmNSZWFjdG9yUmVxdWVzdElkIk0KF0dldFJlYWN0b3JSZXN1bHRSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIcCgpyZXF1ZXN0X2lkGAIgASgJQgi6SAVyA7ABASKIAgoSVGVzdFJlYWN0b3JSZXF1ZXN0EhQKBGNvZGUYASABKAlCBrpIA8gBARIkCgRhcmdzGAIgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlElQKDWNvbmZpZ3VyYXRpb24YAyADKAsyMy5jbG9ha3Jvb20udjEuVGVzdFJlYWN0b3JSZXF1ZXN0LkNvbmZpZ3VyYXRpb25FbnRyeUIIukgFmgECEGQSKgoHb3V0c2lkZRgEIAEoCzIZLmNsb2Frcm9vbS52MS5UZXN0T3V0c2lkZRo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLZAgoTVGVzdFJlYWN0b3JSZXNwb25zZRIoCghyZXR1cm5lZBgBIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRImCgVlcnJvchgCIAEoCzIXLmNsb2Frcm9vbS52MS5Db2RlRXJyb3ISMwoIcmVzcG9uc2UYAyABKAsyIS5jbG9ha3Jvb20udjEuUmVhY3Rvckh0dHBSZXNwb25zZRIqCgdjb25zb2xlGAQgAygLMhkuY2xvYWtyb29tLnYxLkNvbnNvbGVMaW5lEhgKC2R1cmF0aW9uX21zGAUgASgFSACIAQESGQoMbWVtb3J5X2J5dGVzGAYgASgFSAGIAQESJwoFY2FsbHMYByADKAsyGC5jbG9ha3Jvb20udjEuVGVzdGVkQ2FsbBIQCgh3YXJuaW5ncxgIIAMoCUIOCgxfZHVyYXRpb25fbXNCDwoNX21lbW9yeV9ieXRlcyI0ChxMaXN0RmFpbGVkUmVhY3RvclJ1bnNSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASJGCh1MaXN0RmFpbGVkUmVhY3RvclJ1bnNSZXNwb25zZRIlCgRkYXRhGAEgAygLMhcuY2xvYWtyb29tLnYxLkZhaWxlZFJ1biLUAwoOUmVhY3RvckZvcm11bGESCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIYCgtkZXNjcmlwdGlvbhgDIAEoCUgAiAEBEgwKBHR5cGUYBCABKAkSDgoGc3RhdHVzGAUgASgJEhEKBGljb24YBiABKAlIAYgBARIMCgRjb2RlGAcgASgJEkAKDWNvbmZpZ3VyYXRpb24YCCADKAsyKS5jbG9ha3Jvb20udjEuUmVhY3RvckZvcm11bGFDb25maWd1cmF0aW9uEkEKEnJlcXVlc3RfcGFyYW1ldGVycxgJIAMoCzIlLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYVBhcmFtZXRlchIXCgpjcmVhdGVkX2J5GAogASgJSAKIAQESLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9kaWZpZWRfYnkYDCABKAlIA4gBARIvCgttb2RpZmllZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDgoMX2Rlc2NyaXB0aW9uQgcKBV9pY29uQg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSKpAQobUmVhY3RvckZvcm11bGFDb25maWd1cmF0aW9uEigKBG5hbWUYASABKAlCGrpIF3IVGMgBMhBeW0EtWmEtejAtOV8tXSskEiIKC2Rlc2NyaXB0aW9uGAIgASgJQgi6SAVyAxiQA0gAiAEBEiwKBHR5cGUYAyABKAlCHrpIG3IZUgZzdHJpbmdSB2Jvb2xlYW5SBm51bWJlckIOCgxfZGVzY3JpcHRpb24i0AEKF1JlYWN0b3JGb3JtdWxhUGFyYW1ldGVyEkEKBG5hbWUYASABKAlCM7pIMHIuGMgBMileW0EtWmEtejAtOV9dW0EtWmEtejAtOS5fLV0qW0EtWmEtejAtOV9dJBIiCgtkZXNjcmlwdGlvbhgCIAEoCUIIukgFcgMYkANIAIgBARIsCgR0eXBlGAMgASgJQh66SBtyGVIGc3RyaW5nUgdib29sZWFuUgZudW1iZXISEAoIb3B0aW9uYWwYBCABKAhCDgoMX2Rlc2NyaXB0aW9uIo8DChtDcmVhdGVSZWFjdG9yRm9ybXVsYVJlcXVlc3QSGQoCaWQYASABKAlCCLpIBXIDsAEBSACIAQESGQoEbmFtZRgCIAEoCUILukgIyAEBcgMYyAESIgoLZGVzY3JpcHRpb24YAyABKAlCCLpIBXIDGOgHSAGIAQESKQoEdHlwZRgEIAEoCUIbukgYyAEBchNSB3ByaXZhdGVSCG9mZmljaWFsEhwKBGljb24YBSABKAlCCbpIBnIEGNCGA0gCiAEBEhQKBGNvZGUYBiABKAlCBrpIA8gBARJKCg1jb25maWd1cmF0aW9uGAcgAygLMikuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhQ29uZmlndXJhdGlvbkIIukgFkgECEGQSSwoScmVxdWVzdF9wYXJhbWV0ZXJzGAggAygLMiUuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhUGFyYW1ldGVyQgi6SAWSAQIQZEIFCgNfaWRCDgoMX2Rlc2NyaXB0aW9uQgcKBV9pY29uIo4BChpMaXN0UmVhY3RvckZvcm11bGFzUmVxdWVzdBIbCgRuYW1lGAEgASgJQgi6SAVyAxjIAUgAiAEBEhoKBHBhZ2UYAiABKAVCB7pIBBoCKAFIAYgBARIcCgRzaXplGAMgASgFQgm6SAYaBBhkKAFIAogBAUIHCgVfbmFtZUIHCgVfcGFnZUIHCgVfc2l6ZSJ3ChtMaXN0UmVhY3RvckZvcm11bGFzUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlEioKBGRhdGEYAiADKAsyHC5jbG9ha3Jvb20udjEuUmVhY3RvckZvcm11bGEiMAoYR2V0UmVhY3RvckZvcm11bGFSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASKEAwocUmVwbGFjZVJlYWN0b3JGb3JtdWxhUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESGQoEbmFtZRgCIAEoCUILukgIyAEBcgMYyAESIgoLZGVzY3JpcHRpb24YAyABKAlCCLpIBXIDGOgHSACIAQESKQoEdHlwZRgEIAEoCUIbukgYyAEBchNSB3ByaXZhdGVSCG9mZmljaWFsEhwKBGljb24YBSABKAlCCbpIBnIEGNCGA0gBiAEBEhQKBGNvZGUYBiABKAlCBrpIA8gBARJKCg1jb25maWd1cmF0aW9uGAcgAygLMikuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhQ29uZmlndXJhdGlvbkIIukgFkgECEGQSSwoScmVxdWVzdF9wYXJhbWV0ZXJzGAggAygLMiUuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhUGFyYW1ldGVyQgi6SAWSAQIQZEIOCgxfZGVzY3JpcHRpb25CBwoFX2ljb24iMwobRGVsZXRlUmVhY3RvckZvcm11bGFSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABATK6DQoOUmVhY3RvclNlcnZpY2USkAEKDUNyZWF0ZVJlYWN0b3ISIi5jbG9ha3Jvb20udjEuQ3JlYXRlUmVhY3RvclJlcXVlc3QaFS5jbG9ha3Jvb20udjEuUmVhY3RvciJEirUYLAoOcmVhY3RvcjpjcmVhdGUgyQE4AVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwIOOgEqIgkvcmVhY3RvcnMSmQEKDExpc3RSZWFjdG9ycxIhLmNsb2Frcm9vbS52MS5MaXN0UmVhY3RvcnNSZXF1ZXN0GiIuY2xvYWtyb29tLnYxLkxpc3RSZWFjdG9yc1Jlc3BvbnNlIkKKtRgtCgxyZWFjdG9yOnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwILEgkvcmVhY3RvcnMSjQEKCkdldFJlYWN0b3ISHy5jbG9ha3Jvb20udjEuR2V0UmVhY3RvclJlcXVlc3QaFS5jbG9ha3Jvb20udjEuUmVhY3RvciJHirUYLQoMcmVhY3RvcjpyZWFkWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCEBIOL3JlYWN0b3JzL3tpZH0SlAEKDlJlcGxhY2VSZWFjdG9yEiMuY2xvYWtyb29tLnYxLlJlcGxhY2VSZWFjdG9yUmVxdWVzdBoVLmNsb2Frcm9vbS52MS5SZWFjdG9yIkaKtRgpCg5yZWFjdG9yOnVwZGF0ZTgBWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhM6ASoaDi9yZWFjdG9ycy97aWR9EpUBCg1VcGRhdGVSZWFjdG9yEiIuY2xvYWtyb29tLnYxLlVwZGF0ZVJlYWN0b3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkiKtRgrCg5yZWFjdG9yOnVwZGF0ZSgBOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCEzoBKjIOL3JlYWN0b3JzL3tpZH0SjgEKDURlbGV0ZVJlYWN0b3ISIi5jbG9ha3Jvb20udjEuRGVsZXRlUmVhY3RvclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiQYq1GCcKDnJlYWN0b3I6ZGVsZXRlWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhAqDi9yZWFjdG9ycy97aWR9EnwKBVJlYWN0EhouY2xvYWtyb29tLnYxLlJlYWN0UmVxdWVzdBobLmNsb2Frcm9vbS52MS5SZWFjdFJlc3BvbnNlIjqKtRgXCgl0b2tlbjp1c2UQAUCAgEBaBG5vbmWC0+STAhk6ASoiFC9yZWFjdG9ycy97aWR9L3JlYWN0EpQBCgpSZWFjdEFzeW5jEh8uY2xvYWtyb29tLnYxLlJlYWN0QXN5bmNSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLlJlYWN0QXN5bmNSZXNwb25zZSJDirUYGgoJdG9rZW46dXNlEAEgygFAgIBAWgRub25lgtPkkwIfOgEqIhovcmVhY3RvcnMve2lkfS9yZWFjdC1hc3luYxKsAQoLVGVzdFJlYWN0b3ISIC5jbG9ha3Jvb20udjEuVGVzdFJlYWN0b3JSZXF1ZXN0GiEuY2xvYWtyb29tLnYxLlRlc3RSZWFjdG9yUmVzcG9uc2UiWIq1GDtAgIBAUg5yZWFjdG9yOmNyZWF0ZVIOcmVhY3Rvcjp1cGRhdGVaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCEzoBKiIOL3JlYWN0b3JzL3Rlc3QSxwEKFUxpc3RGYWlsZWRSZWFjdG9yUnVucxIqLmNsb2Frcm9vbS52MS5MaXN0RmFpbGVkUmVhY3RvclJ1bnNSZXF1ZXN0GisuY2xvYWtyb29tLnYxLkxpc3RGYWlsZWRSZWFjdG9yUnVuc1Jlc3BvbnNlIlWKtRgvCg5yZWFjdG9yOnVwZGF0ZVodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAhwSGi9yZWFjdG9ycy97aWR9L2ZhaWxlZC1ydW5zEpoBChBHZXRSZWFjdG9yUmVzdWx0EiUuY2xvYWtyb29tLnYxLkdldFJlYWN0b3JSZXN1bHRSZXF1ZXN0GhsuY2xvYWtyb29tLnYxLlJlYWN0UmVzcG9uc2UiQoq1GBMKCXRva2VuOnVzZRABWgRub25lgtPkkwIlEiMvcmVhY3RvcnMve2lkfS9yZXN1bHRzL3tyZXF1ZXN0X2lkfTKIBwoVUmVhY3RvckZvcm11bGFTZXJ2aWNlEq0BChRDcmVhdGVSZWFjdG9yRm9ybXVsYRIpLmNsb2Frcm9vbS52MS5DcmVhdGVSZWFjdG9yRm9ybXVsYVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuUmVhY3RvckZvcm11bGEiTIq1GCwKDnJlYWN0b3I6Y3JlYXRlIMkBOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCFjoBKiIRL3JlYWN0b3ItZm9ybXVsYXMStgEKE0xpc3RSZWFjdG9yRm9ybXVsYXMSKC5jbG9ha3Jvb20udjEuTGlzdFJlYWN0b3JGb3JtdWxhc1JlcXVlc3QaKS5jbG9ha3Jvb20udjEuTGlzdFJlYWN0b3JGb3JtdWxhc1Jlc3BvbnNlIkqKtRgtCgxyZWFjdG9yOnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwITEhEvcmVhY3Rvci1mb3JtdWxhcxKqAQoRR2V0UmVhY3RvckZvcm11bGESJi5jbG9ha3Jvb20udjEuR2V0UmVhY3RvckZvcm11bGFSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhIk+KtRgtCgxyZWFjdG9yOnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIYEhYvcmVhY3Rvci1mb3JtdWxhcy97aWR9ErEBChVSZXBsYWNlUmVhY3RvckZvcm11bGESKi5jbG9ha3Jvb20udjEuUmVwbGFjZVJlYWN0b3JGb3JtdWxhUmVxdWVzdBocLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYSJOirUYKQoOcmVhY3Rvcjp1cGRhdGU4AVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwIbOgEqGhYvcmVhY3Rvci1mb3JtdWxhcy97aWR9EqQBChREZWxldGVSZWFjdG9yRm9ybXVsYRIpLmNsb2Frcm9vbS52MS5EZWxldGVSZWFjdG9yRm9ybXVsYVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiSYq1GCcKDnJlYWN0b3I6ZGVsZXRlWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhgqFi9yZWFjdG9yLWZvcm11bGFzL3tpZH1iBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_functions, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_cloakroom_v1_proxies, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChtjbG9ha3Jvb20vdjEvcmVhY3RvcnMucHJvdG8SDGNsb2Frcm9vbS52MSKCBQoHUmVhY3RvchIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIRCgRjb2RlGAQgASgJSACIAQESNwoLYXBwbGljYXRpb24YBSABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USRwoNY29uZmlndXJhdGlvbhgGIAMoCzIoLmNsb2Frcm9vbS52MS5SZWFjdG9yLkNvbmZpZ3VyYXRpb25FbnRyeUIGkrUYAhABEj4KB2Zvcm11bGEYByABKAsyJS5jbG9ha3Jvb20udjEuUmVhY3RvckZvcm11bGFSZWZlcmVuY2VCBpK1GAIYARIXCgpjcmVhdGVkX2J5GAggASgJSAGIAQESNgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBpK1GAIgARIYCgttb2RpZmllZF9ieRgKIAEoCUgCiAEBEi8KC21vZGlmaWVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVzdGF0ZRgMIAEoCRImCgdydW50aW1lGA0gASgLMhUuY2xvYWtyb29tLnYxLlJ1bnRpbWUSRAoPZm9ybXVsYV9kZXRhaWxzGA4gASgLMhwuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhQg2StRgJCgdmb3JtdWxhGjQKEkNvbmZpZ3VyYXRpb25FbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgcKBV9jb2RlQg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSLTAwoHUnVudGltZRISCgVpbWFnZRgBIAEoCUgAiAEBEhQKB3RpbWVvdXQYAiABKAVIAYgBARIdChB3YXJtX2NvbmN1cnJlbmN5GAMgASgFSAKIAQESFgoJcmVzb3VyY2VzGAQgASgJSAOIAQESEgoFYXN5bmMYBSABKAhIBIgBARJFCgxkZXBlbmRlbmNpZXMYBiADKAsyJy5jbG9ha3Jvb20udjEuUnVudGltZS5EZXBlbmRlbmNpZXNFbnRyeUIGkrUYAhABEkMKC3Jlc29sdXRpb25zGAcgAygLMiYuY2xvYWtyb29tLnYxLlJ1bnRpbWUuUmVzb2x1dGlvbnNFbnRyeUIGkrUYAhABEhsKC3Blcm1pc3Npb25zGAggAygJQgaStRgCEAEaMwoRRGVwZW5kZW5jaWVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARoyChBSZXNvbHV0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2ltYWdlQgoKCF90aW1lb3V0QhMKEV93YXJtX2NvbmN1cnJlbmN5QgwKCl9yZXNvdXJjZXNCCAoGX2FzeW5jIi8KF1JlYWN0b3JGb3JtdWxhUmVmZXJlbmNlEhQKAmlkGAEgASgJQgi6SAVyA7ABASL0AgoUQ3JlYXRlUmVhY3RvclJlcXVlc3QSGQoEbmFtZRgBIAEoCUILukgIyAEBcgMYyAESEQoEY29kZRgCIAEoCUgAiAEBEjcKC2FwcGxpY2F0aW9uGAMgASgLMiIuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uUmVmZXJlbmNlElYKDWNvbmZpZ3VyYXRpb24YBCADKAsyNS5jbG9ha3Jvb20udjEuQ3JlYXRlUmVhY3RvclJlcXVlc3QuQ29uZmlndXJhdGlvbkVudHJ5Qgi6SAWaAQIQZBI2Cgdmb3JtdWxhGAUgASgLMiUuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhUmVmZXJlbmNlEiYKB3J1bnRpbWUYBiABKAsyFS5jbG9ha3Jvb20udjEuUnVudGltZRo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVfY29kZSKkAQoTTGlzdFJlYWN0b3JzUmVxdWVzdBIbCgJpZBgBIAMoCUIPukgMkgEJEGQiBXIDsAEBEhsKBG5hbWUYAiABKAlCCLpIBXIDGMgBSACIAQESGgoEcGFnZRgDIAEoBUIHukgEGgIoAUgBiAEBEhwKBHNpemUYBCABKAVCCbpIBhoEGGQoAUgCiAEBQgcKBV9uYW1lQgcKBV9wYWdlQgcKBV9zaXplInEKFExpc3RSZWFjdG9yc1Jlc3BvbnNlEjQKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZUIGkrUYAiABEiMKBGRhdGEYAiADKAsyFS5jbG9ha3Jvb20udjEuUmVhY3RvciIpChFHZXRSZWFjdG9yUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEijAMKFVJlcGxhY2VSZWFjdG9yUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESGQoEbmFtZRgCIAEoCUILukgIyAEBcgMYyAESEQoEY29kZRgDIAEoCUgAiAEBEjcKC2FwcGxpY2F0aW9uGAQgASgLMiIuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uUmVmZXJlbmNlElcKDWNvbmZpZ3VyYXRpb24YBSADKAsyNi5jbG9ha3Jvb20udjEuUmVwbGFjZVJlYWN0b3JSZXF1ZXN0LkNvbmZpZ3VyYXRpb25FbnRyeUIIukgFmgECEGQSNgoHZm9ybXVsYRgGIAEoCzIlLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYVJlZmVyZW5jZRImCgdydW50aW1lGAcgASgLMhUuY2xvYWtyb29tLnYxLlJ1bnRpbWUaNAoSQ29uZmlndXJhdGlvbkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFX2NvZGUi6QIKFFVwZGF0ZVJlYWN0b3JSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIdCgRuYW1lGAIgASgJQgq6SAdyBRABGMgBSACIAQESEQoEY29kZRgDIAEoCUgBiAEBEjcKC2FwcGxpY2F0aW9uGAQgASgLMiIuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uUmVmZXJlbmNlEi0KDWNvbmZpZ3VyYXRpb24YBSABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSNgoHZm9ybXVsYRgGIAEoCzIlLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYVJlZmVyZW5jZRIvCgt1cGRhdGVfbWFzaxgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSJgoHcnVudGltZRgIIAEoCzIVLmNsb2Frcm9vbS52MS5SdW50aW1lQgcKBV9uYW1lQgcKBV9jb2RlIiwKFERlbGV0ZVJlYWN0b3JSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASKAAQoMUmVhY3RSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIkCgRhcmdzGAIgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEiMKDGNhbGxiYWNrX3VybBgDIAEoCUIIukgFcgMYkANIAIgBAUIPCg1fY2FsbGJhY2tfdXJsIpEBCg1SZWFjdFJlc3BvbnNlEiYKBnRva2VucxgBIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIjCgNyYXcYAiABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSMwoIcmVzcG9uc2UYAyABKAsyIS5jbG9ha3Jvb20udjEuUmVhY3Rvckh0dHBSZXNwb25zZSJ2ChNSZWFjdG9ySHR0cFJlc3BvbnNlEg4KBnN0YXR1cxgBIAEoBRIpCgdoZWFkZXJzGAIgAygLMhguY2xvYWtyb29tLnYxLkh0dHBIZWFkZXISJAoEYm9keRgDIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSKYAQoRUmVhY3RBc3luY1JlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEiQKBGFyZ3MYAiABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWU6R5q1GEMKQQoMY2FsbGJhY2tfdXJsEjFzZW5kIGl0IHRvIC9yZWFjdCwgb3IgcmVhZCB0aGUgcmVzdWx0IG9mIHRoaXMgcnVuIlMKElJlYWN0QXN5bmNSZXNwb25zZRI9Chhhc3luY19yZWFjdG9yX3JlcXVlc3RfaWQYASABKAlCG5K1GBcKFWFzeW5jUmVhY3RvclJlcXVlc3RJZCJNChdHZXRSZWFjdG9yUmVzdWx0UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESHAoKcmVxdWVzdF9pZBgCIAEoCUIIukgFcgOwAQEiiAIKElRlc3RSZWFjdG9yUmVxdWVzdBIUCgRjb2RlGAEgASgJQga6SAPIAQESJAoEYXJncxgCIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRJUCg1jb25maWd1cmF0aW9uGAMgAygLMjMuY2xvYWtyb29tLnYxLlRlc3RSZWFjdG9yUmVxdWVzdC5Db25maWd1cmF0aW9uRW50cnlCCLpIBZoBAhBkEioKB291dHNpZGUYBCABKAsyGS5jbG9ha3Jvb20udjEuVGVzdE91dHNpZGUaNAoSQ29uZmlndXJhdGlvbkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi2QIKE1Rlc3RSZWFjdG9yUmVzcG9uc2USKAoIcmV0dXJuZWQYASABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJgoFZXJyb3IYAiABKAsyFy5jbG9ha3Jvb20udjEuQ29kZUVycm9yEjMKCHJlc3BvbnNlGAMgASgLMiEuY2xvYWtyb29tLnYxLlJlYWN0b3JIdHRwUmVzcG9uc2USKgoHY29uc29sZRgEIAMoCzIZLmNsb2Frcm9vbS52MS5Db25zb2xlTGluZRIYCgtkdXJhdGlvbl9tcxgFIAEoBUgAiAEBEhkKDG1lbW9yeV9ieXRlcxgGIAEoBUgBiAEBEicKBWNhbGxzGAcgAygLMhguY2xvYWtyb29tLnYxLlRlc3RlZENhbGwSEAoId2FybmluZ3MYCCADKAlCDgoMX2R1cmF0aW9uX21zQg8KDV9tZW1vcnlfYnl0ZXMiNAocTGlzdEZhaWxlZFJlYWN0b3JSdW5zUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEiRgodTGlzdEZhaWxlZFJlYWN0b3JSdW5zUmVzcG9uc2USJQoEZGF0YRgBIAMoCzIXLmNsb2Frcm9vbS52MS5GYWlsZWRSdW4i3AMKDlJlYWN0b3JGb3JtdWxhEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIMCgR0eXBlGAQgASgJEg4KBnN0YXR1cxgFIAEoCRIRCgRpY29uGAYgASgJSAGIAQESDAoEY29kZRgHIAEoCRJACg1jb25maWd1cmF0aW9uGAggAygLMikuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhQ29uZmlndXJhdGlvbhJBChJyZXF1ZXN0X3BhcmFtZXRlcnMYCSADKAsyJS5jbG9ha3Jvb20udjEuUmVhY3RvckZvcm11bGFQYXJhbWV0ZXISFwoKY3JlYXRlZF9ieRgKIAEoCUgCiAEBEjYKCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgaStRgCIAESGAoLbW9kaWZpZWRfYnkYDCABKAlIA4gBARIvCgttb2RpZmllZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDgoMX2Rlc2NyaXB0aW9uQgcKBV9pY29uQg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSLOAQobUmVhY3RvckZvcm11bGFDb25maWd1cmF0aW9uEk0KBG5hbWUYASABKAlCP7pIF3IVGMgBMhBeW0EtWmEtejAtOV8tXSskkrUYISofbXVzdCBiZSBsZXR0ZXJzLCBkaWdpdHMsIC0gb3IgXxIiCgtkZXNjcmlwdGlvbhgCIAEoCUIIukgFcgMYkANIAIgBARIsCgR0eXBlGAMgASgJQh66SBtyGVIGc3RyaW5nUgdib29sZWFuUgZudW1iZXJCDgoMX2Rlc2NyaXB0aW9uIqUCChdSZWFjdG9yRm9ybXVsYVBhcmFtZXRlchKVAQoEbmFtZRgBIAEoCUKGAbpIM3IxGMgBMixeW0EtWmEtejAtOV9dKFtBLVphLXowLTkuXy1dKltBLVphLXowLTlfXSk/JJK1GEwqSm11c3QgYmUgbGV0dGVycywgZGlnaXRzLCAuLCAtIG9yIF8sIHdpdGggYSBsZXR0ZXIsIGRpZ2l0IG9yIF8gYXQgYm90aCBlbmRzEiIKC2Rlc2NyaXB0aW9uGAIgASgJQgi6SAVyAxiQA0gAiAEBEiwKBHR5cGUYAyABKAlCHrpIG3IZUgZzdHJpbmdSB2Jvb2xlYW5SBm51bWJlchIQCghvcHRpb25hbBgEIAEoCEIOCgxfZGVzY3JpcHRpb24ijwMKG0NyZWF0ZVJlYWN0b3JGb3JtdWxhUmVxdWVzdBIZCgJpZBgBIAEoCUIIukgFcgOwAQFIAIgBARIZCgRuYW1lGAIgASgJQgu6SAjIAQFyAxjIARIiCgtkZXNjcmlwdGlvbhgDIAEoCUIIukgFcgMY6AdIAYgBARIpCgR0eXBlGAQgASgJQhu6SBjIAQFyE1IHcHJpdmF0ZVIIb2ZmaWNpYWwSHAoEaWNvbhgFIAEoCUIJukgGcgQY0IYDSAKIAQESFAoEY29kZRgGIAEoCUIGukgDyAEBEkoKDWNvbmZpZ3VyYXRpb24YByADKAsyKS5jbG9ha3Jvb20udjEuUmVhY3RvckZvcm11bGFDb25maWd1cmF0aW9uQgi6SAWSAQIQZBJLChJyZXF1ZXN0X3BhcmFtZXRlcnMYCCADKAsyJS5jbG9ha3Jvb20udjEuUmVhY3RvckZvcm11bGFQYXJhbWV0ZXJCCLpIBZIBAhBkQgUKA19pZEIOCgxfZGVzY3JpcHRpb25CBwoFX2ljb24ijgEKGkxpc3RSZWFjdG9yRm9ybXVsYXNSZXF1ZXN0EhsKBG5hbWUYASABKAlCCLpIBXIDGMgBSACIAQESGgoEcGFnZRgCIAEoBUIHukgEGgIoAUgBiAEBEhwKBHNpemUYAyABKAVCCbpIBhoEGGQoAUgCiAEBQgcKBV9uYW1lQgcKBV9wYWdlQgcKBV9zaXplIn8KG0xpc3RSZWFjdG9yRm9ybXVsYXNSZXNwb25zZRI0CgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2VCBpK1GAIgARIqCgRkYXRhGAIgAygLMhwuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhIjAKGEdldFJlYWN0b3JGb3JtdWxhUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEihAMKHFJlcGxhY2VSZWFjdG9yRm9ybXVsYVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEhkKBG5hbWUYAiABKAlCC7pICMgBAXIDGMgBEiIKC2Rlc2NyaXB0aW9uGAMgASgJQgi6SAVyAxjoB0gAiAEBEikKBHR5cGUYBCABKAlCG7pIGMgBAXITUgdwcml2YXRlUghvZmZpY2lhbBIcCgRpY29uGAUgASgJQgm6SAZyBBjQhgNIAYgBARIUCgRjb2RlGAYgASgJQga6SAPIAQESSgoNY29uZmlndXJhdGlvbhgHIAMoCzIpLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYUNvbmZpZ3VyYXRpb25CCLpIBZIBAhBkEksKEnJlcXVlc3RfcGFyYW1ldGVycxgIIAMoCzIlLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYVBhcmFtZXRlckIIukgFkgECEGRCDgoMX2Rlc2NyaXB0aW9uQgcKBV9pY29uIjMKG0RlbGV0ZVJlYWN0b3JGb3JtdWxhUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEyug0KDlJlYWN0b3JTZXJ2aWNlEpABCg1DcmVhdGVSZWFjdG9yEiIuY2xvYWtyb29tLnYxLkNyZWF0ZVJlYWN0b3JSZXF1ZXN0GhUuY2xvYWtyb29tLnYxLlJlYWN0b3IiRIq1GCwKDnJlYWN0b3I6Y3JlYXRlIMkBOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCDjoBKiIJL3JlYWN0b3JzEpkBCgxMaXN0UmVhY3RvcnMSIS5jbG9ha3Jvb20udjEuTGlzdFJlYWN0b3JzUmVxdWVzdBoiLmNsb2Frcm9vbS52MS5MaXN0UmVhY3RvcnNSZXNwb25zZSJCirUYLQoMcmVhY3RvcjpyZWFkWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCCxIJL3JlYWN0b3JzEo0BCgpHZXRSZWFjdG9yEh8uY2xvYWtyb29tLnYxLkdldFJlYWN0b3JSZXF1ZXN0GhUuY2xvYWtyb29tLnYxLlJlYWN0b3IiR4q1GC0KDHJlYWN0b3I6cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAhASDi9yZWFjdG9ycy97aWR9EpQBCg5SZXBsYWNlUmVhY3RvchIjLmNsb2Frcm9vbS52MS5SZXBsYWNlUmVhY3RvclJlcXVlc3QaFS5jbG9ha3Jvb20udjEuUmVhY3RvciJGirUYKQoOcmVhY3Rvcjp1cGRhdGU4AVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwITOgEqGg4vcmVhY3RvcnMve2lkfRKVAQoNVXBkYXRlUmVhY3RvchIiLmNsb2Frcm9vbS52MS5VcGRhdGVSZWFjdG9yUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJIirUYKwoOcmVhY3Rvcjp1cGRhdGUoATgBWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhM6ASoyDi9yZWFjdG9ycy97aWR9Eo4BCg1EZWxldGVSZWFjdG9yEiIuY2xvYWtyb29tLnYxLkRlbGV0ZVJlYWN0b3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkGKtRgnCg5yZWFjdG9yOmRlbGV0ZVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwIQKg4vcmVhY3RvcnMve2lkfRJ8CgVSZWFjdBIaLmNsb2Frcm9vbS52MS5SZWFjdFJlcXVlc3QaGy5jbG9ha3Jvb20udjEuUmVhY3RSZXNwb25zZSI6irUYFwoJdG9rZW46dXNlEAFAgIBAWgRub25lgtPkkwIZOgEqIhQvcmVhY3RvcnMve2lkfS9yZWFjdBKUAQoKUmVhY3RBc3luYxIfLmNsb2Frcm9vbS52MS5SZWFjdEFzeW5jUmVxdWVzdBogLmNsb2Frcm9vbS52MS5SZWFjdEFzeW5jUmVzcG9uc2UiQ4q1GBoKCXRva2VuOnVzZRABIMoBQICAQFoEbm9uZYLT5JMCHzoBKiIaL3JlYWN0b3JzL3tpZH0vcmVhY3QtYXN5bmMSrAEKC1Rlc3RSZWFjdG9yEiAuY2xvYWtyb29tLnYxLlRlc3RSZWFjdG9yUmVxdWVzdBohLmNsb2Frcm9vbS52MS5UZXN0UmVhY3RvclJlc3BvbnNlIliKtRg7QICAQFIOcmVhY3RvcjpjcmVhdGVSDnJlYWN0b3I6dXBkYXRlWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhM6ASoiDi9yZWFjdG9ycy90ZXN0EscBChVMaXN0RmFpbGVkUmVhY3RvclJ1bnMSKi5jbG9ha3Jvb20udjEuTGlzdEZhaWxlZFJlYWN0b3JSdW5zUmVxdWVzdBorLmNsb2Frcm9vbS52MS5MaXN0RmFpbGVkUmVhY3RvclJ1bnNSZXNwb25zZSJVirUYLwoOcmVhY3Rvcjp1cGRhdGVaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIcEhovcmVhY3RvcnMve2lkfS9mYWlsZWQtcnVucxKaAQoQR2V0UmVhY3RvclJlc3VsdBIlLmNsb2Frcm9vbS52MS5HZXRSZWFjdG9yUmVzdWx0UmVxdWVzdBobLmNsb2Frcm9vbS52MS5SZWFjdFJlc3BvbnNlIkKKtRgTCgl0b2tlbjp1c2UQAVoEbm9uZYLT5JMCJRIjL3JlYWN0b3JzL3tpZH0vcmVzdWx0cy97cmVxdWVzdF9pZH0yiAcKFVJlYWN0b3JGb3JtdWxhU2VydmljZRKtAQoUQ3JlYXRlUmVhY3RvckZvcm11bGESKS5jbG9ha3Jvb20udjEuQ3JlYXRlUmVhY3RvckZvcm11bGFSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhIkyKtRgsCg5yZWFjdG9yOmNyZWF0ZSDJATgBWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhY6ASoiES9yZWFjdG9yLWZvcm11bGFzErYBChNMaXN0UmVhY3RvckZvcm11bGFzEiguY2xvYWtyb29tLnYxLkxpc3RSZWFjdG9yRm9ybXVsYXNSZXF1ZXN0GikuY2xvYWtyb29tLnYxLkxpc3RSZWFjdG9yRm9ybXVsYXNSZXNwb25zZSJKirUYLQoMcmVhY3RvcjpyZWFkWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCExIRL3JlYWN0b3ItZm9ybXVsYXMSqgEKEUdldFJlYWN0b3JGb3JtdWxhEiYuY2xvYWtyb29tLnYxLkdldFJlYWN0b3JGb3JtdWxhUmVxdWVzdBocLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYSJPirUYLQoMcmVhY3RvcjpyZWFkWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCGBIWL3JlYWN0b3ItZm9ybXVsYXMve2lkfRKxAQoVUmVwbGFjZVJlYWN0b3JGb3JtdWxhEiouY2xvYWtyb29tLnYxLlJlcGxhY2VSZWFjdG9yRm9ybXVsYVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuUmVhY3RvckZvcm11bGEiToq1GCkKDnJlYWN0b3I6dXBkYXRlOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCGzoBKhoWL3JlYWN0b3ItZm9ybXVsYXMve2lkfRKkAQoURGVsZXRlUmVhY3RvckZvcm11bGESKS5jbG9ha3Jvb20udjEuRGVsZXRlUmVhY3RvckZvcm11bGFSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkmKtRgnCg5yZWFjdG9yOmRlbGV0ZVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwIYKhYvcmVhY3Rvci1mb3JtdWxhcy97aWR9YgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_functions, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_cloakroom_v1_proxies, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Reactor
  */
 export type Reactor = Message<"cloakroom.v1.Reactor"> & {
   /**
+   * The reactor's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
+   * JavaScript. Absent where the reactor has a formula.
+   *
    * @generated from field: optional string code = 4;
    */
   code?: string | undefined;
@@ -55,6 +63,8 @@ export type Reactor = Message<"cloakroom.v1.Reactor"> & {
   application?: ApplicationReference | undefined;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 6;
    */
   configuration: { [key: string]: string };
@@ -67,21 +77,29 @@ export type Reactor = Message<"cloakroom.v1.Reactor"> & {
   formula?: ReactorFormulaReference | undefined;
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 8;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 9;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 10;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 11;
    */
   modifiedAt?: Timestamp | undefined;
@@ -190,6 +208,8 @@ export const RuntimeSchema: GenMessage<Runtime> = /*@__PURE__*/
  */
 export type ReactorFormulaReference = Message<"cloakroom.v1.ReactorFormulaReference"> & {
   /**
+   * The formula's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -226,11 +246,15 @@ export type CreateReactorRequest = Message<"cloakroom.v1.CreateReactorRequest"> 
   application?: ApplicationReference | undefined;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 4;
    */
   configuration: { [key: string]: string };
 
   /**
+   * The formula, in place of code.
+   *
    * @generated from field: cloakroom.v1.ReactorFormulaReference formula = 5;
    */
   formula?: ReactorFormulaReference | undefined;
@@ -253,6 +277,8 @@ export const CreateReactorRequestSchema: GenMessage<CreateReactorRequest> = /*@_
  */
 export type ListReactorsRequest = Message<"cloakroom.v1.ListReactorsRequest"> & {
   /**
+   * Reactors with one of these ids.
+   *
    * @generated from field: repeated string id = 1;
    */
   id: string[];
@@ -291,6 +317,8 @@ export const ListReactorsRequestSchema: GenMessage<ListReactorsRequest> = /*@__P
  */
 export type ListReactorsResponse = Message<"cloakroom.v1.ListReactorsResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -354,11 +382,15 @@ export type ReplaceReactorRequest = Message<"cloakroom.v1.ReplaceReactorRequest"
   application?: ApplicationReference | undefined;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 5;
    */
   configuration: { [key: string]: string };
 
   /**
+   * The formula, in place of code.
+   *
    * @generated from field: cloakroom.v1.ReactorFormulaReference formula = 6;
    */
   formula?: ReactorFormulaReference | undefined;
@@ -412,6 +444,8 @@ export type UpdateReactorRequest = Message<"cloakroom.v1.UpdateReactorRequest"> 
   configuration?: Value | undefined;
 
   /**
+   * The formula, in place of code.
+   *
    * @generated from field: cloakroom.v1.ReactorFormulaReference formula = 6;
    */
   formula?: ReactorFormulaReference | undefined;
@@ -523,16 +557,22 @@ export const ReactResponseSchema: GenMessage<ReactResponse> = /*@__PURE__*/
  */
 export type ReactorHttpResponse = Message<"cloakroom.v1.ReactorHttpResponse"> & {
   /**
+   * The HTTP status.
+   *
    * @generated from field: int32 status = 1;
    */
   status: number;
 
   /**
+   * The headers.
+   *
    * @generated from field: repeated cloakroom.v1.HttpHeader headers = 2;
    */
   headers: HttpHeader[];
 
   /**
+   * The body.
+   *
    * @generated from field: google.protobuf.Value body = 3;
    */
   body?: Value | undefined;
@@ -629,11 +669,15 @@ export type TestReactorRequest = Message<"cloakroom.v1.TestReactorRequest"> & {
   args?: Value | undefined;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 3;
    */
   configuration: { [key: string]: string };
 
   /**
+   * Stubs for external calls of the code.
+   *
    * @generated from field: cloakroom.v1.TestOutside outside = 4;
    */
   outside?: TestOutside | undefined;
@@ -672,6 +716,8 @@ export type TestReactorResponse = Message<"cloakroom.v1.TestReactorResponse"> & 
   response?: ReactorHttpResponse | undefined;
 
   /**
+   * What the code wrote to its console.
+   *
    * @generated from field: repeated cloakroom.v1.ConsoleLine console = 4;
    */
   console: ConsoleLine[];
@@ -751,16 +797,22 @@ export const ListFailedReactorRunsResponseSchema: GenMessage<ListFailedReactorRu
  */
 export type ReactorFormula = Message<"cloakroom.v1.ReactorFormula"> & {
   /**
+   * The formula's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * For people.
+   *
    * @generated from field: optional string description = 3;
    */
   description?: string | undefined;
@@ -787,36 +839,50 @@ export type ReactorFormula = Message<"cloakroom.v1.ReactorFormula"> & {
   icon?: string | undefined;
 
   /**
+   * JavaScript: module.exports = async function (req) { ... }.
+   *
    * @generated from field: string code = 7;
    */
   code: string;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: repeated cloakroom.v1.ReactorFormulaConfiguration configuration = 8;
    */
   configuration: ReactorFormulaConfiguration[];
 
   /**
+   * Arguments that a call must contain.
+   *
    * @generated from field: repeated cloakroom.v1.ReactorFormulaParameter request_parameters = 9;
    */
   requestParameters: ReactorFormulaParameter[];
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 10;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 11;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 12;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 13;
    */
   modifiedAt?: Timestamp | undefined;
@@ -836,11 +902,15 @@ export const ReactorFormulaSchema: GenMessage<ReactorFormula> = /*@__PURE__*/
  */
 export type ReactorFormulaConfiguration = Message<"cloakroom.v1.ReactorFormulaConfiguration"> & {
   /**
+   * The key in the reactor's configuration.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
+   * For people.
+   *
    * @generated from field: optional string description = 2;
    */
   description?: string | undefined;
@@ -867,11 +937,15 @@ export const ReactorFormulaConfigurationSchema: GenMessage<ReactorFormulaConfigu
  */
 export type ReactorFormulaParameter = Message<"cloakroom.v1.ReactorFormulaParameter"> & {
   /**
+   * The argument's name.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
+   * For people.
+   *
    * @generated from field: optional string description = 2;
    */
   description?: string | undefined;
@@ -941,11 +1015,15 @@ export type CreateReactorFormulaRequest = Message<"cloakroom.v1.CreateReactorFor
   code: string;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: repeated cloakroom.v1.ReactorFormulaConfiguration configuration = 7;
    */
   configuration: ReactorFormulaConfiguration[];
 
   /**
+   * Arguments that a call must contain.
+   *
    * @generated from field: repeated cloakroom.v1.ReactorFormulaParameter request_parameters = 8;
    */
   requestParameters: ReactorFormulaParameter[];
@@ -996,6 +1074,8 @@ export const ListReactorFormulasRequestSchema: GenMessage<ListReactorFormulasReq
  */
 export type ListReactorFormulasResponse = Message<"cloakroom.v1.ListReactorFormulasResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -1071,6 +1151,8 @@ export type ReplaceReactorFormulaRequest = Message<"cloakroom.v1.ReplaceReactorF
   code: string;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: repeated cloakroom.v1.ReactorFormulaConfiguration configuration = 7;
    */
   configuration: ReactorFormulaConfiguration[];

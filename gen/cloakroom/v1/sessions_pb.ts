@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/sessions.proto.
  */
 export const file_cloakroom_v1_sessions: GenFile = /*@__PURE__*/
-  fileDesc("ChtjbG9ha3Jvb20vdjEvc2Vzc2lvbnMucHJvdG8SDGNsb2Frcm9vbS52MSJdCgdTZXNzaW9uEhMKC3Nlc3Npb25fa2V5GAEgASgJEg0KBW5vbmNlGAIgASgJEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhYKFENyZWF0ZVNlc3Npb25SZXF1ZXN0IrgBChdBdXRob3JpemVTZXNzaW9uUmVxdWVzdBIaCgVub25jZRgBIAEoCUILukgIyAEBcgMYyAESHQoLcGVybWlzc2lvbnMYAiADKAlCCLpIBZIBAhBkEjEKBXJ1bGVzGAMgAygLMhguY2xvYWtyb29tLnYxLkFjY2Vzc1J1bGVCCLpIBZIBAhBkEiAKCmV4cGlyZXNfYXQYBCABKAlCB7pIBHICGGRIAIgBAUINCgtfZXhwaXJlc19hdDKFAgoOU2Vzc2lvblNlcnZpY2USbgoNQ3JlYXRlU2Vzc2lvbhIiLmNsb2Frcm9vbS52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBoVLmNsb2Frcm9vbS52MS5TZXNzaW9uIiKKtRgNGAEgyQE4AVoEbm9uZYLT5JMCCyIJL3Nlc3Npb25zEoIBChBBdXRob3JpemVTZXNzaW9uEiUuY2xvYWtyb29tLnYxLkF1dGhvcml6ZVNlc3Npb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ii+KtRgNGAEgyAE4AVoEbm9uZYLT5JMCGDoBKiITL3Nlc3Npb25zL2F1dGhvcml6ZWIGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_applications, file_cloakroom_v1_options, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("ChtjbG9ha3Jvb20vdjEvc2Vzc2lvbnMucHJvdG8SDGNsb2Frcm9vbS52MSJlCgdTZXNzaW9uEhMKC3Nlc3Npb25fa2V5GAEgASgJEg0KBW5vbmNlGAIgASgJEjYKCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgaStRgCIAEiFgoUQ3JlYXRlU2Vzc2lvblJlcXVlc3QinwIKF0F1dGhvcml6ZVNlc3Npb25SZXF1ZXN0EhoKBW5vbmNlGAEgASgJQgu6SAjIAQFyAxjIARIdCgtwZXJtaXNzaW9ucxgCIAMoCUIIukgFkgECEGQSMQoFcnVsZXMYAyADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZUIIukgFkgECEGQSIAoKZXhwaXJlc19hdBgEIAEoCUIHukgEcgIYZEgAiAEBEhsKDmZyYW1lX3JlcXVpcmVkGAUgASgISAGIAQESIwoNZnJhbWVfYWRkcmVzcxgGIAEoCUIHukgEcgIYZEgCiAEBQg0KC19leHBpcmVzX2F0QhEKD19mcmFtZV9yZXF1aXJlZEIQCg5fZnJhbWVfYWRkcmVzczKFAgoOU2Vzc2lvblNlcnZpY2USbgoNQ3JlYXRlU2Vzc2lvbhIiLmNsb2Frcm9vbS52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBoVLmNsb2Frcm9vbS52MS5TZXNzaW9uIiKKtRgNGAEgyQFaBG5vbmVoAoLT5JMCCyIJL3Nlc3Npb25zEoIBChBBdXRob3JpemVTZXNzaW9uEiUuY2xvYWtyb29tLnYxLkF1dGhvcml6ZVNlc3Npb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ii+KtRgNGAEgyAE4AVoEbm9uZYLT5JMCGDoBKiITL3Nlc3Npb25zL2F1dGhvcml6ZWIGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_applications, file_cloakroom_v1_options, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Session
@@ -38,6 +38,8 @@ export type Session = Message<"cloakroom.v1.Session"> & {
   nonce: string;
 
   /**
+   * When the session ends.
+   *
    * @generated from field: google.protobuf.Timestamp expires_at = 3;
    */
   expiresAt?: Timestamp | undefined;
@@ -68,6 +70,8 @@ export const CreateSessionRequestSchema: GenMessage<CreateSessionRequest> = /*@_
  */
 export type AuthorizeSessionRequest = Message<"cloakroom.v1.AuthorizeSessionRequest"> & {
   /**
+   * The nonce that the browser got when it created the session.
+   *
    * @generated from field: string nonce = 1;
    */
   nonce: string;
@@ -92,6 +96,23 @@ export type AuthorizeSessionRequest = Message<"cloakroom.v1.AuthorizeSessionRequ
    * @generated from field: optional string expires_at = 4;
    */
   expiresAt?: string | undefined;
+
+  /**
+   * Refuses the nonce of a session that no hosted field created: a page, or anyone else, may hold its key then. Default
+   * false.
+   *
+   * @generated from field: optional bool frame_required = 5;
+   */
+  frameRequired?: boolean | undefined;
+
+  /**
+   * The IP address of the person, as the back end sees it. Refuses the nonce of a session that was created from another
+   * network (IPv4 /24, IPv6 /48), by a server that loaded hosted fields itself. Needs a session of a hosted field, and
+   * that persons reach both back end and vault over one version of IP.
+   *
+   * @generated from field: optional string frame_address = 6;
+   */
+  frameAddress?: string | undefined;
 };
 
 /**
@@ -108,7 +129,8 @@ export const AuthorizeSessionRequestSchema: GenMessage<AuthorizeSessionRequest> 
  */
 export const SessionService: GenService<{
   /**
-   * Creates a session key without any access. Needs a public application's key.
+   * Creates a session key without any access. Needs a public application's key. An idempotency key has no effect: the
+   * response is shown once, and a repeat creates another session.
    *
    * @generated from rpc cloakroom.v1.SessionService.CreateSession
    */

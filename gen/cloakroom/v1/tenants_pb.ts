@@ -15,13 +15,15 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/tenants.proto.
  */
 export const file_cloakroom_v1_tenants: GenFile = /*@__PURE__*/
-  fileDesc("ChpjbG9ha3Jvb20vdjEvdGVuYW50cy5wcm90bxIMY2xvYWtyb29tLnYxIs4CCgZUZW5hbnQSCgoCaWQYASABKAkSEAoIb3duZXJfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRI0CghzZXR0aW5ncxgEIAMoCzIiLmNsb2Frcm9vbS52MS5UZW5hbnQuU2V0dGluZ3NFbnRyeRIXCgpjcmVhdGVkX2J5GAUgASgJSACIAQESLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9kaWZpZWRfYnkYByABKAlIAYgBARIvCgttb2RpZmllZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLwoNU2V0dGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSI+CgtVc2FnZVJlcG9ydBIvCgx0b2tlbl9yZXBvcnQYASABKAsyGS5jbG9ha3Jvb20udjEuVG9rZW5SZXBvcnQi7QEKC1Rva2VuUmVwb3J0EkUKD21ldHJpY3NfYnlfdHlwZRgBIAMoCzIsLmNsb2Frcm9vbS52MS5Ub2tlblJlcG9ydC5NZXRyaWNzQnlUeXBlRW50cnkSJgoeaW5jbHVkZWRfbW9udGhseV9hY3RpdmVfdG9rZW5zGAIgASgDEh0KFW1vbnRobHlfYWN0aXZlX3Rva2VucxgDIAEoAxpQChJNZXRyaWNzQnlUeXBlRW50cnkSCwoDa2V5GAEgASgJEikKBXZhbHVlGAIgASgLMhouY2xvYWtyb29tLnYxLlRva2VuTWV0cmljczoCOAEiUgoMVG9rZW5NZXRyaWNzEg0KBWNvdW50GAEgASgDEjMKD2xhc3RfY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiEgoQR2V0VGVuYW50UmVxdWVzdCKkAQoTVXBkYXRlVGVuYW50UmVxdWVzdBIZCgRuYW1lGAEgASgJQgu6SAjIAQFyAxjIARJBCghzZXR0aW5ncxgCIAMoCzIvLmNsb2Frcm9vbS52MS5VcGRhdGVUZW5hbnRSZXF1ZXN0LlNldHRpbmdzRW50cnkaLwoNU2V0dGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhUKE0RlbGV0ZVRlbmFudFJlcXVlc3QiFwoVR2V0VXNhZ2VSZXBvcnRSZXF1ZXN0MrwECg1UZW5hbnRTZXJ2aWNlEogBCglHZXRUZW5hbnQSHi5jbG9ha3Jvb20udjEuR2V0VGVuYW50UmVxdWVzdBoULmNsb2Frcm9vbS52MS5UZW5hbnQiRYq1GCwKC3RlbmFudDpyZWFkWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCDxINL3RlbmFudHMvc2VsZhKDAQoMVXBkYXRlVGVuYW50EiEuY2xvYWtyb29tLnYxLlVwZGF0ZVRlbmFudFJlcXVlc3QaFC5jbG9ha3Jvb20udjEuVGVuYW50IjqKtRgeCg10ZW5hbnQ6dXBkYXRlOAFaC09XTkVSIEFETUlOgtPkkwISOgEqGg0vdGVuYW50cy9zZWxmEnwKDERlbGV0ZVRlbmFudBIhLmNsb2Frcm9vbS52MS5EZWxldGVUZW5hbnRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjGKtRgYCg10ZW5hbnQ6ZGVsZXRlWgVPV05FUmABgtPkkwIPKg0vdGVuYW50cy9zZWxmEpsBCg5HZXRVc2FnZVJlcG9ydBIjLmNsb2Frcm9vbS52MS5HZXRVc2FnZVJlcG9ydFJlcXVlc3QaGS5jbG9ha3Jvb20udjEuVXNhZ2VSZXBvcnQiSYq1GCIKC3JlcG9ydDpyZWFkWhNPV05FUiBBRE1JTiBBVURJVE9SgtPkkwIdEhsvdGVuYW50cy9zZWxmL3JlcG9ydHMvdXNhZ2ViBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("ChpjbG9ha3Jvb20vdjEvdGVuYW50cy5wcm90bxIMY2xvYWtyb29tLnYxItYCCgZUZW5hbnQSCgoCaWQYASABKAkSEAoIb3duZXJfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRI0CghzZXR0aW5ncxgEIAMoCzIiLmNsb2Frcm9vbS52MS5UZW5hbnQuU2V0dGluZ3NFbnRyeRIXCgpjcmVhdGVkX2J5GAUgASgJSACIAQESNgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBpK1GAIgARIYCgttb2RpZmllZF9ieRgHIAEoCUgBiAEBEi8KC21vZGlmaWVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDQoLX2NyZWF0ZWRfYnlCDgoMX21vZGlmaWVkX2J5IkYKC1VzYWdlUmVwb3J0EjcKDHRva2VuX3JlcG9ydBgBIAEoCzIZLmNsb2Frcm9vbS52MS5Ub2tlblJlcG9ydEIGkrUYAiABIu0BCgtUb2tlblJlcG9ydBJFCg9tZXRyaWNzX2J5X3R5cGUYASADKAsyLC5jbG9ha3Jvb20udjEuVG9rZW5SZXBvcnQuTWV0cmljc0J5VHlwZUVudHJ5EiYKHmluY2x1ZGVkX21vbnRobHlfYWN0aXZlX3Rva2VucxgCIAEoAxIdChVtb250aGx5X2FjdGl2ZV90b2tlbnMYAyABKAMaUAoSTWV0cmljc0J5VHlwZUVudHJ5EgsKA2tleRgBIAEoCRIpCgV2YWx1ZRgCIAEoCzIaLmNsb2Frcm9vbS52MS5Ub2tlbk1ldHJpY3M6AjgBIlIKDFRva2VuTWV0cmljcxINCgVjb3VudBgBIAEoAxIzCg9sYXN0X2NyZWF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhIKEEdldFRlbmFudFJlcXVlc3QipAEKE1VwZGF0ZVRlbmFudFJlcXVlc3QSGQoEbmFtZRgBIAEoCUILukgIyAEBcgMYyAESQQoIc2V0dGluZ3MYAiADKAsyLy5jbG9ha3Jvb20udjEuVXBkYXRlVGVuYW50UmVxdWVzdC5TZXR0aW5nc0VudHJ5Gi8KDVNldHRpbmdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIVChNEZWxldGVUZW5hbnRSZXF1ZXN0IhcKFUdldFVzYWdlUmVwb3J0UmVxdWVzdDK8BAoNVGVuYW50U2VydmljZRKIAQoJR2V0VGVuYW50Eh4uY2xvYWtyb29tLnYxLkdldFRlbmFudFJlcXVlc3QaFC5jbG9ha3Jvb20udjEuVGVuYW50IkWKtRgsCgt0ZW5hbnQ6cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAg8SDS90ZW5hbnRzL3NlbGYSgwEKDFVwZGF0ZVRlbmFudBIhLmNsb2Frcm9vbS52MS5VcGRhdGVUZW5hbnRSZXF1ZXN0GhQuY2xvYWtyb29tLnYxLlRlbmFudCI6irUYHgoNdGVuYW50OnVwZGF0ZTgBWgtPV05FUiBBRE1JToLT5JMCEjoBKhoNL3RlbmFudHMvc2VsZhJ8CgxEZWxldGVUZW5hbnQSIS5jbG9ha3Jvb20udjEuRGVsZXRlVGVuYW50UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIxirUYGAoNdGVuYW50OmRlbGV0ZVoFT1dORVJgAYLT5JMCDyoNL3RlbmFudHMvc2VsZhKbAQoOR2V0VXNhZ2VSZXBvcnQSIy5jbG9ha3Jvb20udjEuR2V0VXNhZ2VSZXBvcnRSZXF1ZXN0GhkuY2xvYWtyb29tLnYxLlVzYWdlUmVwb3J0IkmKtRgiCgtyZXBvcnQ6cmVhZFoTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCHRIbL3RlbmFudHMvc2VsZi9yZXBvcnRzL3VzYWdlYgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Tenant
  */
 export type Tenant = Message<"cloakroom.v1.Tenant"> & {
   /**
+   * The tenant's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -34,6 +36,8 @@ export type Tenant = Message<"cloakroom.v1.Tenant"> & {
   ownerId: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string name = 3;
    */
   name: string;
@@ -47,21 +51,29 @@ export type Tenant = Message<"cloakroom.v1.Tenant"> & {
   settings: { [key: string]: string };
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 5;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 7;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 8;
    */
   modifiedAt?: Timestamp | undefined;
@@ -79,6 +91,8 @@ export const TenantSchema: GenMessage<Tenant> = /*@__PURE__*/
  */
 export type UsageReport = Message<"cloakroom.v1.UsageReport"> & {
   /**
+   * The report on tokens.
+   *
    * @generated from field: cloakroom.v1.TokenReport token_report = 1;
    */
   tokenReport?: TokenReport | undefined;
@@ -129,11 +143,15 @@ export const TokenReportSchema: GenMessage<TokenReport> = /*@__PURE__*/
  */
 export type TokenMetrics = Message<"cloakroom.v1.TokenMetrics"> & {
   /**
+   * How many tokens there are.
+   *
    * @generated from field: int64 count = 1;
    */
   count: bigint;
 
   /**
+   * When the newest was created.
+   *
    * @generated from field: google.protobuf.Timestamp last_created_at = 2;
    */
   lastCreatedAt?: Timestamp | undefined;

@@ -15,7 +15,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/threeds.proto.
  */
 export const file_cloakroom_v1_threeds: GenFile = /*@__PURE__*/
-  fileDesc("ChpjbG9ha3Jvb20vdjEvdGhyZWVkcy5wcm90bxIMY2xvYWtyb29tLnYxIr8DChtDcmVhdGVUaHJlZURTU2Vzc2lvblJlcXVlc3QSHwoIdG9rZW5faWQYASABKAlCCLpIBXIDGJADSACIAQESGgoDcGFuGAIgASgJQgi6SAVyAxiQA0gBiAEBEiwKBHR5cGUYAyABKAlCGbpIFnIUUghjdXN0b21lclIIbWVyY2hhbnRIAogBARIoCgZkZXZpY2UYBCABKAlCE7pIEHIOUgdicm93c2VyUgNhcHBIA4gBARIsCgtkZXZpY2VfaW5mbxgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3Q6swGatRiuAQpCCg1jYWxsYmFja191cmxzEjFyZWFkIHRoZSByZXN1bHQgb2YgdGhlIGNoYWxsZW5nZSBmcm9tIHRoZSBzZXNzaW9uCkcKFmF1dGhlbnRpY2F0aW9uX3JlcXVlc3QSLWF1dGhlbnRpY2F0ZSB0aGUgc2Vzc2lvbiBieSBhIGNhbGwgb2YgaXRzIG93bgofCg90b2tlbl9pbnRlbnRfaWQSDG5hbWUgYSB0b2tlbkILCglfdG9rZW5faWRCBgoEX3BhbkIHCgVfdHlwZUIJCgdfZGV2aWNlIs8CChxDcmVhdGVUaHJlZURTU2Vzc2lvblJlc3BvbnNlEgoKAmlkGAEgASgJEgwKBHR5cGUYAiABKAkSKAoKY2FyZF9icmFuZBgDIAEoCUIPkrUYCwoJY2FyZEJyYW5kSACIAQESFwoKbWV0aG9kX3VybBgEIAEoCUgBiAEBEiQKF21ldGhvZF9ub3RpZmljYXRpb25fdXJsGAUgASgJSAKIAQESIAoTZGlyZWN0b3J5X3NlcnZlcl9pZBgGIAEoCUgDiAEBEiAKE3JlY29tbWVuZGVkX3ZlcnNpb24YByABKAlIBIgBAUINCgtfY2FyZF9icmFuZEINCgtfbWV0aG9kX3VybEIaChhfbWV0aG9kX25vdGlmaWNhdGlvbl91cmxCFgoUX2RpcmVjdG9yeV9zZXJ2ZXJfaWRCFgoUX3JlY29tbWVuZGVkX3ZlcnNpb24i0AQKDlRocmVlRFNTZXNzaW9uEgoKAmlkGAEgASgJEgwKBHR5cGUYAiABKAkSEQoJdGVuYW50X2lkGAMgASgJEhAKCHRva2VuX2lkGAQgASgJEhQKDHBhbl90b2tlbl9pZBgFIAEoCRIXCgpjYXJkX2JyYW5kGAYgASgJSACIAQESMwoPZXhwaXJhdGlvbl9kYXRlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjcmVhdGVkX2RhdGUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKCmNyZWF0ZWRfYnkYCSABKAlIAYgBARIxCg1tb2RpZmllZF9kYXRlGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgttb2RpZmllZF9ieRgLIAEoCUgCiAEBEg4KBmRldmljZRgMIAEoCRIsCgtkZXZpY2VfaW5mbxgNIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLQoHdmVyc2lvbhgOIAEoCzIcLmNsb2Frcm9vbS52MS5UaHJlZURTVmVyc2lvbhIrCgZtZXRob2QYDyABKAsyGy5jbG9ha3Jvb20udjEuVGhyZWVEU01ldGhvZBI7Cg5hdXRoZW50aWNhdGlvbhgQIAEoCzIjLmNsb2Frcm9vbS52MS5UaHJlZURTQXV0aGVudGljYXRpb25CDQoLX2NhcmRfYnJhbmRCDQoLX2NyZWF0ZWRfYnlCDgoMX21vZGlmaWVkX2J5IoECCg5UaHJlZURTVmVyc2lvbhIgChNyZWNvbW1lbmRlZF92ZXJzaW9uGAEgASgJSACIAQESGQoRYXZhaWxhYmxlX3ZlcnNpb24YAiADKAkSKwoeZWFybGllc3RfYWNzX3N1cHBvcnRlZF92ZXJzaW9uGAMgASgJSAGIAQESKQocbGF0ZXN0X2Fjc19zdXBwb3J0ZWRfdmVyc2lvbhgEIAEoCUgCiAEBQhYKFF9yZWNvbW1lbmRlZF92ZXJzaW9uQiEKH19lYXJsaWVzdF9hY3Nfc3VwcG9ydGVkX3ZlcnNpb25CHwodX2xhdGVzdF9hY3Nfc3VwcG9ydGVkX3ZlcnNpb24igQEKDVRocmVlRFNNZXRob2QSFwoKbWV0aG9kX3VybBgBIAEoCUgAiAEBEigKG21ldGhvZF9jb21wbGV0aW9uX2luZGljYXRvchgCIAEoCUgBiAEBQg0KC19tZXRob2RfdXJsQh4KHF9tZXRob2RfY29tcGxldGlvbl9pbmRpY2F0b3Ii7wsKFVRocmVlRFNBdXRoZW50aWNhdGlvbhIZCgxwYW5fdG9rZW5faWQYASABKAlIAIgBARIVCgh0b2tlbl9pZBgCIAEoCUgBiAEBEhwKD3RocmVlZHNfdmVyc2lvbhgDIAEoCUgCiAEBEh8KEmFjc190cmFuc2FjdGlvbl9pZBgEIAEoCUgDiAEBEh4KEWRzX3RyYW5zYWN0aW9uX2lkGAUgASgJSASIAQESHwoSc2RrX3RyYW5zYWN0aW9uX2lkGAYgASgJSAWIAQESIQoUYWNzX3JlZmVyZW5jZV9udW1iZXIYByABKAlIBogBARIgChNkc19yZWZlcmVuY2VfbnVtYmVyGAggASgJSAeIAQESIQoUYXV0aGVudGljYXRpb25fdmFsdWUYCSABKAlICIgBARIiChVhdXRoZW50aWNhdGlvbl9zdGF0dXMYCiABKAlICYgBARInChphdXRoZW50aWNhdGlvbl9zdGF0dXNfY29kZRgLIAEoCUgKiAEBEikKHGF1dGhlbnRpY2F0aW9uX3N0YXR1c19yZWFzb24YDCABKAlIC4gBARIQCgNlY2kYDSABKAlIDIgBARIjChZhY3NfY2hhbGxlbmdlX21hbmRhdGVkGA4gASgJSA2IAQESKQocYWNzX2RlY291cGxlZF9hdXRoZW50aWNhdGlvbhgPIAEoCUgOiAEBEioKHWF1dGhlbnRpY2F0aW9uX2NoYWxsZW5nZV90eXBlGBAgASgJSA+IAQESMwoSYWNzX3JlbmRlcmluZ190eXBlGBEgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIfChJhY3Nfc2lnbmVkX2NvbnRlbnQYEiABKAlIEIgBARIeChFhY3NfY2hhbGxlbmdlX3VybBgTIAEoCUgRiAEBEh8KEmNoYWxsZW5nZV9hdHRlbXB0cxgUIAEoCUgSiAEBEiQKF2NoYWxsZW5nZV9jYW5jZWxfcmVhc29uGBUgASgJSBOIAQESHAoPY2FyZGhvbGRlcl9pbmZvGBYgASgJSBSIAQESHQoQd2hpdGVsaXN0X3N0YXR1cxgXIAEoCUgViAEBEiQKF3doaXRlbGlzdF9zdGF0dXNfc291cmNlGBggASgJSBaIAQESOwoSbWVzc2FnZV9leHRlbnNpb25zGBkgAygLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGkrUYAhABEh4KEWxpYWJpbGl0eV9zaGlmdGVkGBogASgISBeIAQFCDwoNX3Bhbl90b2tlbl9pZEILCglfdG9rZW5faWRCEgoQX3RocmVlZHNfdmVyc2lvbkIVChNfYWNzX3RyYW5zYWN0aW9uX2lkQhQKEl9kc190cmFuc2FjdGlvbl9pZEIVChNfc2RrX3RyYW5zYWN0aW9uX2lkQhcKFV9hY3NfcmVmZXJlbmNlX251bWJlckIWChRfZHNfcmVmZXJlbmNlX251bWJlckIXChVfYXV0aGVudGljYXRpb25fdmFsdWVCGAoWX2F1dGhlbnRpY2F0aW9uX3N0YXR1c0IdChtfYXV0aGVudGljYXRpb25fc3RhdHVzX2NvZGVCHwodX2F1dGhlbnRpY2F0aW9uX3N0YXR1c19yZWFzb25CBgoEX2VjaUIZChdfYWNzX2NoYWxsZW5nZV9tYW5kYXRlZEIfCh1fYWNzX2RlY291cGxlZF9hdXRoZW50aWNhdGlvbkIgCh5fYXV0aGVudGljYXRpb25fY2hhbGxlbmdlX3R5cGVCFQoTX2Fjc19zaWduZWRfY29udGVudEIUChJfYWNzX2NoYWxsZW5nZV91cmxCFQoTX2NoYWxsZW5nZV9hdHRlbXB0c0IaChhfY2hhbGxlbmdlX2NhbmNlbF9yZWFzb25CEgoQX2NhcmRob2xkZXJfaW5mb0ITChFfd2hpdGVsaXN0X3N0YXR1c0IaChhfd2hpdGVsaXN0X3N0YXR1c19zb3VyY2VCFAoSX2xpYWJpbGl0eV9zaGlmdGVkIjAKGEdldFRocmVlRFNTZXNzaW9uUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEi0ggKIUF1dGhlbnRpY2F0ZVRocmVlRFNTZXNzaW9uUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESPwoXYXV0aGVudGljYXRpb25fY2F0ZWdvcnkYAiABKAlCHrpIG8gBAXIWUgdwYXltZW50Ugtub24tcGF5bWVudBK5AQoTYXV0aGVudGljYXRpb25fdHlwZRgDIAEoCUKbAbpIlwHIAQFykQFSE3BheW1lbnQtdHJhbnNhY3Rpb25SFXJlY3VycmluZy10cmFuc2FjdGlvblIXaW5zdGFsbG1lbnQtdHJhbnNhY3Rpb25SCGFkZC1jYXJkUg1tYWludGFpbi1jYXJkUhtjYXJkaG9sZGVyLWVtdi12ZXJpZmljYXRpb25SFGFjY291bnQtdmVyaWZpY2F0aW9uEiAKCmNhcmRfYnJhbmQYBCABKAlCB7pIBHICGDJIAIgBARK0AgoUY2hhbGxlbmdlX3ByZWZlcmVuY2UYBSABKAlCkAK6SIwCcokCUg1uby1wcmVmZXJlbmNlUgxuby1jaGFsbGVuZ2VSE2NoYWxsZW5nZS1yZXF1ZXN0ZWRSEmNoYWxsZW5nZS1tYW5kYXRlZFIkbm8tY2hhbGxlbmdlLXJpc2stYW5hbHlzaXMtcGVyZm9ybWVkUh5uby1jaGFsbGVuZ2UtZGF0YS1zaGFyaW5nLW9ubHlSIW5vLWNoYWxsZW5nZS1zdHJvbmctY29uc3VtZXItYXV0aFIgbm8tY2hhbGxlbmdlLXdoaXRlbGlzdC1leGVtcHRpb25SJGNoYWxsZW5nZS1yZXF1ZXN0ZWQtd2hpdGVsaXN0LXByb21wdFIQY2FydGVzLWJhbmNhaXJlc0gBiAEBEigKG3JlcXVlc3RfZGVjb3VwbGVkX2NoYWxsZW5nZRgGIAEoCEgCiAEBEikKHGRlY291cGxlZF9jaGFsbGVuZ2VfbWF4X3RpbWUYByABKAVIA4gBARI4Cg1wdXJjaGFzZV9pbmZvGAggASgLMiEuY2xvYWtyb29tLnYxLlRocmVlRFNQdXJjaGFzZUluZm8SLwoOcmVxdWVzdG9yX2luZm8YCSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ei4KDW1lcmNoYW50X2luZm8YCiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjgKD2NhcmRob2xkZXJfaW5mbxgLIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBrpIA8gBARIuCg5icm9hZGNhc3RfaW5mbxgMIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUINCgtfY2FyZF9icmFuZEIXChVfY2hhbGxlbmdlX3ByZWZlcmVuY2VCHgocX3JlcXVlc3RfZGVjb3VwbGVkX2NoYWxsZW5nZUIfCh1fZGVjb3VwbGVkX2NoYWxsZW5nZV9tYXhfdGltZSKDBAoTVGhyZWVEU1B1cmNoYXNlSW5mbxIkCgZhbW91bnQYASABKAlCFLpIEXIPMg1eWzAtOV17MSw0OH0kEiMKCGN1cnJlbmN5GAIgASgJQhG6SA5yDDIKXlswLTldezN9JBIeCghleHBvbmVudBgDIAEoCUIHukgEcgIYAUgAiAEBEiAKBGRhdGUYBCABKAlCErpID3INMgteWzAtOV17MTR9JBJ2ChB0cmFuc2FjdGlvbl90eXBlGAUgASgJQle6SFRyUlIIcHVyY2hhc2VSEGNoZWNrLWFjY2VwdGFuY2VSD2FjY291bnQtZnVuZGluZ1IKcXVhc2ktY2FzaFIXcHJlcGFpZC1hY3RpdmF0aW9uLWxvYWRIAYgBARInChFpbnN0YWxsbWVudF9jb3VudBgGIAEoCUIHukgEcgIYA0gCiAEBEioKFHJlY3VycmluZ19leHBpcmF0aW9uGAcgASgJQge6SARyAhgISAOIAQESKQoTcmVjdXJyaW5nX2ZyZXF1ZW5jeRgIIAEoCUIHukgEcgIYBEgEiAEBQgsKCV9leHBvbmVudEITChFfdHJhbnNhY3Rpb25fdHlwZUIUChJfaW5zdGFsbG1lbnRfY291bnRCFwoVX3JlY3VycmluZ19leHBpcmF0aW9uQhYKFF9yZWN1cnJpbmdfZnJlcXVlbmN5IjgKIEdldFRocmVlRFNDaGFsbGVuZ2VSZXN1bHRSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABATL6BQoOVGhyZWVEU1NlcnZpY2USqgEKFENyZWF0ZVRocmVlRFNTZXNzaW9uEikuY2xvYWtyb29tLnYxLkNyZWF0ZVRocmVlRFNTZXNzaW9uUmVxdWVzdBoqLmNsb2Frcm9vbS52MS5DcmVhdGVUaHJlZURTU2Vzc2lvblJlc3BvbnNlIjuKtRgfChIzZHM6c2Vzc2lvbjpjcmVhdGUgyQE4AVoEbm9uZYLT5JMCEjoBKiINLzNkcy9zZXNzaW9ucxKgAQoRR2V0VGhyZWVEU1Nlc3Npb24SJi5jbG9ha3Jvb20udjEuR2V0VGhyZWVEU1Nlc3Npb25SZXF1ZXN0GhwuY2xvYWtyb29tLnYxLlRocmVlRFNTZXNzaW9uIkWKtRgnChAzZHM6c2Vzc2lvbjpyZWFkWhNPV05FUiBBRE1JTiBBVURJVE9SgtPkkwIUEhIvM2RzL3Nlc3Npb25zL3tpZH0SxAEKGkF1dGhlbnRpY2F0ZVRocmVlRFNTZXNzaW9uEi8uY2xvYWtyb29tLnYxLkF1dGhlbnRpY2F0ZVRocmVlRFNTZXNzaW9uUmVxdWVzdBojLmNsb2Frcm9vbS52MS5UaHJlZURTQXV0aGVudGljYXRpb24iUIq1GCIKGDNkczpzZXNzaW9uOmF1dGhlbnRpY2F0ZTgBWgRub25lgtPkkwIkOgEqIh8vM2RzL3Nlc3Npb25zL3tpZH0vYXV0aGVudGljYXRlEtABChlHZXRUaHJlZURTQ2hhbGxlbmdlUmVzdWx0Ei4uY2xvYWtyb29tLnYxLkdldFRocmVlRFNDaGFsbGVuZ2VSZXN1bHRSZXF1ZXN0GiMuY2xvYWtyb29tLnYxLlRocmVlRFNBdXRoZW50aWNhdGlvbiJeirUYLwoYM2RzOnNlc3Npb246YXV0aGVudGljYXRlWhNPV05FUiBBRE1JTiBBVURJVE9SgtPkkwIlEiMvM2RzL3Nlc3Npb25zL3tpZH0vY2hhbGxlbmdlLXJlc3VsdGIGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChpjbG9ha3Jvb20vdjEvdGhyZWVkcy5wcm90bxIMY2xvYWtyb29tLnYxIr8DChtDcmVhdGVUaHJlZURTU2Vzc2lvblJlcXVlc3QSHwoIdG9rZW5faWQYASABKAlCCLpIBXIDGJADSACIAQESGgoDcGFuGAIgASgJQgi6SAVyAxiQA0gBiAEBEiwKBHR5cGUYAyABKAlCGbpIFnIUUghjdXN0b21lclIIbWVyY2hhbnRIAogBARIoCgZkZXZpY2UYBCABKAlCE7pIEHIOUgdicm93c2VyUgNhcHBIA4gBARIsCgtkZXZpY2VfaW5mbxgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3Q6swGatRiuAQpCCg1jYWxsYmFja191cmxzEjFyZWFkIHRoZSByZXN1bHQgb2YgdGhlIGNoYWxsZW5nZSBmcm9tIHRoZSBzZXNzaW9uCkcKFmF1dGhlbnRpY2F0aW9uX3JlcXVlc3QSLWF1dGhlbnRpY2F0ZSB0aGUgc2Vzc2lvbiBieSBhIGNhbGwgb2YgaXRzIG93bgofCg90b2tlbl9pbnRlbnRfaWQSDG5hbWUgYSB0b2tlbkILCglfdG9rZW5faWRCBgoEX3BhbkIHCgVfdHlwZUIJCgdfZGV2aWNlIs8CChxDcmVhdGVUaHJlZURTU2Vzc2lvblJlc3BvbnNlEgoKAmlkGAEgASgJEgwKBHR5cGUYAiABKAkSKAoKY2FyZF9icmFuZBgDIAEoCUIPkrUYCwoJY2FyZEJyYW5kSACIAQESFwoKbWV0aG9kX3VybBgEIAEoCUgBiAEBEiQKF21ldGhvZF9ub3RpZmljYXRpb25fdXJsGAUgASgJSAKIAQESIAoTZGlyZWN0b3J5X3NlcnZlcl9pZBgGIAEoCUgDiAEBEiAKE3JlY29tbWVuZGVkX3ZlcnNpb24YByABKAlIBIgBAUINCgtfY2FyZF9icmFuZEINCgtfbWV0aG9kX3VybEIaChhfbWV0aG9kX25vdGlmaWNhdGlvbl91cmxCFgoUX2RpcmVjdG9yeV9zZXJ2ZXJfaWRCFgoUX3JlY29tbWVuZGVkX3ZlcnNpb24i6AQKDlRocmVlRFNTZXNzaW9uEgoKAmlkGAEgASgJEgwKBHR5cGUYAiABKAkSEQoJdGVuYW50X2lkGAMgASgJEhAKCHRva2VuX2lkGAQgASgJEhQKDHBhbl90b2tlbl9pZBgFIAEoCRIXCgpjYXJkX2JyYW5kGAYgASgJSACIAQESOwoPZXhwaXJhdGlvbl9kYXRlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGkrUYAiABEjgKDGNyZWF0ZWRfZGF0ZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBpK1GAIgARIXCgpjcmVhdGVkX2J5GAkgASgJSAGIAQESMQoNbW9kaWZpZWRfZGF0ZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9kaWZpZWRfYnkYCyABKAlIAogBARIOCgZkZXZpY2UYDCABKAkSLAoLZGV2aWNlX2luZm8YDSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjUKB3ZlcnNpb24YDiABKAsyHC5jbG9ha3Jvb20udjEuVGhyZWVEU1ZlcnNpb25CBpK1GAIgARIrCgZtZXRob2QYDyABKAsyGy5jbG9ha3Jvb20udjEuVGhyZWVEU01ldGhvZBI7Cg5hdXRoZW50aWNhdGlvbhgQIAEoCzIjLmNsb2Frcm9vbS52MS5UaHJlZURTQXV0aGVudGljYXRpb25CDQoLX2NhcmRfYnJhbmRCDQoLX2NyZWF0ZWRfYnlCDgoMX21vZGlmaWVkX2J5IoECCg5UaHJlZURTVmVyc2lvbhIgChNyZWNvbW1lbmRlZF92ZXJzaW9uGAEgASgJSACIAQESGQoRYXZhaWxhYmxlX3ZlcnNpb24YAiADKAkSKwoeZWFybGllc3RfYWNzX3N1cHBvcnRlZF92ZXJzaW9uGAMgASgJSAGIAQESKQocbGF0ZXN0X2Fjc19zdXBwb3J0ZWRfdmVyc2lvbhgEIAEoCUgCiAEBQhYKFF9yZWNvbW1lbmRlZF92ZXJzaW9uQiEKH19lYXJsaWVzdF9hY3Nfc3VwcG9ydGVkX3ZlcnNpb25CHwodX2xhdGVzdF9hY3Nfc3VwcG9ydGVkX3ZlcnNpb24igQEKDVRocmVlRFNNZXRob2QSFwoKbWV0aG9kX3VybBgBIAEoCUgAiAEBEigKG21ldGhvZF9jb21wbGV0aW9uX2luZGljYXRvchgCIAEoCUgBiAEBQg0KC19tZXRob2RfdXJsQh4KHF9tZXRob2RfY29tcGxldGlvbl9pbmRpY2F0b3Ii7wsKFVRocmVlRFNBdXRoZW50aWNhdGlvbhIZCgxwYW5fdG9rZW5faWQYASABKAlIAIgBARIVCgh0b2tlbl9pZBgCIAEoCUgBiAEBEhwKD3RocmVlZHNfdmVyc2lvbhgDIAEoCUgCiAEBEh8KEmFjc190cmFuc2FjdGlvbl9pZBgEIAEoCUgDiAEBEh4KEWRzX3RyYW5zYWN0aW9uX2lkGAUgASgJSASIAQESHwoSc2RrX3RyYW5zYWN0aW9uX2lkGAYgASgJSAWIAQESIQoUYWNzX3JlZmVyZW5jZV9udW1iZXIYByABKAlIBogBARIgChNkc19yZWZlcmVuY2VfbnVtYmVyGAggASgJSAeIAQESIQoUYXV0aGVudGljYXRpb25fdmFsdWUYCSABKAlICIgBARIiChVhdXRoZW50aWNhdGlvbl9zdGF0dXMYCiABKAlICYgBARInChphdXRoZW50aWNhdGlvbl9zdGF0dXNfY29kZRgLIAEoCUgKiAEBEikKHGF1dGhlbnRpY2F0aW9uX3N0YXR1c19yZWFzb24YDCABKAlIC4gBARIQCgNlY2kYDSABKAlIDIgBARIjChZhY3NfY2hhbGxlbmdlX21hbmRhdGVkGA4gASgJSA2IAQESKQocYWNzX2RlY291cGxlZF9hdXRoZW50aWNhdGlvbhgPIAEoCUgOiAEBEioKHWF1dGhlbnRpY2F0aW9uX2NoYWxsZW5nZV90eXBlGBAgASgJSA+IAQESMwoSYWNzX3JlbmRlcmluZ190eXBlGBEgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIfChJhY3Nfc2lnbmVkX2NvbnRlbnQYEiABKAlIEIgBARIeChFhY3NfY2hhbGxlbmdlX3VybBgTIAEoCUgRiAEBEh8KEmNoYWxsZW5nZV9hdHRlbXB0cxgUIAEoCUgSiAEBEiQKF2NoYWxsZW5nZV9jYW5jZWxfcmVhc29uGBUgASgJSBOIAQESHAoPY2FyZGhvbGRlcl9pbmZvGBYgASgJSBSIAQESHQoQd2hpdGVsaXN0X3N0YXR1cxgXIAEoCUgViAEBEiQKF3doaXRlbGlzdF9zdGF0dXNfc291cmNlGBggASgJSBaIAQESOwoSbWVzc2FnZV9leHRlbnNpb25zGBkgAygLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGkrUYAhABEh4KEWxpYWJpbGl0eV9zaGlmdGVkGBogASgISBeIAQFCDwoNX3Bhbl90b2tlbl9pZEILCglfdG9rZW5faWRCEgoQX3RocmVlZHNfdmVyc2lvbkIVChNfYWNzX3RyYW5zYWN0aW9uX2lkQhQKEl9kc190cmFuc2FjdGlvbl9pZEIVChNfc2RrX3RyYW5zYWN0aW9uX2lkQhcKFV9hY3NfcmVmZXJlbmNlX251bWJlckIWChRfZHNfcmVmZXJlbmNlX251bWJlckIXChVfYXV0aGVudGljYXRpb25fdmFsdWVCGAoWX2F1dGhlbnRpY2F0aW9uX3N0YXR1c0IdChtfYXV0aGVudGljYXRpb25fc3RhdHVzX2NvZGVCHwodX2F1dGhlbnRpY2F0aW9uX3N0YXR1c19yZWFzb25CBgoEX2VjaUIZChdfYWNzX2NoYWxsZW5nZV9tYW5kYXRlZEIfCh1fYWNzX2RlY291cGxlZF9hdXRoZW50aWNhdGlvbkIgCh5fYXV0aGVudGljYXRpb25fY2hhbGxlbmdlX3R5cGVCFQoTX2Fjc19zaWduZWRfY29udGVudEIUChJfYWNzX2NoYWxsZW5nZV91cmxCFQoTX2NoYWxsZW5nZV9hdHRlbXB0c0IaChhfY2hhbGxlbmdlX2NhbmNlbF9yZWFzb25CEgoQX2NhcmRob2xkZXJfaW5mb0ITChFfd2hpdGVsaXN0X3N0YXR1c0IaChhfd2hpdGVsaXN0X3N0YXR1c19zb3VyY2VCFAoSX2xpYWJpbGl0eV9zaGlmdGVkIjAKGEdldFRocmVlRFNTZXNzaW9uUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEi0ggKIUF1dGhlbnRpY2F0ZVRocmVlRFNTZXNzaW9uUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESPwoXYXV0aGVudGljYXRpb25fY2F0ZWdvcnkYAiABKAlCHrpIG8gBAXIWUgdwYXltZW50Ugtub24tcGF5bWVudBK5AQoTYXV0aGVudGljYXRpb25fdHlwZRgDIAEoCUKbAbpIlwHIAQFykQFSE3BheW1lbnQtdHJhbnNhY3Rpb25SFXJlY3VycmluZy10cmFuc2FjdGlvblIXaW5zdGFsbG1lbnQtdHJhbnNhY3Rpb25SCGFkZC1jYXJkUg1tYWludGFpbi1jYXJkUhtjYXJkaG9sZGVyLWVtdi12ZXJpZmljYXRpb25SFGFjY291bnQtdmVyaWZpY2F0aW9uEiAKCmNhcmRfYnJhbmQYBCABKAlCB7pIBHICGDJIAIgBARK0AgoUY2hhbGxlbmdlX3ByZWZlcmVuY2UYBSABKAlCkAK6SIwCcokCUg1uby1wcmVmZXJlbmNlUgxuby1jaGFsbGVuZ2VSE2NoYWxsZW5nZS1yZXF1ZXN0ZWRSEmNoYWxsZW5nZS1tYW5kYXRlZFIkbm8tY2hhbGxlbmdlLXJpc2stYW5hbHlzaXMtcGVyZm9ybWVkUh5uby1jaGFsbGVuZ2UtZGF0YS1zaGFyaW5nLW9ubHlSIW5vLWNoYWxsZW5nZS1zdHJvbmctY29uc3VtZXItYXV0aFIgbm8tY2hhbGxlbmdlLXdoaXRlbGlzdC1leGVtcHRpb25SJGNoYWxsZW5nZS1yZXF1ZXN0ZWQtd2hpdGVsaXN0LXByb21wdFIQY2FydGVzLWJhbmNhaXJlc0gBiAEBEigKG3JlcXVlc3RfZGVjb3VwbGVkX2NoYWxsZW5nZRgGIAEoCEgCiAEBEikKHGRlY291cGxlZF9jaGFsbGVuZ2VfbWF4X3RpbWUYByABKAVIA4gBARI4Cg1wdXJjaGFzZV9pbmZvGAggASgLMiEuY2xvYWtyb29tLnYxLlRocmVlRFNQdXJjaGFzZUluZm8SLwoOcmVxdWVzdG9yX2luZm8YCSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ei4KDW1lcmNoYW50X2luZm8YCiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjgKD2NhcmRob2xkZXJfaW5mbxgLIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBrpIA8gBARIuCg5icm9hZGNhc3RfaW5mbxgMIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUINCgtfY2FyZF9icmFuZEIXChVfY2hhbGxlbmdlX3ByZWZlcmVuY2VCHgocX3JlcXVlc3RfZGVjb3VwbGVkX2NoYWxsZW5nZUIfCh1fZGVjb3VwbGVkX2NoYWxsZW5nZV9tYXhfdGltZSL+BAoTVGhyZWVEU1B1cmNoYXNlSW5mbxJACgZhbW91bnQYASABKAlCMLpIEXIPMg1eWzAtOV17MSw0OH0kkrUYGCoWbXVzdCBiZSAxIHRvIDQ4IGRpZ2l0cxJbCghjdXJyZW5jeRgCIAEoCUJJukgOcgwyCl5bMC05XXszfSSStRg0KjJtdXN0IGJlIHRocmVlIGRpZ2l0czogdGhlIG51bWVyaWMgY29kZSBvZiBJU08gNDIxNxIeCghleHBvbmVudBgDIAEoCUIHukgEcgIYAUgAiAEBEkcKBGRhdGUYBCABKAlCObpID3INMgteWzAtOV17MTR9JJK1GCMqIW11c3QgYmUgMTQgZGlnaXRzOiBZWVlZTU1ERGhobW1zcxJ2ChB0cmFuc2FjdGlvbl90eXBlGAUgASgJQle6SFRyUlIIcHVyY2hhc2VSEGNoZWNrLWFjY2VwdGFuY2VSD2FjY291bnQtZnVuZGluZ1IKcXVhc2ktY2FzaFIXcHJlcGFpZC1hY3RpdmF0aW9uLWxvYWRIAYgBARInChFpbnN0YWxsbWVudF9jb3VudBgGIAEoCUIHukgEcgIYA0gCiAEBEioKFHJlY3VycmluZ19leHBpcmF0aW9uGAcgASgJQge6SARyAhgISAOIAQESKQoTcmVjdXJyaW5nX2ZyZXF1ZW5jeRgIIAEoCUIHukgEcgIYBEgEiAEBQgsKCV9leHBvbmVudEITChFfdHJhbnNhY3Rpb25fdHlwZUIUChJfaW5zdGFsbG1lbnRfY291bnRCFwoVX3JlY3VycmluZ19leHBpcmF0aW9uQhYKFF9yZWN1cnJpbmdfZnJlcXVlbmN5IjgKIEdldFRocmVlRFNDaGFsbGVuZ2VSZXN1bHRSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABATL8BQoOVGhyZWVEU1NlcnZpY2USrAEKFENyZWF0ZVRocmVlRFNTZXNzaW9uEikuY2xvYWtyb29tLnYxLkNyZWF0ZVRocmVlRFNTZXNzaW9uUmVxdWVzdBoqLmNsb2Frcm9vbS52MS5DcmVhdGVUaHJlZURTU2Vzc2lvblJlc3BvbnNlIj2KtRghChIzZHM6c2Vzc2lvbjpjcmVhdGUgyQE4AVoEbm9uZWgBgtPkkwISOgEqIg0vM2RzL3Nlc3Npb25zEqABChFHZXRUaHJlZURTU2Vzc2lvbhImLmNsb2Frcm9vbS52MS5HZXRUaHJlZURTU2Vzc2lvblJlcXVlc3QaHC5jbG9ha3Jvb20udjEuVGhyZWVEU1Nlc3Npb24iRYq1GCcKEDNkczpzZXNzaW9uOnJlYWRaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAhQSEi8zZHMvc2Vzc2lvbnMve2lkfRLEAQoaQXV0aGVudGljYXRlVGhyZWVEU1Nlc3Npb24SLy5jbG9ha3Jvb20udjEuQXV0aGVudGljYXRlVGhyZWVEU1Nlc3Npb25SZXF1ZXN0GiMuY2xvYWtyb29tLnYxLlRocmVlRFNBdXRoZW50aWNhdGlvbiJQirUYIgoYM2RzOnNlc3Npb246YXV0aGVudGljYXRlOAFaBG5vbmWC0+STAiQ6ASoiHy8zZHMvc2Vzc2lvbnMve2lkfS9hdXRoZW50aWNhdGUS0AEKGUdldFRocmVlRFNDaGFsbGVuZ2VSZXN1bHQSLi5jbG9ha3Jvb20udjEuR2V0VGhyZWVEU0NoYWxsZW5nZVJlc3VsdFJlcXVlc3QaIy5jbG9ha3Jvb20udjEuVGhyZWVEU0F1dGhlbnRpY2F0aW9uIl6KtRgvChgzZHM6c2Vzc2lvbjphdXRoZW50aWNhdGVaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAiUSIy8zZHMvc2Vzc2lvbnMve2lkfS9jaGFsbGVuZ2UtcmVzdWx0YgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.CreateThreeDSSessionRequest
@@ -29,6 +29,8 @@ export type CreateThreeDSSessionRequest = Message<"cloakroom.v1.CreateThreeDSSes
   tokenId?: string | undefined;
 
   /**
+   * The older name of token_id.
+   *
    * @generated from field: optional string pan = 2;
    */
   pan?: string | undefined;
@@ -48,6 +50,8 @@ export type CreateThreeDSSessionRequest = Message<"cloakroom.v1.CreateThreeDSSes
   device?: string | undefined;
 
   /**
+   * What the browser or app says of itself, as EMV 3-D Secure names it.
+   *
    * @generated from field: google.protobuf.Struct device_info = 5;
    */
   deviceInfo?: JsonObject | undefined;
@@ -65,11 +69,15 @@ export const CreateThreeDSSessionRequestSchema: GenMessage<CreateThreeDSSessionR
  */
 export type CreateThreeDSSessionResponse = Message<"cloakroom.v1.CreateThreeDSSessionResponse"> & {
   /**
+   * The session's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * customer or merchant.
+   *
    * @generated from field: string type = 2;
    */
   type: string;
@@ -82,21 +90,29 @@ export type CreateThreeDSSessionResponse = Message<"cloakroom.v1.CreateThreeDSSe
   cardBrand?: string | undefined;
 
   /**
+   * The issuer's address that the browser posts the 3DS Method to, if the issuer has one.
+   *
    * @generated from field: optional string method_url = 4;
    */
   methodUrl?: string | undefined;
 
   /**
+   * Where the issuer says that the 3DS Method is done.
+   *
    * @generated from field: optional string method_notification_url = 5;
    */
   methodNotificationUrl?: string | undefined;
 
   /**
+   * The card scheme's directory server.
+   *
    * @generated from field: optional string directory_server_id = 6;
    */
   directoryServerId?: string | undefined;
 
   /**
+   * The protocol version to authenticate with.
+   *
    * @generated from field: optional string recommended_version = 7;
    */
   recommendedVersion?: string | undefined;
@@ -114,21 +130,29 @@ export const CreateThreeDSSessionResponseSchema: GenMessage<CreateThreeDSSession
  */
 export type ThreeDSSession = Message<"cloakroom.v1.ThreeDSSession"> & {
   /**
+   * The session's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * customer or merchant.
+   *
    * @generated from field: string type = 2;
    */
   type: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 3;
    */
   tenantId: string;
 
   /**
+   * The card token.
+   *
    * @generated from field: string token_id = 4;
    */
   tokenId: string;
@@ -141,56 +165,78 @@ export type ThreeDSSession = Message<"cloakroom.v1.ThreeDSSession"> & {
   panTokenId: string;
 
   /**
+   * Such as visa.
+   *
    * @generated from field: optional string card_brand = 6;
    */
   cardBrand?: string | undefined;
 
   /**
+   * When the session ends.
+   *
    * @generated from field: google.protobuf.Timestamp expiration_date = 7;
    */
   expirationDate?: Timestamp | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_date = 8;
    */
   createdDate?: Timestamp | undefined;
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 9;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_date = 10;
    */
   modifiedDate?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 11;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * browser or app.
+   *
    * @generated from field: string device = 12;
    */
   device: string;
 
   /**
+   * What the browser or app says of itself.
+   *
    * @generated from field: google.protobuf.Struct device_info = 13;
    */
   deviceInfo?: JsonObject | undefined;
 
   /**
+   * The protocol versions that card and issuer support.
+   *
    * @generated from field: cloakroom.v1.ThreeDSVersion version = 14;
    */
   version?: ThreeDSVersion | undefined;
 
   /**
+   * The 3DS Method, with which the issuer looks at the browser.
+   *
    * @generated from field: cloakroom.v1.ThreeDSMethod method = 15;
    */
   method?: ThreeDSMethod | undefined;
 
   /**
+   * The result, once the session was authenticated.
+   *
    * @generated from field: cloakroom.v1.ThreeDSAuthentication authentication = 16;
    */
   authentication?: ThreeDSAuthentication | undefined;
@@ -208,21 +254,29 @@ export const ThreeDSSessionSchema: GenMessage<ThreeDSSession> = /*@__PURE__*/
  */
 export type ThreeDSVersion = Message<"cloakroom.v1.ThreeDSVersion"> & {
   /**
+   * The protocol version to authenticate with.
+   *
    * @generated from field: optional string recommended_version = 1;
    */
   recommendedVersion?: string | undefined;
 
   /**
+   * Every protocol version that can be used.
+   *
    * @generated from field: repeated string available_version = 2;
    */
   availableVersion: string[];
 
   /**
+   * The oldest version that the issuer's server supports.
+   *
    * @generated from field: optional string earliest_acs_supported_version = 3;
    */
   earliestAcsSupportedVersion?: string | undefined;
 
   /**
+   * The newest version that the issuer's server supports.
+   *
    * @generated from field: optional string latest_acs_supported_version = 4;
    */
   latestAcsSupportedVersion?: string | undefined;
@@ -240,11 +294,15 @@ export const ThreeDSVersionSchema: GenMessage<ThreeDSVersion> = /*@__PURE__*/
  */
 export type ThreeDSMethod = Message<"cloakroom.v1.ThreeDSMethod"> & {
   /**
+   * The issuer's address that the browser posts the 3DS Method to.
+   *
    * @generated from field: optional string method_url = 1;
    */
   methodUrl?: string | undefined;
 
   /**
+   * Whether the 3DS Method is done: Y, N, or U where the issuer has none.
+   *
    * @generated from field: optional string method_completion_indicator = 2;
    */
   methodCompletionIndicator?: string | undefined;
@@ -262,46 +320,64 @@ export const ThreeDSMethodSchema: GenMessage<ThreeDSMethod> = /*@__PURE__*/
  */
 export type ThreeDSAuthentication = Message<"cloakroom.v1.ThreeDSAuthentication"> & {
   /**
+   * The same as token_id, for clients that read this name.
+   *
    * @generated from field: optional string pan_token_id = 1;
    */
   panTokenId?: string | undefined;
 
   /**
+   * The card token.
+   *
    * @generated from field: optional string token_id = 2;
    */
   tokenId?: string | undefined;
 
   /**
+   * The protocol version that was used.
+   *
    * @generated from field: optional string threeds_version = 3;
    */
   threedsVersion?: string | undefined;
 
   /**
+   * The transaction's id at the issuer's server.
+   *
    * @generated from field: optional string acs_transaction_id = 4;
    */
   acsTransactionId?: string | undefined;
 
   /**
+   * The transaction's id at the card scheme's directory server.
+   *
    * @generated from field: optional string ds_transaction_id = 5;
    */
   dsTransactionId?: string | undefined;
 
   /**
+   * The transaction's id in the app's library.
+   *
    * @generated from field: optional string sdk_transaction_id = 6;
    */
   sdkTransactionId?: string | undefined;
 
   /**
+   * The approval number of the issuer's server.
+   *
    * @generated from field: optional string acs_reference_number = 7;
    */
   acsReferenceNumber?: string | undefined;
 
   /**
+   * The approval number of the directory server.
+   *
    * @generated from field: optional string ds_reference_number = 8;
    */
   dsReferenceNumber?: string | undefined;
 
   /**
+   * The proof of the authentication, which the payment sends (CAVV or AAV).
+   *
    * @generated from field: optional string authentication_value = 9;
    */
   authenticationValue?: string | undefined;
@@ -314,26 +390,36 @@ export type ThreeDSAuthentication = Message<"cloakroom.v1.ThreeDSAuthentication"
   authenticationStatus?: string | undefined;
 
   /**
+   * The status in one letter, such as Y, A, N, U, C, D, R or I.
+   *
    * @generated from field: optional string authentication_status_code = 11;
    */
   authenticationStatusCode?: string | undefined;
 
   /**
+   * Why it has this status, as EMV 3-D Secure numbers it.
+   *
    * @generated from field: optional string authentication_status_reason = 12;
    */
   authenticationStatusReason?: string | undefined;
 
   /**
+   * The electronic commerce indicator, which the payment sends.
+   *
    * @generated from field: optional string eci = 13;
    */
   eci?: string | undefined;
 
   /**
+   * Whether the issuer must challenge: Y or N.
+   *
    * @generated from field: optional string acs_challenge_mandated = 14;
    */
   acsChallengeMandated?: string | undefined;
 
   /**
+   * Whether the issuer authenticates outside the page: Y or N.
+   *
    * @generated from field: optional string acs_decoupled_authentication = 15;
    */
   acsDecoupledAuthentication?: string | undefined;
@@ -346,51 +432,71 @@ export type ThreeDSAuthentication = Message<"cloakroom.v1.ThreeDSAuthentication"
   authenticationChallengeType?: string | undefined;
 
   /**
+   * How an app shows the challenge.
+   *
    * @generated from field: google.protobuf.Struct acs_rendering_type = 17;
    */
   acsRenderingType?: JsonObject | undefined;
 
   /**
+   * What an app needs to show the challenge, signed by the issuer.
+   *
    * @generated from field: optional string acs_signed_content = 18;
    */
   acsSignedContent?: string | undefined;
 
   /**
+   * The address at which the browser shows the challenge.
+   *
    * @generated from field: optional string acs_challenge_url = 19;
    */
   acsChallengeUrl?: string | undefined;
 
   /**
+   * How often the cardholder tried.
+   *
    * @generated from field: optional string challenge_attempts = 20;
    */
   challengeAttempts?: string | undefined;
 
   /**
+   * Why the challenge was cancelled, as EMV 3-D Secure numbers it.
+   *
    * @generated from field: optional string challenge_cancel_reason = 21;
    */
   challengeCancelReason?: string | undefined;
 
   /**
+   * A text of the issuer for the cardholder.
+   *
    * @generated from field: optional string cardholder_info = 22;
    */
   cardholderInfo?: string | undefined;
 
   /**
+   * Whether the cardholder trusts the merchant, as EMV 3-D Secure codes it.
+   *
    * @generated from field: optional string whitelist_status = 23;
    */
   whitelistStatus?: string | undefined;
 
   /**
+   * The party that set whitelist_status.
+   *
    * @generated from field: optional string whitelist_status_source = 24;
    */
   whitelistStatusSource?: string | undefined;
 
   /**
+   * Extensions of the card scheme.
+   *
    * @generated from field: repeated google.protobuf.Struct message_extensions = 25;
    */
   messageExtensions: JsonObject[];
 
   /**
+   * Whether the issuer bears the loss of a fraud.
+   *
    * @generated from field: optional bool liability_shifted = 26;
    */
   liabilityShifted?: boolean | undefined;
@@ -437,51 +543,71 @@ export type AuthenticateThreeDSSessionRequest = Message<"cloakroom.v1.Authentica
   authenticationCategory: string;
 
   /**
+   * What is authenticated.
+   *
    * @generated from field: string authentication_type = 3;
    */
   authenticationType: string;
 
   /**
+   * Such as visa. Default: as the number shows it.
+   *
    * @generated from field: optional string card_brand = 4;
    */
   cardBrand?: string | undefined;
 
   /**
+   * Whether the merchant wants a challenge.
+   *
    * @generated from field: optional string challenge_preference = 5;
    */
   challengePreference?: string | undefined;
 
   /**
+   * Whether the issuer may authenticate outside the page.
+   *
    * @generated from field: optional bool request_decoupled_challenge = 6;
    */
   requestDecoupledChallenge?: boolean | undefined;
 
   /**
+   * Minutes that the issuer has for it.
+   *
    * @generated from field: optional int32 decoupled_challenge_max_time = 7;
    */
   decoupledChallengeMaxTime?: number | undefined;
 
   /**
+   * The purchase. Required for the category payment.
+   *
    * @generated from field: cloakroom.v1.ThreeDSPurchaseInfo purchase_info = 8;
    */
   purchaseInfo?: ThreeDSPurchaseInfo | undefined;
 
   /**
+   * The party that asks for the authentication, as EMV 3-D Secure names it.
+   *
    * @generated from field: google.protobuf.Struct requestor_info = 9;
    */
   requestorInfo?: JsonObject | undefined;
 
   /**
+   * The merchant, as EMV 3-D Secure names it.
+   *
    * @generated from field: google.protobuf.Struct merchant_info = 10;
    */
   merchantInfo?: JsonObject | undefined;
 
   /**
+   * The cardholder, as EMV 3-D Secure names it.
+   *
    * @generated from field: google.protobuf.Struct cardholder_info = 11;
    */
   cardholderInfo?: JsonObject | undefined;
 
   /**
+   * Data for all parties of the authentication.
+   *
    * @generated from field: google.protobuf.Value broadcast_info = 12;
    */
   broadcastInfo?: Value | undefined;
@@ -513,6 +639,8 @@ export type ThreeDSPurchaseInfo = Message<"cloakroom.v1.ThreeDSPurchaseInfo"> & 
   currency: string;
 
   /**
+   * The digits of the currency after its decimal point, such as 2.
+   *
    * @generated from field: optional string exponent = 3;
    */
   exponent?: string | undefined;
@@ -525,21 +653,29 @@ export type ThreeDSPurchaseInfo = Message<"cloakroom.v1.ThreeDSPurchaseInfo"> & 
   date: string;
 
   /**
+   * What is bought.
+   *
    * @generated from field: optional string transaction_type = 5;
    */
   transactionType?: string | undefined;
 
   /**
+   * The number of installments.
+   *
    * @generated from field: optional string installment_count = 6;
    */
   installmentCount?: string | undefined;
 
   /**
+   * The day after which no recurring payment follows, as YYYYMMDD.
+   *
    * @generated from field: optional string recurring_expiration = 7;
    */
   recurringExpiration?: string | undefined;
 
   /**
+   * The fewest days between recurring payments.
+   *
    * @generated from field: optional string recurring_frequency = 8;
    */
   recurringFrequency?: string | undefined;

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/tokens.proto.
  */
 export const file_cloakroom_v1_tokens: GenFile = /*@__PURE__*/
-  fileDesc("ChljbG9ha3Jvb20vdjEvdG9rZW5zLnByb3RvEgxjbG9ha3Jvb20udjEi2QYKBVRva2VuEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgR0eXBlGAMgASgJEiQKBGRhdGEYBCABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJAoEbWFzaxgFIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIYCgtmaW5nZXJwcmludBgGIAEoCUgAiAEBEiMKFmZpbmdlcnByaW50X2V4cHJlc3Npb24YByABKAlIAYgBARISCgpjb250YWluZXJzGAggAygJEjsKCG1ldGFkYXRhGAkgAygLMiEuY2xvYWtyb29tLnYxLlRva2VuLk1ldGFkYXRhRW50cnlCBpK1GAIQARIeCg5zZWFyY2hfaW5kZXhlcxgKIAMoCUIGkrUYAhABEhcKCmV4cGlyZXNfYXQYCyABKAlIAogBARInCgRjYXJkGAwgASgLMhkuY2xvYWtyb29tLnYxLkNhcmREZXRhaWxzEicKBGJhbmsYDSABKAsyGS5jbG9ha3Jvb20udjEuQmFua0RldGFpbHMSFwoKY3JlYXRlZF9ieRgOIAEoCUgDiAEBEi4KCmNyZWF0ZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vZGlmaWVkX2J5GBAgASgJSASIAQESLwoLbW9kaWZpZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBmV4dHJhcxgSIAEoCzIZLmNsb2Frcm9vbS52MS5Ub2tlbkV4dHJhc0INkrUYCQoHX2V4dHJhcxIxCgljYXJkX2RhdGEYEyABKAsyFi5jbG9ha3Jvb20udjEuQ2FyZERhdGFCBpK1GAIYARIxCgliYW5rX2RhdGEYFCABKAsyFi5jbG9ha3Jvb20udjEuQmFua0RhdGFCBpK1GAIYARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDgoMX2ZpbmdlcnByaW50QhkKF19maW5nZXJwcmludF9leHByZXNzaW9uQg0KC19leHBpcmVzX2F0Qg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSKqAQoIQ2FyZERhdGESEwoGbnVtYmVyGAEgASgJSACIAQESHQoQZXhwaXJhdGlvbl9tb250aBgCIAEoBUgBiAEBEhwKD2V4cGlyYXRpb25feWVhchgDIAEoBUgCiAEBEhAKA2N2YxgEIAEoCUgDiAEBQgkKB19udW1iZXJCEwoRX2V4cGlyYXRpb25fbW9udGhCEgoQX2V4cGlyYXRpb25feWVhckIGCgRfY3ZjImoKCEJhbmtEYXRhEhsKDnJvdXRpbmdfbnVtYmVyGAEgASgJSACIAQESGwoOYWNjb3VudF9udW1iZXIYAiABKAlIAYgBAUIRCg9fcm91dGluZ19udW1iZXJCEQoPX2FjY291bnRfbnVtYmVyIusBCgtDYXJkRGV0YWlscxIQCgNiaW4YASABKAlIAIgBARISCgVsYXN0NBgCIAEoCUgBiAEBEh0KEGV4cGlyYXRpb25fbW9udGgYAyABKAVIAogBARIcCg9leHBpcmF0aW9uX3llYXIYBCABKAVIA4gBARISCgVicmFuZBgFIAEoCUgEiAEBEhQKB2Z1bmRpbmcYBiABKAlIBYgBAUIGCgRfYmluQggKBl9sYXN0NEITChFfZXhwaXJhdGlvbl9tb250aEISChBfZXhwaXJhdGlvbl95ZWFyQggKBl9icmFuZEIKCghfZnVuZGluZyJ5CgtCYW5rRGV0YWlscxIbCg5yb3V0aW5nX251bWJlchgBIAEoCUgAiAEBEiEKFGFjY291bnRfbnVtYmVyX2xhc3Q0GAIgASgJSAGIAQFCEQoPX3JvdXRpbmdfbnVtYmVyQhcKFV9hY2NvdW50X251bWJlcl9sYXN0NCI5CgtUb2tlbkV4dHJhcxIZCgxkZWR1cGxpY2F0ZWQYASABKAhIAIgBAUIPCg1fZGVkdXBsaWNhdGVkIpsHChJDcmVhdGVUb2tlblJlcXVlc3QSGQoCaWQYASABKAlCCLpIBXIDGIAgSACIAQESFAoEdHlwZRgCIAEoCUIGukgDyAEBEiQKBGRhdGEYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJAoEbWFzaxgEIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIcCgpjb250YWluZXJzGAUgAygJQgi6SAWSAQIQFBJaCghtZXRhZGF0YRgGIAMoCzIuLmNsb2Frcm9vbS52MS5DcmVhdGVUb2tlblJlcXVlc3QuTWV0YWRhdGFFbnRyeUIYukgVmgESEDIiB3IFEAEYyAEqBXIDGOgHEikKDnNlYXJjaF9pbmRleGVzGAcgAygJQhG6SA6SAQsQFCIHcgUQARiAIBItChZmaW5nZXJwcmludF9leHByZXNzaW9uGAggASgJQgi6SAVyAxiQA0gBiAEBEh4KEWRlZHVwbGljYXRlX3Rva2VuGAkgASgISAKIAQESIAoKZXhwaXJlc19hdBgKIAEoCUIHukgEcgIYZEgDiAEBEjEKCWNhcmRfZGF0YRgLIAEoCzIWLmNsb2Frcm9vbS52MS5DYXJkRGF0YUIGkrUYAhgBEjEKCWJhbmtfZGF0YRgMIAEoCzIWLmNsb2Frcm9vbS52MS5CYW5rRGF0YUIGkrUYAhgBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATqTArpIICIeCgRkYXRhCgljYXJkX2RhdGEKCWJhbmtfZGF0YRABmrUY6wEKWAoHcHJpdmFjeRJNbmFtZSB0aGUgY29udGFpbmVyIG9mIHRoZSB0b2tlbiwgYW5kIGxldCBhY2Nlc3MgcnVsZXMgc2F5IHdoYXQgaXMgc2hvd24gb2YgaXQKKwoJZW5jcnlwdGVkEh5zZW5kIHRoZSBkYXRhIGl0c2VsZiwgb3ZlciBUTFMKOQoKZW5jcnlwdGlvbhIrc2VuZCB0aGUgZGF0YSBpdHNlbGY7IHRoZSB2YXVsdCBlbmNyeXB0cyBpdAonCg90b2tlbl9pbnRlbnRfaWQSFHNlbmQgdGhlIGRhdGEgaXRzZWxmQgUKA19pZEIZChdfZmluZ2VycHJpbnRfZXhwcmVzc2lvbkIUChJfZGVkdXBsaWNhdGVfdG9rZW5CDQoLX2V4cGlyZXNfYXQiKQoPR2V0VG9rZW5SZXF1ZXN0EhYKAmlkGAEgASgJQgq6SAdyBRABGJADIpICChFMaXN0VG9rZW5zUmVxdWVzdBIdCgJpZBgBIAMoCUIRukgOkgELEGQiB3IFEAEYkAMSSQoIbWV0YWRhdGEYAiADKAsyLS5jbG9ha3Jvb20udjEuTGlzdFRva2Vuc1JlcXVlc3QuTWV0YWRhdGFFbnRyeUIIukgFmgECEDISGgoEcGFnZRgDIAEoBUIHukgEGgIoAUgAiAEBEhwKBHNpemUYBCABKAVCCbpIBhoEGGQoAUgBiAEBEhYKBHR5cGUYBSADKAlCCLpIBZIBAhAUGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVfcGFnZUIHCgVfc2l6ZSJlChJMaXN0VG9rZW5zUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlEiEKBGRhdGEYAiADKAsyEy5jbG9ha3Jvb20udjEuVG9rZW4ivwYKElVwZGF0ZVRva2VuUmVxdWVzdBIWCgJpZBgBIAEoCUIKukgHcgUQARiQAxIkCgRkYXRhGAIgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEiQKBG1hc2sYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSKAoIbWV0YWRhdGEYBCABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSHAoKY29udGFpbmVycxgFIAMoCUIIukgFkgECEBQSKQoOc2VhcmNoX2luZGV4ZXMYBiADKAlCEbpIDpIBCxAUIgdyBRABGIAgEi0KFmZpbmdlcnByaW50X2V4cHJlc3Npb24YByABKAlCCLpIBXIDGJADSACIAQESHgoRZGVkdXBsaWNhdGVfdG9rZW4YCCABKAhIAYgBARIgCgpleHBpcmVzX2F0GAkgASgJQge6SARyAhhkSAKIAQESLwoLdXBkYXRlX21hc2sYCiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhEKBHR5cGUYCyABKAlIA4gBARIWCgl0ZW5hbnRfaWQYDCABKAlIBIgBARIxCgljYXJkX2RhdGEYDSABKAsyFi5jbG9ha3Jvb20udjEuQ2FyZERhdGFCBpK1GAIYARIxCgliYW5rX2RhdGEYDiABKAsyFi5jbG9ha3Jvb20udjEuQmFua0RhdGFCBpK1GAIYATrHAZq1GMIBClgKB3ByaXZhY3kSTW5hbWUgdGhlIGNvbnRhaW5lciBvZiB0aGUgdG9rZW4sIGFuZCBsZXQgYWNjZXNzIHJ1bGVzIHNheSB3aGF0IGlzIHNob3duIG9mIGl0CisKCWVuY3J5cHRlZBIec2VuZCB0aGUgZGF0YSBpdHNlbGYsIG92ZXIgVExTCjkKCmVuY3J5cHRpb24SK3NlbmQgdGhlIGRhdGEgaXRzZWxmOyB0aGUgdmF1bHQgZW5jcnlwdHMgaXRCGQoXX2ZpbmdlcnByaW50X2V4cHJlc3Npb25CFAoSX2RlZHVwbGljYXRlX3Rva2VuQg0KC19leHBpcmVzX2F0QgcKBV90eXBlQgwKCl90ZW5hbnRfaWQiLAoSRGVsZXRlVG9rZW5SZXF1ZXN0EhYKAmlkGAEgASgJQgq6SAdyBRABGJADIokBChNTZWFyY2hUb2tlbnNSZXF1ZXN0EhwKBXF1ZXJ5GAEgASgJQgi6SAVyAxjIAUgAiAEBEhoKBHBhZ2UYAiABKAVCB7pIBBoCKAFIAYgBARIcCgRzaXplGAMgASgFQgm6SAYaBBhkKAFIAogBAUIICgZfcXVlcnlCBwoFX3BhZ2VCBwoFX3NpemUi9gIKGUxpc3RUb2tlbnNCeUN1cnNvclJlcXVlc3QSIAoJY29udGFpbmVyGAEgASgJQgi6SAVyAxiQA0gAiAEBEhoKBHR5cGUYAiABKAlCB7pIBHICGDJIAYgBARIhCgtmaW5nZXJwcmludBgDIAEoCUIHukgEcgIYZEgCiAEBElEKCG1ldGFkYXRhGAQgAygLMjUuY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNCeUN1cnNvclJlcXVlc3QuTWV0YWRhdGFFbnRyeUIIukgFmgECEDISHAoFc3RhcnQYBSABKAlCCLpIBXIDGJgRSAOIAQESHAoEc2l6ZRgGIAEoBUIJukgGGgQYZCgBSASIAQEaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgwKCl9jb250YWluZXJCBwoFX3R5cGVCDgoMX2ZpbmdlcnByaW50QggKBl9zdGFydEIHCgVfc2l6ZSKUAQobU2VhcmNoVG9rZW5zQnlDdXJzb3JSZXF1ZXN0EhwKBXF1ZXJ5GAEgASgJQgi6SAVyAxjoB0gAiAEBEhwKBXN0YXJ0GAIgASgJQgi6SAVyAxiYEUgBiAEBEhwKBHNpemUYAyABKAVCCbpIBhoEGGQoAUgCiAEBQggKBl9xdWVyeUIICgZfc3RhcnRCBwoFX3NpemUiYgoPVG9rZW5DdXJzb3JQYWdlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuQ3Vyc29yUGFnZRIhCgRkYXRhGAIgAygLMhMuY2xvYWtyb29tLnYxLlRva2VuIkAKD1Rva2VuaXplUmVxdWVzdBItCgV2YWx1ZRgBIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUIGukgDyAEBIjkKEFRva2VuaXplUmVzcG9uc2USJQoFdmFsdWUYASABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUiQgoRRGV0b2tlbml6ZVJlcXVlc3QSLQoFdmFsdWUYASABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWVCBrpIA8gBASI7ChJEZXRva2VuaXplUmVzcG9uc2USJQoFdmFsdWUYASABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUygwkKDFRva2VuU2VydmljZRKAAQoLQ3JlYXRlVG9rZW4SIC5jbG9ha3Jvb20udjEuQ3JlYXRlVG9rZW5SZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlRva2VuIjqKtRgkCgx0b2tlbjpjcmVhdGUQASDJATACOAFaC09XTkVSIEFETUlOgtPkkwIMOgEqIgcvdG9rZW5zEokBCgpMaXN0VG9rZW5zEh8uY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXNwb25zZSI4irUYJQoKdG9rZW46cmVhZBABMAFaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAgkSBy90b2tlbnMSewoIR2V0VG9rZW4SHS5jbG9ha3Jvb20udjEuR2V0VG9rZW5SZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlRva2VuIjuKtRgjCgp0b2tlbjpyZWFkEAFaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAg4SDC90b2tlbnMve2lkfRKCAQoLVXBkYXRlVG9rZW4SIC5jbG9ha3Jvb20udjEuVXBkYXRlVG9rZW5SZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlRva2VuIjyKtRghCgx0b2tlbjp1cGRhdGUQASgBOAFaC09XTkVSIEFETUlOgtPkkwIROgEqMgwvdG9rZW5zL3tpZH0SfgoLRGVsZXRlVG9rZW4SIC5jbG9ha3Jvb20udjEuRGVsZXRlVG9rZW5SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjWKtRgdCgx0b2tlbjpkZWxldGUQAVoLT1dORVIgQURNSU6C0+STAg4qDC90b2tlbnMve2lkfRKZAQoMU2VhcmNoVG9rZW5zEiEuY2xvYWtyb29tLnYxLlNlYXJjaFRva2Vuc1JlcXVlc3QaIC5jbG9ha3Jvb20udjEuTGlzdFRva2Vuc1Jlc3BvbnNlIkSKtRgnCgx0b2tlbjpzZWFyY2gQATADWhNPV05FUiBBRE1JTiBBVURJVE9SgtPkkwITOgEqIg4vdG9rZW5zL3NlYXJjaBKZAQoSTGlzdFRva2Vuc0J5Q3Vyc29yEicuY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNCeUN1cnNvclJlcXVlc3QaHS5jbG9ha3Jvb20udjEuVG9rZW5DdXJzb3JQYWdlIjuKtRglCgp0b2tlbjpyZWFkEAEwAVoTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCDBIKL3YyL3Rva2VucxKpAQoUU2VhcmNoVG9rZW5zQnlDdXJzb3ISKS5jbG9ha3Jvb20udjEuU2VhcmNoVG9rZW5zQnlDdXJzb3JSZXF1ZXN0Gh0uY2xvYWtyb29tLnYxLlRva2VuQ3Vyc29yUGFnZSJHirUYJwoMdG9rZW46c2VhcmNoEAEwA1oTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCFjoBKiIRL3YyL3Rva2Vucy9zZWFyY2gysgIKD1Rva2VuaXplU2VydmljZRKPAQoIVG9rZW5pemUSHS5jbG9ha3Jvb20udjEuVG9rZW5pemVSZXF1ZXN0Gh4uY2xvYWtyb29tLnYxLlRva2VuaXplUmVzcG9uc2UiRIq1GCEKDHRva2VuOmNyZWF0ZRABMAI4AVoLT1dORVIgQURNSU6C0+STAhk6BXZhbHVlYgV2YWx1ZSIJL3Rva2VuaXplEowBCgpEZXRva2VuaXplEh8uY2xvYWtyb29tLnYxLkRldG9rZW5pemVSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLkRldG9rZW5pemVSZXNwb25zZSI7irUYFgoKdG9rZW46cmVhZBABMAFaBG5vbmWC0+STAhs6BXZhbHVlYgV2YWx1ZSILL2RldG9rZW5pemViBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChljbG9ha3Jvb20vdjEvdG9rZW5zLnByb3RvEgxjbG9ha3Jvb20udjEi2QYKBVRva2VuEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgR0eXBlGAMgASgJEiQKBGRhdGEYBCABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJAoEbWFzaxgFIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIYCgtmaW5nZXJwcmludBgGIAEoCUgAiAEBEiMKFmZpbmdlcnByaW50X2V4cHJlc3Npb24YByABKAlIAYgBARISCgpjb250YWluZXJzGAggAygJEjsKCG1ldGFkYXRhGAkgAygLMiEuY2xvYWtyb29tLnYxLlRva2VuLk1ldGFkYXRhRW50cnlCBpK1GAIQARIeCg5zZWFyY2hfaW5kZXhlcxgKIAMoCUIGkrUYAhABEhcKCmV4cGlyZXNfYXQYCyABKAlIAogBARInCgRjYXJkGAwgASgLMhkuY2xvYWtyb29tLnYxLkNhcmREZXRhaWxzEicKBGJhbmsYDSABKAsyGS5jbG9ha3Jvb20udjEuQmFua0RldGFpbHMSFwoKY3JlYXRlZF9ieRgOIAEoCUgDiAEBEi4KCmNyZWF0ZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vZGlmaWVkX2J5GBAgASgJSASIAQESLwoLbW9kaWZpZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBmV4dHJhcxgSIAEoCzIZLmNsb2Frcm9vbS52MS5Ub2tlbkV4dHJhc0INkrUYCQoHX2V4dHJhcxIxCgljYXJkX2RhdGEYEyABKAsyFi5jbG9ha3Jvb20udjEuQ2FyZERhdGFCBpK1GAIYARIxCgliYW5rX2RhdGEYFCABKAsyFi5jbG9ha3Jvb20udjEuQmFua0RhdGFCBpK1GAIYARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDgoMX2ZpbmdlcnByaW50QhkKF19maW5nZXJwcmludF9leHByZXNzaW9uQg0KC19leHBpcmVzX2F0Qg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSKqAQoIQ2FyZERhdGESEwoGbnVtYmVyGAEgASgJSACIAQESHQoQZXhwaXJhdGlvbl9tb250aBgCIAEoBUgBiAEBEhwKD2V4cGlyYXRpb25feWVhchgDIAEoBUgCiAEBEhAKA2N2YxgEIAEoCUgDiAEBQgkKB19udW1iZXJCEwoRX2V4cGlyYXRpb25fbW9udGhCEgoQX2V4cGlyYXRpb25feWVhckIGCgRfY3ZjImoKCEJhbmtEYXRhEhsKDnJvdXRpbmdfbnVtYmVyGAEgASgJSACIAQESGwoOYWNjb3VudF9udW1iZXIYAiABKAlIAYgBAUIRCg9fcm91dGluZ19udW1iZXJCEQoPX2FjY291bnRfbnVtYmVyIusBCgtDYXJkRGV0YWlscxIQCgNiaW4YASABKAlIAIgBARISCgVsYXN0NBgCIAEoCUgBiAEBEh0KEGV4cGlyYXRpb25fbW9udGgYAyABKAVIAogBARIcCg9leHBpcmF0aW9uX3llYXIYBCABKAVIA4gBARISCgVicmFuZBgFIAEoCUgEiAEBEhQKB2Z1bmRpbmcYBiABKAlIBYgBAUIGCgRfYmluQggKBl9sYXN0NEITChFfZXhwaXJhdGlvbl9tb250aEISChBfZXhwaXJhdGlvbl95ZWFyQggKBl9icmFuZEIKCghfZnVuZGluZyJ5CgtCYW5rRGV0YWlscxIbCg5yb3V0aW5nX251bWJlchgBIAEoCUgAiAEBEiEKFGFjY291bnRfbnVtYmVyX2xhc3Q0GAIgASgJSAGIAQFCEQoPX3JvdXRpbmdfbnVtYmVyQhcKFV9hY2NvdW50X251bWJlcl9sYXN0NCI5CgtUb2tlbkV4dHJhcxIZCgxkZWR1cGxpY2F0ZWQYASABKAhIAIgBAUIPCg1fZGVkdXBsaWNhdGVkIsgHChJDcmVhdGVUb2tlblJlcXVlc3QSGQoCaWQYASABKAlCCLpIBXIDGIAgSACIAQESFAoEdHlwZRgCIAEoCUIGukgDyAEBEiQKBGRhdGEYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJAoEbWFzaxgEIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIcCgpjb250YWluZXJzGAUgAygJQgi6SAWSAQIQFBJaCghtZXRhZGF0YRgGIAMoCzIuLmNsb2Frcm9vbS52MS5DcmVhdGVUb2tlblJlcXVlc3QuTWV0YWRhdGFFbnRyeUIYukgVmgESEDIiB3IFEAEYyAEqBXIDGOgHEikKDnNlYXJjaF9pbmRleGVzGAcgAygJQhG6SA6SAQsQFCIHcgUQARiAIBItChZmaW5nZXJwcmludF9leHByZXNzaW9uGAggASgJQgi6SAVyAxiQA0gBiAEBEh4KEWRlZHVwbGljYXRlX3Rva2VuGAkgASgISAKIAQESIAoKZXhwaXJlc19hdBgKIAEoCUIHukgEcgIYZEgDiAEBEjEKCWNhcmRfZGF0YRgLIAEoCzIWLmNsb2Frcm9vbS52MS5DYXJkRGF0YUIGkrUYAhgBEjEKCWJhbmtfZGF0YRgMIAEoCzIWLmNsb2Frcm9vbS52MS5CYW5rRGF0YUIGkrUYAhgBEh4KCHRlbXBsYXRlGA0gASgJQge6SARyAhgySASIAQEaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBOpMCukggIh4KBGRhdGEKCWNhcmRfZGF0YQoJYmFua19kYXRhEAGatRjrAQpYCgdwcml2YWN5Ek1uYW1lIHRoZSBjb250YWluZXIgb2YgdGhlIHRva2VuLCBhbmQgbGV0IGFjY2VzcyBydWxlcyBzYXkgd2hhdCBpcyBzaG93biBvZiBpdAorCgllbmNyeXB0ZWQSHnNlbmQgdGhlIGRhdGEgaXRzZWxmLCBvdmVyIFRMUwo5CgplbmNyeXB0aW9uEitzZW5kIHRoZSBkYXRhIGl0c2VsZjsgdGhlIHZhdWx0IGVuY3J5cHRzIGl0CicKD3Rva2VuX2ludGVudF9pZBIUc2VuZCB0aGUgZGF0YSBpdHNlbGZCBQoDX2lkQhkKF19maW5nZXJwcmludF9leHByZXNzaW9uQhQKEl9kZWR1cGxpY2F0ZV90b2tlbkINCgtfZXhwaXJlc19hdEILCglfdGVtcGxhdGUiKQoPR2V0VG9rZW5SZXF1ZXN0EhYKAmlkGAEgASgJQgq6SAdyBRABGJADIpICChFMaXN0VG9rZW5zUmVxdWVzdBIdCgJpZBgBIAMoCUIRukgOkgELEGQiB3IFEAEYkAMSSQoIbWV0YWRhdGEYAiADKAsyLS5jbG9ha3Jvb20udjEuTGlzdFRva2Vuc1JlcXVlc3QuTWV0YWRhdGFFbnRyeUIIukgFmgECEDISGgoEcGFnZRgDIAEoBUIHukgEGgIoAUgAiAEBEhwKBHNpemUYBCABKAVCCbpIBhoEGGQoAUgBiAEBEhYKBHR5cGUYBSADKAlCCLpIBZIBAhAUGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVfcGFnZUIHCgVfc2l6ZSJtChJMaXN0VG9rZW5zUmVzcG9uc2USNAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlQgaStRgCIAESIQoEZGF0YRgCIAMoCzITLmNsb2Frcm9vbS52MS5Ub2tlbiK/BgoSVXBkYXRlVG9rZW5SZXF1ZXN0EhYKAmlkGAEgASgJQgq6SAdyBRABGJADEiQKBGRhdGEYAiABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJAoEbWFzaxgDIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIoCghtZXRhZGF0YRgEIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIcCgpjb250YWluZXJzGAUgAygJQgi6SAWSAQIQFBIpCg5zZWFyY2hfaW5kZXhlcxgGIAMoCUIRukgOkgELEBQiB3IFEAEYgCASLQoWZmluZ2VycHJpbnRfZXhwcmVzc2lvbhgHIAEoCUIIukgFcgMYkANIAIgBARIeChFkZWR1cGxpY2F0ZV90b2tlbhgIIAEoCEgBiAEBEiAKCmV4cGlyZXNfYXQYCSABKAlCB7pIBHICGGRIAogBARIvCgt1cGRhdGVfbWFzaxgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSEQoEdHlwZRgLIAEoCUgDiAEBEhYKCXRlbmFudF9pZBgMIAEoCUgEiAEBEjEKCWNhcmRfZGF0YRgNIAEoCzIWLmNsb2Frcm9vbS52MS5DYXJkRGF0YUIGkrUYAhgBEjEKCWJhbmtfZGF0YRgOIAEoCzIWLmNsb2Frcm9vbS52MS5CYW5rRGF0YUIGkrUYAhgBOscBmrUYwgEKWAoHcHJpdmFjeRJNbmFtZSB0aGUgY29udGFpbmVyIG9mIHRoZSB0b2tlbiwgYW5kIGxldCBhY2Nlc3MgcnVsZXMgc2F5IHdoYXQgaXMgc2hvd24gb2YgaXQKKwoJZW5jcnlwdGVkEh5zZW5kIHRoZSBkYXRhIGl0c2VsZiwgb3ZlciBUTFMKOQoKZW5jcnlwdGlvbhIrc2VuZCB0aGUgZGF0YSBpdHNlbGY7IHRoZSB2YXVsdCBlbmNyeXB0cyBpdEIZChdfZmluZ2VycHJpbnRfZXhwcmVzc2lvbkIUChJfZGVkdXBsaWNhdGVfdG9rZW5CDQoLX2V4cGlyZXNfYXRCBwoFX3R5cGVCDAoKX3RlbmFudF9pZCIsChJEZWxldGVUb2tlblJlcXVlc3QSFgoCaWQYASABKAlCCrpIB3IFEAEYkAMiiQEKE1NlYXJjaFRva2Vuc1JlcXVlc3QSHAoFcXVlcnkYASABKAlCCLpIBXIDGMgBSACIAQESGgoEcGFnZRgCIAEoBUIHukgEGgIoAUgBiAEBEhwKBHNpemUYAyABKAVCCbpIBhoEGGQoAUgCiAEBQggKBl9xdWVyeUIHCgVfcGFnZUIHCgVfc2l6ZSL2AgoZTGlzdFRva2Vuc0J5Q3Vyc29yUmVxdWVzdBIgCgljb250YWluZXIYASABKAlCCLpIBXIDGJADSACIAQESGgoEdHlwZRgCIAEoCUIHukgEcgIYMkgBiAEBEiEKC2ZpbmdlcnByaW50GAMgASgJQge6SARyAhhkSAKIAQESUQoIbWV0YWRhdGEYBCADKAsyNS5jbG9ha3Jvb20udjEuTGlzdFRva2Vuc0J5Q3Vyc29yUmVxdWVzdC5NZXRhZGF0YUVudHJ5Qgi6SAWaAQIQMhIcCgVzdGFydBgFIAEoCUIIukgFcgMYmBFIA4gBARIcCgRzaXplGAYgASgFQgm6SAYaBBhkKAFIBIgBARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDAoKX2NvbnRhaW5lckIHCgVfdHlwZUIOCgxfZmluZ2VycHJpbnRCCAoGX3N0YXJ0QgcKBV9zaXplIpQBChtTZWFyY2hUb2tlbnNCeUN1cnNvclJlcXVlc3QSHAoFcXVlcnkYASABKAlCCLpIBXIDGOgHSACIAQESHAoFc3RhcnQYAiABKAlCCLpIBXIDGJgRSAGIAQESHAoEc2l6ZRgDIAEoBUIJukgGGgQYZCgBSAKIAQFCCAoGX3F1ZXJ5QggKBl9zdGFydEIHCgVfc2l6ZSJqCg9Ub2tlbkN1cnNvclBhZ2USNAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5DdXJzb3JQYWdlQgaStRgCIAESIQoEZGF0YRgCIAMoCzITLmNsb2Frcm9vbS52MS5Ub2tlbiKHAQoTSW1wb3J0VG9rZW5zUmVxdWVzdBIdCglpbXBvcnRfaWQYASABKAlCCrpIB3IFEAEYyAESHwoIcG9zaXRpb24YAiABKAVCDbpIChoIGICo1rkHKAESMAoEcm93cxgDIAMoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUIKukgHkgEECAEQZCJIChRJbXBvcnRUb2tlbnNSZXNwb25zZRIwCgdyZXN1bHRzGAEgAygLMh8uY2xvYWtyb29tLnYxLlRva2VuSW1wb3J0UmVzdWx0ItQBChFUb2tlbkltcG9ydFJlc3VsdBIVCghwb3NpdGlvbhgBIAEoBUgAiAEBEg8KAmlkGAIgASgJSAGIAQESGAoLZmluZ2VycHJpbnQYAyABKAlIAogBARIZCgxkZWR1cGxpY2F0ZWQYBCABKAhIA4gBARItCgVlcnJvchgFIAEoCzIeLmNsb2Frcm9vbS52MS5Ub2tlbkltcG9ydEVycm9yQgsKCV9wb3NpdGlvbkIFCgNfaWRCDgoMX2ZpbmdlcnByaW50Qg8KDV9kZWR1cGxpY2F0ZWQibAoQVG9rZW5JbXBvcnRFcnJvchIRCgRjb2RlGAEgASgJSACIAQESEwoGZGV0YWlsGAIgASgJSAGIAQESEgoFZmllbGQYAyABKAlIAogBAUIHCgVfY29kZUIJCgdfZGV0YWlsQggKBl9maWVsZCK6AQoTRXhwb3J0VG9rZW5zUmVxdWVzdBIgCgljb250YWluZXIYASABKAlCCLpIBXIDGJADSACIAQESGgoEdHlwZRgCIAEoCUIHukgEcgIYMkgBiAEBEhwKBXN0YXJ0GAMgASgJQgi6SAVyAxiYEUgCiAEBEh0KBHNpemUYBCABKAVCCrpIBxoFGPQDKAFIA4gBAUIMCgpfY29udGFpbmVyQgcKBV90eXBlQggKBl9zdGFydEIHCgVfc2l6ZSJACg9Ub2tlbml6ZVJlcXVlc3QSLQoFdmFsdWUYASABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWVCBrpIA8gBASI5ChBUb2tlbml6ZVJlc3BvbnNlEiUKBXZhbHVlGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIkIKEURldG9rZW5pemVSZXF1ZXN0Ei0KBXZhbHVlGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlQga6SAPIAQEiOwoSRGV0b2tlbml6ZVJlc3BvbnNlEiUKBXZhbHVlGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlMroLCgxUb2tlblNlcnZpY2USggEKC0NyZWF0ZVRva2VuEiAuY2xvYWtyb29tLnYxLkNyZWF0ZVRva2VuUmVxdWVzdBoTLmNsb2Frcm9vbS52MS5Ub2tlbiI8irUYJgoMdG9rZW46Y3JlYXRlEAEgyQEwAjgBWgtPV05FUiBBRE1JTmgCgtPkkwIMOgEqIgcvdG9rZW5zEokBCgpMaXN0VG9rZW5zEh8uY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXNwb25zZSI4irUYJQoKdG9rZW46cmVhZBABMAFaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAgkSBy90b2tlbnMSfQoIR2V0VG9rZW4SHS5jbG9ha3Jvb20udjEuR2V0VG9rZW5SZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlRva2VuIj2KtRglCgp0b2tlbjpyZWFkEAFaE09XTkVSIEFETUlOIEFVRElUT1JoA4LT5JMCDhIML3Rva2Vucy97aWR9EoIBCgtVcGRhdGVUb2tlbhIgLmNsb2Frcm9vbS52MS5VcGRhdGVUb2tlblJlcXVlc3QaEy5jbG9ha3Jvb20udjEuVG9rZW4iPIq1GCEKDHRva2VuOnVwZGF0ZRABKAE4AVoLT1dORVIgQURNSU6C0+STAhE6ASoyDC90b2tlbnMve2lkfRJ+CgtEZWxldGVUb2tlbhIgLmNsb2Frcm9vbS52MS5EZWxldGVUb2tlblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiNYq1GB0KDHRva2VuOmRlbGV0ZRABWgtPV05FUiBBRE1JToLT5JMCDioML3Rva2Vucy97aWR9EpkBCgxTZWFyY2hUb2tlbnMSIS5jbG9ha3Jvb20udjEuU2VhcmNoVG9rZW5zUmVxdWVzdBogLmNsb2Frcm9vbS52MS5MaXN0VG9rZW5zUmVzcG9uc2UiRIq1GCcKDHRva2VuOnNlYXJjaBABMANaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAhM6ASoiDi90b2tlbnMvc2VhcmNoEpkBChJMaXN0VG9rZW5zQnlDdXJzb3ISJy5jbG9ha3Jvb20udjEuTGlzdFRva2Vuc0J5Q3Vyc29yUmVxdWVzdBodLmNsb2Frcm9vbS52MS5Ub2tlbkN1cnNvclBhZ2UiO4q1GCUKCnRva2VuOnJlYWQQATABWhNPV05FUiBBRE1JTiBBVURJVE9SgtPkkwIMEgovdjIvdG9rZW5zEqkBChRTZWFyY2hUb2tlbnNCeUN1cnNvchIpLmNsb2Frcm9vbS52MS5TZWFyY2hUb2tlbnNCeUN1cnNvclJlcXVlc3QaHS5jbG9ha3Jvb20udjEuVG9rZW5DdXJzb3JQYWdlIkeKtRgnCgx0b2tlbjpzZWFyY2gQATADWhNPV05FUiBBRE1JTiBBVURJVE9SgtPkkwIWOgEqIhEvdjIvdG9rZW5zL3NlYXJjaBKaAQoMSW1wb3J0VG9rZW5zEiEuY2xvYWtyb29tLnYxLkltcG9ydFRva2Vuc1JlcXVlc3QaIi5jbG9ha3Jvb20udjEuSW1wb3J0VG9rZW5zUmVzcG9uc2UiQ4q1GCYKDHRva2VuOmltcG9ydAoMdG9rZW46Y3JlYXRlEAEwBFoEbm9uZYLT5JMCEzoBKiIOL3Rva2Vucy9pbXBvcnQSkwEKDEV4cG9ydFRva2VucxIhLmNsb2Frcm9vbS52MS5FeHBvcnRUb2tlbnNSZXF1ZXN0Gh0uY2xvYWtyb29tLnYxLlRva2VuQ3Vyc29yUGFnZSJBirUYJAoMdG9rZW46ZXhwb3J0Cgp0b2tlbjpyZWFkEAEwBFoEbm9uZYLT5JMCEzoBKiIOL3Rva2Vucy9leHBvcnQytAIKD1Rva2VuaXplU2VydmljZRKRAQoIVG9rZW5pemUSHS5jbG9ha3Jvb20udjEuVG9rZW5pemVSZXF1ZXN0Gh4uY2xvYWtyb29tLnYxLlRva2VuaXplUmVzcG9uc2UiRoq1GCMKDHRva2VuOmNyZWF0ZRABMAI4AVoLT1dORVIgQURNSU5oAoLT5JMCGToFdmFsdWViBXZhbHVlIgkvdG9rZW5pemUSjAEKCkRldG9rZW5pemUSHy5jbG9ha3Jvb20udjEuRGV0b2tlbml6ZVJlcXVlc3QaIC5jbG9ha3Jvb20udjEuRGV0b2tlbml6ZVJlc3BvbnNlIjuKtRgWCgp0b2tlbjpyZWFkEAEwAVoEbm9uZYLT5JMCGzoFdmFsdWViBXZhbHVlIgsvZGV0b2tlbml6ZWIGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * A stored value and its attributes.
@@ -26,16 +26,22 @@ export const file_cloakroom_v1_tokens: GenFile = /*@__PURE__*/
  */
 export type Token = Message<"cloakroom.v1.Token"> & {
   /**
+   * The token's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
+   * Such as token or card.
+   *
    * @generated from field: string type = 3;
    */
   type: string;
@@ -55,16 +61,22 @@ export type Token = Message<"cloakroom.v1.Token"> & {
   mask?: Value | undefined;
 
   /**
+   * The same for tokens with the same result of fingerprint_expression.
+   *
    * @generated from field: optional string fingerprint = 6;
    */
   fingerprint?: string | undefined;
 
   /**
+   * An expression over data. Tokens with the same result have the same fingerprint.
+   *
    * @generated from field: optional string fingerprint_expression = 7;
    */
   fingerprintExpression?: string | undefined;
 
   /**
+   * Paths such as /pci/high/, by which access rules decide.
+   *
    * @generated from field: repeated string containers = 8;
    */
   containers: string[];
@@ -77,6 +89,8 @@ export type Token = Message<"cloakroom.v1.Token"> & {
   metadata: { [key: string]: string };
 
   /**
+   * Expressions over data. A search finds the token by their results.
+   *
    * @generated from field: repeated string search_indexes = 10;
    */
   searchIndexes: string[];
@@ -96,31 +110,43 @@ export type Token = Message<"cloakroom.v1.Token"> & {
   card?: CardDetails | undefined;
 
   /**
+   * Details of a bank account. Absent if the caller sees the mask and the token has its own mask.
+   *
    * @generated from field: cloakroom.v1.BankDetails bank = 13;
    */
   bank?: BankDetails | undefined;
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 14;
    */
   createdBy?: string | undefined;
 
   /**
+   * Absent where the caller may not read the token: a create that found an equal one of a container out of reach.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 15;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 16;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 17;
    */
   modifiedAt?: Timestamp | undefined;
 
   /**
+   * What the request that made the token found out.
+   *
    * @generated from field: cloakroom.v1.TokenExtras extras = 18;
    */
   extras?: TokenExtras | undefined;
@@ -225,31 +251,43 @@ export const BankDataSchema: GenMessage<BankData> = /*@__PURE__*/
  */
 export type CardDetails = Message<"cloakroom.v1.CardDetails"> & {
   /**
+   * The first digits of the number, which identify the issuer.
+   *
    * @generated from field: optional string bin = 1;
    */
   bin?: string | undefined;
 
   /**
+   * The last four digits of the number.
+   *
    * @generated from field: optional string last4 = 2;
    */
   last4?: string | undefined;
 
   /**
+   * 1 to 12.
+   *
    * @generated from field: optional int32 expiration_month = 3;
    */
   expirationMonth?: number | undefined;
 
   /**
+   * Four digits.
+   *
    * @generated from field: optional int32 expiration_year = 4;
    */
   expirationYear?: number | undefined;
 
   /**
+   * Such as visa, as far as the number shows it.
+   *
    * @generated from field: optional string brand = 5;
    */
   brand?: string | undefined;
 
   /**
+   * Such as credit or debit, if it is known.
+   *
    * @generated from field: optional string funding = 6;
    */
   funding?: string | undefined;
@@ -269,6 +307,8 @@ export const CardDetailsSchema: GenMessage<CardDetails> = /*@__PURE__*/
  */
 export type BankDetails = Message<"cloakroom.v1.BankDetails"> & {
   /**
+   * Nine digits.
+   *
    * @generated from field: optional string routing_number = 1;
    */
   routingNumber?: string | undefined;
@@ -321,46 +361,64 @@ export type CreateTokenRequest = Message<"cloakroom.v1.CreateTokenRequest"> & {
   id?: string | undefined;
 
   /**
+   * What data is, such as token, card or bank: it decides how data is checked and masked.
+   *
    * @generated from field: string type = 2;
    */
   type: string;
 
   /**
+   * What to store: any JSON for the type token, the form of its type otherwise.
+   *
    * @generated from field: google.protobuf.Value data = 3;
    */
   data?: Value | undefined;
 
   /**
+   * What callers see that may not read data: JSON with expressions over data. Default: the mask of the type.
+   *
    * @generated from field: google.protobuf.Value mask = 4;
    */
   mask?: Value | undefined;
 
   /**
+   * Paths such as /pci/high/, by which access rules decide. Default: the container of the type.
+   *
    * @generated from field: repeated string containers = 5;
    */
   containers: string[];
 
   /**
+   * Texts beside data, shown to every caller that sees the token. Nothing sensitive.
+   *
    * @generated from field: map<string, string> metadata = 6;
    */
   metadata: { [key: string]: string };
 
   /**
+   * Expressions over data. A search finds the token by their results.
+   *
    * @generated from field: repeated string search_indexes = 7;
    */
   searchIndexes: string[];
 
   /**
+   * An expression over data. Tokens with the same result have the same fingerprint. Default: that of the type.
+   *
    * @generated from field: optional string fingerprint_expression = 8;
    */
   fingerprintExpression?: string | undefined;
 
   /**
+   * Returns the token with the same fingerprint, if there is one. Default: the setting of the tenant.
+   *
    * @generated from field: optional bool deduplicate_token = 9;
    */
   deduplicateToken?: boolean | undefined;
 
   /**
+   * ISO 8601, in the future. The token is deleted then. Default: never.
+   *
    * @generated from field: optional string expires_at = 10;
    */
   expiresAt?: string | undefined;
@@ -378,6 +436,14 @@ export type CreateTokenRequest = Message<"cloakroom.v1.CreateTokenRequest"> & {
    * @generated from field: cloakroom.v1.BankData bank_data = 12;
    */
   bankData?: BankData | undefined;
+
+  /**
+   * For hosted fields, in place of id, mask, search_indexes, fingerprint_expression and deduplicate_token: the name of a
+   * template of the application.
+   *
+   * @generated from field: optional string template = 13;
+   */
+  template?: string | undefined;
 };
 
 /**
@@ -456,6 +522,8 @@ export const ListTokensRequestSchema: GenMessage<ListTokensRequest> = /*@__PURE_
  */
 export type ListTokensResponse = Message<"cloakroom.v1.ListTokensResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -511,21 +579,29 @@ export type UpdateTokenRequest = Message<"cloakroom.v1.UpdateTokenRequest"> & {
   containers: string[];
 
   /**
+   * Expressions over data. A search finds the token by their results.
+   *
    * @generated from field: repeated string search_indexes = 6;
    */
   searchIndexes: string[];
 
   /**
+   * An expression over data. Tokens with the same result have the same fingerprint.
+   *
    * @generated from field: optional string fingerprint_expression = 7;
    */
   fingerprintExpression?: string | undefined;
 
   /**
+   * Changes nothing, and returns the other token, where another one has the same fingerprint.
+   *
    * @generated from field: optional bool deduplicate_token = 8;
    */
   deduplicateToken?: boolean | undefined;
 
   /**
+   * When the token is deleted, in ISO 8601.
+   *
    * @generated from field: optional string expires_at = 9;
    */
   expiresAt?: string | undefined;
@@ -683,6 +759,8 @@ export const ListTokensByCursorRequestSchema: GenMessage<ListTokensByCursorReque
  */
 export type SearchTokensByCursorRequest = Message<"cloakroom.v1.SearchTokensByCursorRequest"> & {
   /**
+   * Terms such as type:card joined by AND, OR and NOT, see docs/search.md. Default: every token the caller may read.
+   *
    * @generated from field: optional string query = 1;
    */
   query?: string | undefined;
@@ -714,6 +792,8 @@ export const SearchTokensByCursorRequestSchema: GenMessage<SearchTokensByCursorR
  */
 export type TokenCursorPage = Message<"cloakroom.v1.TokenCursorPage"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.CursorPage pagination = 1;
    */
   pagination?: CursorPage | undefined;
@@ -732,6 +812,180 @@ export const TokenCursorPageSchema: GenMessage<TokenCursorPage> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_tokens, 15);
 
 /**
+ * @generated from message cloakroom.v1.ImportTokensRequest
+ */
+export type ImportTokensRequest = Message<"cloakroom.v1.ImportTokensRequest"> & {
+  /**
+   * Names the import. Batches of one id belong together for 30 days, for the application that began it.
+   *
+   * @generated from field: string import_id = 1;
+   */
+  importId: string;
+
+  /**
+   * The position of the first row in the import: 1, 101, 201 and so on. Batches may arrive in any order.
+   *
+   * @generated from field: int32 position = 2;
+   */
+  position: number;
+
+  /**
+   * Requests to create a token, as for CreateToken. Fewer than 100 only in the last batch.
+   *
+   * @generated from field: repeated google.protobuf.Value rows = 3;
+   */
+  rows: Value[];
+};
+
+/**
+ * Describes the message cloakroom.v1.ImportTokensRequest.
+ * Use `create(ImportTokensRequestSchema)` to create a new message.
+ */
+export const ImportTokensRequestSchema: GenMessage<ImportTokensRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tokens, 16);
+
+/**
+ * @generated from message cloakroom.v1.ImportTokensResponse
+ */
+export type ImportTokensResponse = Message<"cloakroom.v1.ImportTokensResponse"> & {
+  /**
+   * One for each row, in their order.
+   *
+   * @generated from field: repeated cloakroom.v1.TokenImportResult results = 1;
+   */
+  results: TokenImportResult[];
+};
+
+/**
+ * Describes the message cloakroom.v1.ImportTokensResponse.
+ * Use `create(ImportTokensResponseSchema)` to create a new message.
+ */
+export const ImportTokensResponseSchema: GenMessage<ImportTokensResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tokens, 17);
+
+/**
+ * What became of one row of an import.
+ *
+ * @generated from message cloakroom.v1.TokenImportResult
+ */
+export type TokenImportResult = Message<"cloakroom.v1.TokenImportResult"> & {
+  /**
+   * Its position in the import.
+   *
+   * @generated from field: optional int32 position = 1;
+   */
+  position?: number | undefined;
+
+  /**
+   * The token. Absent with an error.
+   *
+   * @generated from field: optional string id = 2;
+   */
+  id?: string | undefined;
+
+  /**
+   * That of the token, if it has one.
+   *
+   * @generated from field: optional string fingerprint = 3;
+   */
+  fingerprint?: string | undefined;
+
+  /**
+   * The value was already stored; this is its first token.
+   *
+   * @generated from field: optional bool deduplicated = 4;
+   */
+  deduplicated?: boolean | undefined;
+
+  /**
+   * Why the row is not stored.
+   *
+   * @generated from field: cloakroom.v1.TokenImportError error = 5;
+   */
+  error?: TokenImportError | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.TokenImportResult.
+ * Use `create(TokenImportResultSchema)` to create a new message.
+ */
+export const TokenImportResultSchema: GenMessage<TokenImportResult> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tokens, 18);
+
+/**
+ * @generated from message cloakroom.v1.TokenImportError
+ */
+export type TokenImportError = Message<"cloakroom.v1.TokenImportError"> & {
+  /**
+   * As in other errors, such as validation_failed.
+   *
+   * @generated from field: optional string code = 1;
+   */
+  code?: string | undefined;
+
+  /**
+   * What is wrong, in a sentence.
+   *
+   * @generated from field: optional string detail = 2;
+   */
+  detail?: string | undefined;
+
+  /**
+   * The first field of the row with a problem, such as data.number.
+   *
+   * @generated from field: optional string field = 3;
+   */
+  field?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.TokenImportError.
+ * Use `create(TokenImportErrorSchema)` to create a new message.
+ */
+export const TokenImportErrorSchema: GenMessage<TokenImportError> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tokens, 19);
+
+/**
+ * @generated from message cloakroom.v1.ExportTokensRequest
+ */
+export type ExportTokensRequest = Message<"cloakroom.v1.ExportTokensRequest"> & {
+  /**
+   * Tokens in this container and below it only. May stand beside the type.
+   *
+   * @generated from field: optional string container = 1;
+   */
+  container?: string | undefined;
+
+  /**
+   * Tokens of this type only.
+   *
+   * @generated from field: optional string type = 2;
+   */
+  type?: string | undefined;
+
+  /**
+   * The cursor of the previous page. It contains an id, of up to 400 characters with four bytes each.
+   *
+   * @generated from field: optional string start = 3;
+   */
+  start?: string | undefined;
+
+  /**
+   * Default 100.
+   *
+   * @generated from field: optional int32 size = 4;
+   */
+  size?: number | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.ExportTokensRequest.
+ * Use `create(ExportTokensRequestSchema)` to create a new message.
+ */
+export const ExportTokensRequestSchema: GenMessage<ExportTokensRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tokens, 20);
+
+/**
  * @generated from message cloakroom.v1.TokenizeRequest
  */
 export type TokenizeRequest = Message<"cloakroom.v1.TokenizeRequest"> & {
@@ -746,7 +1000,7 @@ export type TokenizeRequest = Message<"cloakroom.v1.TokenizeRequest"> & {
  * Use `create(TokenizeRequestSchema)` to create a new message.
  */
 export const TokenizeRequestSchema: GenMessage<TokenizeRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 16);
+  messageDesc(file_cloakroom_v1_tokens, 21);
 
 /**
  * @generated from message cloakroom.v1.TokenizeResponse
@@ -763,7 +1017,7 @@ export type TokenizeResponse = Message<"cloakroom.v1.TokenizeResponse"> & {
  * Use `create(TokenizeResponseSchema)` to create a new message.
  */
 export const TokenizeResponseSchema: GenMessage<TokenizeResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 17);
+  messageDesc(file_cloakroom_v1_tokens, 22);
 
 /**
  * @generated from message cloakroom.v1.DetokenizeRequest
@@ -780,7 +1034,7 @@ export type DetokenizeRequest = Message<"cloakroom.v1.DetokenizeRequest"> & {
  * Use `create(DetokenizeRequestSchema)` to create a new message.
  */
 export const DetokenizeRequestSchema: GenMessage<DetokenizeRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 18);
+  messageDesc(file_cloakroom_v1_tokens, 23);
 
 /**
  * @generated from message cloakroom.v1.DetokenizeResponse
@@ -797,7 +1051,7 @@ export type DetokenizeResponse = Message<"cloakroom.v1.DetokenizeResponse"> & {
  * Use `create(DetokenizeResponseSchema)` to create a new message.
  */
 export const DetokenizeResponseSchema: GenMessage<DetokenizeResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 19);
+  messageDesc(file_cloakroom_v1_tokens, 24);
 
 /**
  * Stores sensitive values and returns tokens for them.
@@ -887,6 +1141,28 @@ export const TokenService: GenService<{
   searchTokensByCursor: {
     methodKind: "unary";
     input: typeof SearchTokensByCursorRequestSchema;
+    output: typeof TokenCursorPageSchema;
+  },
+  /**
+   * Stores a batch of up to 100 rows of an import. A row with an error does not end the import: the result of each row
+   * says what became of it. A batch that is sent again, by its position in the same import, is answered with the ids that
+   * its rows got, and stores nothing.
+   *
+   * @generated from rpc cloakroom.v1.TokenService.ImportTokens
+   */
+  importTokens: {
+    methodKind: "unary";
+    input: typeof ImportTokensRequestSchema;
+    output: typeof ImportTokensResponseSchema;
+  },
+  /**
+   * Reads tokens page by page, newest first, to take them elsewhere. The rules for token:read say how each is shown.
+   *
+   * @generated from rpc cloakroom.v1.TokenService.ExportTokens
+   */
+  exportTokens: {
+    methodKind: "unary";
+    input: typeof ExportTokensRequestSchema;
     output: typeof TokenCursorPageSchema;
   },
 }> = /*@__PURE__*/

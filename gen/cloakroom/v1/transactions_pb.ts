@@ -17,7 +17,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/transactions.proto.
  */
 export const file_cloakroom_v1_transactions: GenFile = /*@__PURE__*/
-  fileDesc("Ch9jbG9ha3Jvb20vdjEvdHJhbnNhY3Rpb25zLnByb3RvEgxjbG9ha3Jvb20udjEi2woKC1RyYW5zYWN0aW9uEgwKBHR5cGUYASABKAkSCgoCaWQYAiABKAkSIgoVc2NoZW1lX3RyYW5zYWN0aW9uX2lkGAMgASgJSACIAQESMwoOcGF5bWVudF9tZXRob2QYBCABKAsyGy5jbG9ha3Jvb20udjEuUGF5bWVudE1ldGhvZBI3Cgpjb25uZWN0aW9uGAUgASgLMiMuY2xvYWtyb29tLnYxLlRyYW5zYWN0aW9uQ29ubmVjdGlvbhIOCgZhbW91bnQYBiABKAMSEAoIY3VycmVuY3kYByABKAkSGQoRYXV0aG9yaXplZF9hbW91bnQYCCABKAMSFwoPY2FwdHVyZWRfYW1vdW50GAkgASgDEhcKD3JlZnVuZGVkX2Ftb3VudBgKIAEoAxIUCgdjb3VudHJ5GAsgASgJSAGIAQESIAoTZXh0ZXJuYWxfaWRlbnRpZmllchgMIAEoCUgCiAEBEjEKDWF1dGhvcml6ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NhcHR1cmVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCgl2b2lkZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfYXQYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjcKE2FwcHJvdmFsX2V4cGlyZXNfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKCG1ldGFkYXRhGBMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIZChFyZWNvbmNpbGlhdGlvbl9pZBgUIAEoCRIXCgplcnJvcl9jb2RlGBUgASgJSAOIAQESDgoGaW50ZW50GBYgASgJEhYKDmludGVudF9vdXRjb21lGBcgASgJEg4KBnN0YXR1cxgYIAEoCRImChljb25uZWN0aW9uX3RyYW5zYWN0aW9uX2lkGBkgASgJSASIAQESMgoOdGhyZWVfZF9zZWN1cmUYGiABKAsyGi5jbG9ha3Jvb20udjEuVGhyZWVEU2VjdXJlEh8KEmF1dGhfcmVzcG9uc2VfY29kZRgbIAEoCUgFiAEBEh4KEWN2dl9yZXNwb25zZV9jb2RlGBwgASgJSAaIAQESHgoRYXZzX3Jlc3BvbnNlX2NvZGUYHSABKAlIB4gBARIeChFyYXdfcmVzcG9uc2VfY29kZRgeIAEoCUgIiAEBEiUKGHJhd19yZXNwb25zZV9kZXNjcmlwdGlvbhgfIAEoCUgJiAEBEhYKDnBheW1lbnRfc291cmNlGCAgASgJEhoKEm1lcmNoYW50X2luaXRpYXRlZBghIAEoCBIdChVpc19zdWJzZXF1ZW50X3BheW1lbnQYIiABKAhCGAoWX3NjaGVtZV90cmFuc2FjdGlvbl9pZEIKCghfY291bnRyeUIWChRfZXh0ZXJuYWxfaWRlbnRpZmllckINCgtfZXJyb3JfY29kZUIcChpfY29ubmVjdGlvbl90cmFuc2FjdGlvbl9pZEIVChNfYXV0aF9yZXNwb25zZV9jb2RlQhQKEl9jdnZfcmVzcG9uc2VfY29kZUIUChJfYXZzX3Jlc3BvbnNlX2NvZGVCFAoSX3Jhd19yZXNwb25zZV9jb2RlQhsKGV9yYXdfcmVzcG9uc2VfZGVzY3JpcHRpb24i9wIKDVBheW1lbnRNZXRob2QSDAoEdHlwZRgBIAEoCRIOCgZtZXRob2QYAiABKAkSDAoEbW9kZRgDIAEoCRINCgV0b2tlbhgEIAEoCRISCgVsYWJlbBgFIAEoCUgAiAEBEhMKBnNjaGVtZRgGIAEoCUgBiAEBEhwKD2V4cGlyYXRpb25fZGF0ZRgHIAEoCUgCiAEBEhgKC2ZpbmdlcnByaW50GAggASgJSAOIAQESGQoMYXBwcm92YWxfdXJsGAkgASgJSASIAQESHAoPYXBwcm92YWxfdGFyZ2V0GAogASgJSAWIAQESMwoHZGV0YWlscxgLIAEoCzIiLmNsb2Frcm9vbS52MS5QYXltZW50TWV0aG9kRGV0YWlsc0IICgZfbGFiZWxCCQoHX3NjaGVtZUISChBfZXhwaXJhdGlvbl9kYXRlQg4KDF9maW5nZXJwcmludEIPCg1fYXBwcm92YWxfdXJsQhIKEF9hcHByb3ZhbF90YXJnZXQiigEKFFBheW1lbnRNZXRob2REZXRhaWxzEhAKA2JpbhgBIAEoCUgAiAEBEhYKCWNhcmRfdHlwZRgCIAEoCUgBiAEBEh0KEGNhcmRfaXNzdWVyX25hbWUYAyABKAlIAogBAUIGCgRfYmluQgwKCl9jYXJkX3R5cGVCEwoRX2NhcmRfaXNzdWVyX25hbWUidgoVVHJhbnNhY3Rpb25Db25uZWN0aW9uEgwKBHR5cGUYASABKAkSCgoCaWQYAiABKAkSHQoVY29ubmVjdGlvbl9mb3JtdWxhX2lkGAMgASgJEg4KBm1ldGhvZBgEIAEoCRIUCgxkaXNwbGF5X25hbWUYBSABKAkipQEKDFRocmVlRFNlY3VyZRIUCgd2ZXJzaW9uGAEgASgJSACIAQESEwoGc3RhdHVzGAIgASgJSAGIAQESEwoGbWV0aG9kGAMgASgJSAKIAQESMwoKZXJyb3JfZGF0YRgEIAEoCzIfLmNsb2Frcm9vbS52MS5UaHJlZURTZWN1cmVFcnJvckIKCghfdmVyc2lvbkIJCgdfc3RhdHVzQgkKB19tZXRob2QirgEKEVRocmVlRFNlY3VyZUVycm9yEhgKC2Rlc2NyaXB0aW9uGAEgASgJSACIAQESJwoGZGV0YWlsGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIRCgRjb2RlGAMgASgJSAGIAQESKgoJY29tcG9uZW50GAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIOCgxfZGVzY3JpcHRpb25CBwoFX2NvZGUi4QUKGENyZWF0ZVRyYW5zYWN0aW9uUmVxdWVzdBIoCgZhbW91bnQYASABKANCE7pIEMgBASILGP////////8PKABIAIgBARIiCg1jb25uZWN0aW9uX2lkGAIgASgJQgu6SAjIAQFyA7ABARIcCghjdXJyZW5jeRgDIAEoCUIKukgHyAEBcgIYAxIaCgV0b2tlbhgEIAEoCUILukgIyAEBcgMYkAMSHQoHY291bnRyeRgFIAEoCUIHukgEcgIYAkgBiAEBEioKE2V4dGVybmFsX2lkZW50aWZpZXIYBiABKAlCCLpIBXIDGMgBSAKIAQESLgoGaW50ZW50GAcgASgJQhm6SBZyFFIJYXV0aG9yaXplUgdjYXB0dXJlSAOIAQESIgoVaXNfc3Vic2VxdWVudF9wYXltZW50GAggASgISASIAQESHwoSbWVyY2hhbnRfaW5pdGlhdGVkGAkgASgISAWIAQESKQoIbWV0YWRhdGEYCiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EkYKDnBheW1lbnRfc291cmNlGAsgASgJQim6SCZyJFIJZWNvbW1lcmNlUgxjYXJkX29uX2ZpbGVSCXJlY3VycmluZ0gGiAEBEjUKHnByZXZpb3VzX3NjaGVtZV90cmFuc2FjdGlvbl9pZBgMIAEoCUIIukgFcgMYyAFIB4gBARIyChJ0aHJlZV9kX3Nlc3Npb25faWQYDSABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWVCCQoHX2Ftb3VudEIKCghfY291bnRyeUIWChRfZXh0ZXJuYWxfaWRlbnRpZmllckIJCgdfaW50ZW50QhgKFl9pc19zdWJzZXF1ZW50X3BheW1lbnRCFQoTX21lcmNoYW50X2luaXRpYXRlZEIRCg9fcGF5bWVudF9zb3VyY2VCIQofX3ByZXZpb3VzX3NjaGVtZV90cmFuc2FjdGlvbl9pZCLUAwoXTGlzdFRyYW5zYWN0aW9uc1JlcXVlc3QS3gEKBnN0YXR1cxgBIAEoCULIAbpIxAFywQFSCnByb2Nlc3NpbmdSFmJ1eWVyX2FwcHJvdmFsX3BlbmRpbmdSF2F1dGhvcml6YXRpb25fc3VjY2VlZGVkUhRhdXRob3JpemF0aW9uX2ZhaWxlZFIWYXV0aG9yaXphdGlvbl9kZWNsaW5lZFIPY2FwdHVyZV9wZW5kaW5nUhFjYXB0dXJlX3N1Y2NlZWRlZFIaYXV0aG9yaXphdGlvbl92b2lkX3BlbmRpbmdSFGF1dGhvcml6YXRpb25fdm9pZGVkSACIAQESKgoTZXh0ZXJuYWxfaWRlbnRpZmllchgCIAEoCUIIukgFcgMYyAFIAYgBARInChFyZWNvbmNpbGlhdGlvbl9pZBgDIAEoCUIHukgEcgIYFkgCiAEBEhoKBHBhZ2UYBCABKAVCB7pIBBoCKAFIA4gBARIcCgRzaXplGAUgASgFQgm6SAYaBBhkKAFIBIgBAUIJCgdfc3RhdHVzQhYKFF9leHRlcm5hbF9pZGVudGlmaWVyQhQKEl9yZWNvbmNpbGlhdGlvbl9pZEIHCgVfcGFnZUIHCgVfc2l6ZSJxChhMaXN0VHJhbnNhY3Rpb25zUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlEicKBGRhdGEYAiADKAsyGS5jbG9ha3Jvb20udjEuVHJhbnNhY3Rpb24iLQoVR2V0VHJhbnNhY3Rpb25SZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASJjChlDYXB0dXJlVHJhbnNhY3Rpb25SZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIlCgZhbW91bnQYAiABKANCELpIDSILGP////////8PKAFIAIgBAUIJCgdfYW1vdW50Ii4KFlZvaWRUcmFuc2FjdGlvblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIi4KFlN5bmNUcmFuc2FjdGlvblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBItACCgZSZWZ1bmQSDAoEdHlwZRgBIAEoCRIKCgJpZBgCIAEoCRIWCg50cmFuc2FjdGlvbl9pZBgDIAEoCRIhChRjb25uZWN0aW9uX3JlZnVuZF9pZBgEIAEoCUgAiAEBEg4KBnN0YXR1cxgFIAEoCRIQCghjdXJyZW5jeRgGIAEoCRIOCgZhbW91bnQYByABKAMSEwoGcmVhc29uGAggASgJSAGIAQESFwoKZXJyb3JfY29kZRgJIAEoCUgCiAEBEi4KCmNyZWF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhcKFV9jb25uZWN0aW9uX3JlZnVuZF9pZEIJCgdfcmVhc29uQg0KC19lcnJvcl9jb2RlIocBChNDcmVhdGVSZWZ1bmRSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIlCgZhbW91bnQYAiABKANCELpIDSILGP////////8PKAFIAIgBARIdCgZyZWFzb24YAyABKAlCCLpIBXIDGMgBSAGIAQFCCQoHX2Ftb3VudEIJCgdfcmVhc29uIioKEkxpc3RSZWZ1bmRzUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEidwoKUmVmdW5kUGFnZRINCgVsaW1pdBgBIAEoBRIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBEhwKD3ByZXZpb3VzX2N1cnNvchgDIAEoCUgBiAEBQg4KDF9uZXh0X2N1cnNvckISChBfcHJldmlvdXNfY3Vyc29yImcKE0xpc3RSZWZ1bmRzUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5SZWZ1bmRQYWdlEiIKBGRhdGEYAiADKAsyFC5jbG9ha3Jvb20udjEuUmVmdW5kIigKEEdldFJlZnVuZFJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBMvQLChJUcmFuc2FjdGlvblNlcnZpY2USoQEKEUNyZWF0ZVRyYW5zYWN0aW9uEiYuY2xvYWtyb29tLnYxLkNyZWF0ZVRyYW5zYWN0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5UcmFuc2FjdGlvbiJJirUYHwoJdG9rZW46dXNlEAEgyQE4AVoLT1dORVIgQURNSU6C0+STAiA6ASoiGy9vcmNoZXN0cmF0aW9uL3RyYW5zYWN0aW9ucxKsAQoQTGlzdFRyYW5zYWN0aW9ucxIlLmNsb2Frcm9vbS52MS5MaXN0VHJhbnNhY3Rpb25zUmVxdWVzdBomLmNsb2Frcm9vbS52MS5MaXN0VHJhbnNhY3Rpb25zUmVzcG9uc2UiSYq1GCIKCXRva2VuOnVzZRABWhNPV05FUiBBRE1JTiBBVURJVE9SgtPkkwIdEhsvb3JjaGVzdHJhdGlvbi90cmFuc2FjdGlvbnMSoAEKDkdldFRyYW5zYWN0aW9uEiMuY2xvYWtyb29tLnYxLkdldFRyYW5zYWN0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5UcmFuc2FjdGlvbiJOirUYIgoJdG9rZW46dXNlEAFaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAiISIC9vcmNoZXN0cmF0aW9uL3RyYW5zYWN0aW9ucy97aWR9EsMBChJDYXB0dXJlVHJhbnNhY3Rpb24SJy5jbG9ha3Jvb20udjEuQ2FwdHVyZVRyYW5zYWN0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5UcmFuc2FjdGlvbiJpirUYMgohb3JjaGVzdHJhdGlvbjp0cmFuc2FjdGlvbjpjYXB0dXJlOAFaC09XTkVSIEFETUlOgtPkkwItOgEqIigvb3JjaGVzdHJhdGlvbi90cmFuc2FjdGlvbnMve2lkfS9jYXB0dXJlEqEBCg9Wb2lkVHJhbnNhY3Rpb24SJC5jbG9ha3Jvb20udjEuVm9pZFRyYW5zYWN0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5UcmFuc2FjdGlvbiJNirUYHAoJdG9rZW46dXNlEAE4AVoLT1dORVIgQURNSU6C0+STAiciJS9vcmNoZXN0cmF0aW9uL3RyYW5zYWN0aW9ucy97aWR9L3ZvaWQSnwEKD1N5bmNUcmFuc2FjdGlvbhIkLmNsb2Frcm9vbS52MS5TeW5jVHJhbnNhY3Rpb25SZXF1ZXN0GhkuY2xvYWtyb29tLnYxLlRyYW5zYWN0aW9uIkuKtRgaCgl0b2tlbjp1c2UQAVoLT1dORVIgQURNSU6C0+STAiciJS9vcmNoZXN0cmF0aW9uL3RyYW5zYWN0aW9ucy97aWR9L3N5bmMSnwEKDENyZWF0ZVJlZnVuZBIhLmNsb2Frcm9vbS52MS5DcmVhdGVSZWZ1bmRSZXF1ZXN0GhQuY2xvYWtyb29tLnYxLlJlZnVuZCJWirUYHwoJdG9rZW46dXNlEAEgyQE4AVoLT1dORVIgQURNSU6C0+STAi06ASoiKC9vcmNoZXN0cmF0aW9uL3RyYW5zYWN0aW9ucy97aWR9L3JlZnVuZHMSqgEKC0xpc3RSZWZ1bmRzEiAuY2xvYWtyb29tLnYxLkxpc3RSZWZ1bmRzUmVxdWVzdBohLmNsb2Frcm9vbS52MS5MaXN0UmVmdW5kc1Jlc3BvbnNlIlaKtRgiCgl0b2tlbjp1c2UQAVoTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCKhIoL29yY2hlc3RyYXRpb24vdHJhbnNhY3Rpb25zL3tpZH0vcmVmdW5kcxKMAQoJR2V0UmVmdW5kEh4uY2xvYWtyb29tLnYxLkdldFJlZnVuZFJlcXVlc3QaFC5jbG9ha3Jvb20udjEuUmVmdW5kIkmKtRgiCgl0b2tlbjp1c2UQAVoTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCHRIbL29yY2hlc3RyYXRpb24vcmVmdW5kcy97aWR9YgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("Ch9jbG9ha3Jvb20vdjEvdHJhbnNhY3Rpb25zLnByb3RvEgxjbG9ha3Jvb20udjEi+woKC1RyYW5zYWN0aW9uEgwKBHR5cGUYASABKAkSCgoCaWQYAiABKAkSIgoVc2NoZW1lX3RyYW5zYWN0aW9uX2lkGAMgASgJSACIAQESOwoOcGF5bWVudF9tZXRob2QYBCABKAsyGy5jbG9ha3Jvb20udjEuUGF5bWVudE1ldGhvZEIGkrUYAiABEj8KCmNvbm5lY3Rpb24YBSABKAsyIy5jbG9ha3Jvb20udjEuVHJhbnNhY3Rpb25Db25uZWN0aW9uQgaStRgCIAESDgoGYW1vdW50GAYgASgDEhAKCGN1cnJlbmN5GAcgASgJEhkKEWF1dGhvcml6ZWRfYW1vdW50GAggASgDEhcKD2NhcHR1cmVkX2Ftb3VudBgJIAEoAxIXCg9yZWZ1bmRlZF9hbW91bnQYCiABKAMSFAoHY291bnRyeRgLIAEoCUgBiAEBEiAKE2V4dGVybmFsX2lkZW50aWZpZXIYDCABKAlIAogBARIxCg1hdXRob3JpemVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtjYXB0dXJlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJdm9pZGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2CgpjcmVhdGVkX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGkrUYAiABEjYKCnVwZGF0ZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgaStRgCIAESNwoTYXBwcm92YWxfZXhwaXJlc19hdBgSIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoIbWV0YWRhdGEYEyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhkKEXJlY29uY2lsaWF0aW9uX2lkGBQgASgJEhcKCmVycm9yX2NvZGUYFSABKAlIA4gBARIOCgZpbnRlbnQYFiABKAkSFgoOaW50ZW50X291dGNvbWUYFyABKAkSDgoGc3RhdHVzGBggASgJEiYKGWNvbm5lY3Rpb25fdHJhbnNhY3Rpb25faWQYGSABKAlIBIgBARIyCg50aHJlZV9kX3NlY3VyZRgaIAEoCzIaLmNsb2Frcm9vbS52MS5UaHJlZURTZWN1cmUSHwoSYXV0aF9yZXNwb25zZV9jb2RlGBsgASgJSAWIAQESHgoRY3Z2X3Jlc3BvbnNlX2NvZGUYHCABKAlIBogBARIeChFhdnNfcmVzcG9uc2VfY29kZRgdIAEoCUgHiAEBEh4KEXJhd19yZXNwb25zZV9jb2RlGB4gASgJSAiIAQESJQoYcmF3X3Jlc3BvbnNlX2Rlc2NyaXB0aW9uGB8gASgJSAmIAQESFgoOcGF5bWVudF9zb3VyY2UYICABKAkSGgoSbWVyY2hhbnRfaW5pdGlhdGVkGCEgASgIEh0KFWlzX3N1YnNlcXVlbnRfcGF5bWVudBgiIAEoCEIYChZfc2NoZW1lX3RyYW5zYWN0aW9uX2lkQgoKCF9jb3VudHJ5QhYKFF9leHRlcm5hbF9pZGVudGlmaWVyQg0KC19lcnJvcl9jb2RlQhwKGl9jb25uZWN0aW9uX3RyYW5zYWN0aW9uX2lkQhUKE19hdXRoX3Jlc3BvbnNlX2NvZGVCFAoSX2N2dl9yZXNwb25zZV9jb2RlQhQKEl9hdnNfcmVzcG9uc2VfY29kZUIUChJfcmF3X3Jlc3BvbnNlX2NvZGVCGwoZX3Jhd19yZXNwb25zZV9kZXNjcmlwdGlvbiL/AgoNUGF5bWVudE1ldGhvZBIMCgR0eXBlGAEgASgJEg4KBm1ldGhvZBgCIAEoCRIMCgRtb2RlGAMgASgJEg0KBXRva2VuGAQgASgJEhIKBWxhYmVsGAUgASgJSACIAQESEwoGc2NoZW1lGAYgASgJSAGIAQESHAoPZXhwaXJhdGlvbl9kYXRlGAcgASgJSAKIAQESGAoLZmluZ2VycHJpbnQYCCABKAlIA4gBARIZCgxhcHByb3ZhbF91cmwYCSABKAlIBIgBARIcCg9hcHByb3ZhbF90YXJnZXQYCiABKAlIBYgBARI7CgdkZXRhaWxzGAsgASgLMiIuY2xvYWtyb29tLnYxLlBheW1lbnRNZXRob2REZXRhaWxzQgaStRgCIAFCCAoGX2xhYmVsQgkKB19zY2hlbWVCEgoQX2V4cGlyYXRpb25fZGF0ZUIOCgxfZmluZ2VycHJpbnRCDwoNX2FwcHJvdmFsX3VybEISChBfYXBwcm92YWxfdGFyZ2V0IooBChRQYXltZW50TWV0aG9kRGV0YWlscxIQCgNiaW4YASABKAlIAIgBARIWCgljYXJkX3R5cGUYAiABKAlIAYgBARIdChBjYXJkX2lzc3Vlcl9uYW1lGAMgASgJSAKIAQFCBgoEX2JpbkIMCgpfY2FyZF90eXBlQhMKEV9jYXJkX2lzc3Vlcl9uYW1lInYKFVRyYW5zYWN0aW9uQ29ubmVjdGlvbhIMCgR0eXBlGAEgASgJEgoKAmlkGAIgASgJEh0KFWNvbm5lY3Rpb25fZm9ybXVsYV9pZBgDIAEoCRIOCgZtZXRob2QYBCABKAkSFAoMZGlzcGxheV9uYW1lGAUgASgJIqUBCgxUaHJlZURTZWN1cmUSFAoHdmVyc2lvbhgBIAEoCUgAiAEBEhMKBnN0YXR1cxgCIAEoCUgBiAEBEhMKBm1ldGhvZBgDIAEoCUgCiAEBEjMKCmVycm9yX2RhdGEYBCABKAsyHy5jbG9ha3Jvb20udjEuVGhyZWVEU2VjdXJlRXJyb3JCCgoIX3ZlcnNpb25CCQoHX3N0YXR1c0IJCgdfbWV0aG9kIq4BChFUaHJlZURTZWN1cmVFcnJvchIYCgtkZXNjcmlwdGlvbhgBIAEoCUgAiAEBEicKBmRldGFpbBgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEQoEY29kZRgDIAEoCUgBiAEBEioKCWNvbXBvbmVudBgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCDgoMX2Rlc2NyaXB0aW9uQgcKBV9jb2RlIuEFChhDcmVhdGVUcmFuc2FjdGlvblJlcXVlc3QSKAoGYW1vdW50GAEgASgDQhO6SBDIAQEiCxj/////////DygASACIAQESIgoNY29ubmVjdGlvbl9pZBgCIAEoCUILukgIyAEBcgOwAQESHAoIY3VycmVuY3kYAyABKAlCCrpIB8gBAXICGAMSGgoFdG9rZW4YBCABKAlCC7pICMgBAXIDGJADEh0KB2NvdW50cnkYBSABKAlCB7pIBHICGAJIAYgBARIqChNleHRlcm5hbF9pZGVudGlmaWVyGAYgASgJQgi6SAVyAxjIAUgCiAEBEi4KBmludGVudBgHIAEoCUIZukgWchRSCWF1dGhvcml6ZVIHY2FwdHVyZUgDiAEBEiIKFWlzX3N1YnNlcXVlbnRfcGF5bWVudBgIIAEoCEgEiAEBEh8KEm1lcmNoYW50X2luaXRpYXRlZBgJIAEoCEgFiAEBEikKCG1ldGFkYXRhGAogASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBJGCg5wYXltZW50X3NvdXJjZRgLIAEoCUIpukgmciRSCWVjb21tZXJjZVIMY2FyZF9vbl9maWxlUglyZWN1cnJpbmdIBogBARI1Ch5wcmV2aW91c19zY2hlbWVfdHJhbnNhY3Rpb25faWQYDCABKAlCCLpIBXIDGMgBSAeIAQESMgoSdGhyZWVfZF9zZXNzaW9uX2lkGA0gASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlQgkKB19hbW91bnRCCgoIX2NvdW50cnlCFgoUX2V4dGVybmFsX2lkZW50aWZpZXJCCQoHX2ludGVudEIYChZfaXNfc3Vic2VxdWVudF9wYXltZW50QhUKE19tZXJjaGFudF9pbml0aWF0ZWRCEQoPX3BheW1lbnRfc291cmNlQiEKH19wcmV2aW91c19zY2hlbWVfdHJhbnNhY3Rpb25faWQi1AMKF0xpc3RUcmFuc2FjdGlvbnNSZXF1ZXN0Et4BCgZzdGF0dXMYASABKAlCyAG6SMQBcsEBUgpwcm9jZXNzaW5nUhZidXllcl9hcHByb3ZhbF9wZW5kaW5nUhdhdXRob3JpemF0aW9uX3N1Y2NlZWRlZFIUYXV0aG9yaXphdGlvbl9mYWlsZWRSFmF1dGhvcml6YXRpb25fZGVjbGluZWRSD2NhcHR1cmVfcGVuZGluZ1IRY2FwdHVyZV9zdWNjZWVkZWRSGmF1dGhvcml6YXRpb25fdm9pZF9wZW5kaW5nUhRhdXRob3JpemF0aW9uX3ZvaWRlZEgAiAEBEioKE2V4dGVybmFsX2lkZW50aWZpZXIYAiABKAlCCLpIBXIDGMgBSAGIAQESJwoRcmVjb25jaWxpYXRpb25faWQYAyABKAlCB7pIBHICGBZIAogBARIaCgRwYWdlGAQgASgFQge6SAQaAigBSAOIAQESHAoEc2l6ZRgFIAEoBUIJukgGGgQYZCgBSASIAQFCCQoHX3N0YXR1c0IWChRfZXh0ZXJuYWxfaWRlbnRpZmllckIUChJfcmVjb25jaWxpYXRpb25faWRCBwoFX3BhZ2VCBwoFX3NpemUieQoYTGlzdFRyYW5zYWN0aW9uc1Jlc3BvbnNlEjQKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZUIGkrUYAiABEicKBGRhdGEYAiADKAsyGS5jbG9ha3Jvb20udjEuVHJhbnNhY3Rpb24iLQoVR2V0VHJhbnNhY3Rpb25SZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASJjChlDYXB0dXJlVHJhbnNhY3Rpb25SZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIlCgZhbW91bnQYAiABKANCELpIDSILGP////////8PKAFIAIgBAUIJCgdfYW1vdW50Ii4KFlZvaWRUcmFuc2FjdGlvblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIi4KFlN5bmNUcmFuc2FjdGlvblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIuACCgZSZWZ1bmQSDAoEdHlwZRgBIAEoCRIKCgJpZBgCIAEoCRIWCg50cmFuc2FjdGlvbl9pZBgDIAEoCRIhChRjb25uZWN0aW9uX3JlZnVuZF9pZBgEIAEoCUgAiAEBEg4KBnN0YXR1cxgFIAEoCRIQCghjdXJyZW5jeRgGIAEoCRIOCgZhbW91bnQYByABKAMSEwoGcmVhc29uGAggASgJSAGIAQESFwoKZXJyb3JfY29kZRgJIAEoCUgCiAEBEjYKCmNyZWF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgaStRgCIAESNgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBpK1GAIgAUIXChVfY29ubmVjdGlvbl9yZWZ1bmRfaWRCCQoHX3JlYXNvbkINCgtfZXJyb3JfY29kZSKHAQoTQ3JlYXRlUmVmdW5kUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESJQoGYW1vdW50GAIgASgDQhC6SA0iCxj/////////DygBSACIAQESHQoGcmVhc29uGAMgASgJQgi6SAVyAxjIAUgBiAEBQgkKB19hbW91bnRCCQoHX3JlYXNvbiIqChJMaXN0UmVmdW5kc1JlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIncKClJlZnVuZFBhZ2USDQoFbGltaXQYASABKAUSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBARIcCg9wcmV2aW91c19jdXJzb3IYAyABKAlIAYgBAUIOCgxfbmV4dF9jdXJzb3JCEgoQX3ByZXZpb3VzX2N1cnNvciJvChNMaXN0UmVmdW5kc1Jlc3BvbnNlEjQKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuUmVmdW5kUGFnZUIGkrUYAiABEiIKBGRhdGEYAiADKAsyFC5jbG9ha3Jvb20udjEuUmVmdW5kIigKEEdldFJlZnVuZFJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBMvQLChJUcmFuc2FjdGlvblNlcnZpY2USoQEKEUNyZWF0ZVRyYW5zYWN0aW9uEiYuY2xvYWtyb29tLnYxLkNyZWF0ZVRyYW5zYWN0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5UcmFuc2FjdGlvbiJJirUYHwoJdG9rZW46dXNlEAEgyQE4AVoLT1dORVIgQURNSU6C0+STAiA6ASoiGy9vcmNoZXN0cmF0aW9uL3RyYW5zYWN0aW9ucxKsAQoQTGlzdFRyYW5zYWN0aW9ucxIlLmNsb2Frcm9vbS52MS5MaXN0VHJhbnNhY3Rpb25zUmVxdWVzdBomLmNsb2Frcm9vbS52MS5MaXN0VHJhbnNhY3Rpb25zUmVzcG9uc2UiSYq1GCIKCXRva2VuOnVzZRABWhNPV05FUiBBRE1JTiBBVURJVE9SgtPkkwIdEhsvb3JjaGVzdHJhdGlvbi90cmFuc2FjdGlvbnMSoAEKDkdldFRyYW5zYWN0aW9uEiMuY2xvYWtyb29tLnYxLkdldFRyYW5zYWN0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5UcmFuc2FjdGlvbiJOirUYIgoJdG9rZW46dXNlEAFaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAiISIC9vcmNoZXN0cmF0aW9uL3RyYW5zYWN0aW9ucy97aWR9EsMBChJDYXB0dXJlVHJhbnNhY3Rpb24SJy5jbG9ha3Jvb20udjEuQ2FwdHVyZVRyYW5zYWN0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5UcmFuc2FjdGlvbiJpirUYMgohb3JjaGVzdHJhdGlvbjp0cmFuc2FjdGlvbjpjYXB0dXJlOAFaC09XTkVSIEFETUlOgtPkkwItOgEqIigvb3JjaGVzdHJhdGlvbi90cmFuc2FjdGlvbnMve2lkfS9jYXB0dXJlEqEBCg9Wb2lkVHJhbnNhY3Rpb24SJC5jbG9ha3Jvb20udjEuVm9pZFRyYW5zYWN0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5UcmFuc2FjdGlvbiJNirUYHAoJdG9rZW46dXNlEAE4AVoLT1dORVIgQURNSU6C0+STAiciJS9vcmNoZXN0cmF0aW9uL3RyYW5zYWN0aW9ucy97aWR9L3ZvaWQSnwEKD1N5bmNUcmFuc2FjdGlvbhIkLmNsb2Frcm9vbS52MS5TeW5jVHJhbnNhY3Rpb25SZXF1ZXN0GhkuY2xvYWtyb29tLnYxLlRyYW5zYWN0aW9uIkuKtRgaCgl0b2tlbjp1c2UQAVoLT1dORVIgQURNSU6C0+STAiciJS9vcmNoZXN0cmF0aW9uL3RyYW5zYWN0aW9ucy97aWR9L3N5bmMSnwEKDENyZWF0ZVJlZnVuZBIhLmNsb2Frcm9vbS52MS5DcmVhdGVSZWZ1bmRSZXF1ZXN0GhQuY2xvYWtyb29tLnYxLlJlZnVuZCJWirUYHwoJdG9rZW46dXNlEAEgyQE4AVoLT1dORVIgQURNSU6C0+STAi06ASoiKC9vcmNoZXN0cmF0aW9uL3RyYW5zYWN0aW9ucy97aWR9L3JlZnVuZHMSqgEKC0xpc3RSZWZ1bmRzEiAuY2xvYWtyb29tLnYxLkxpc3RSZWZ1bmRzUmVxdWVzdBohLmNsb2Frcm9vbS52MS5MaXN0UmVmdW5kc1Jlc3BvbnNlIlaKtRgiCgl0b2tlbjp1c2UQAVoTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCKhIoL29yY2hlc3RyYXRpb24vdHJhbnNhY3Rpb25zL3tpZH0vcmVmdW5kcxKMAQoJR2V0UmVmdW5kEh4uY2xvYWtyb29tLnYxLkdldFJlZnVuZFJlcXVlc3QaFC5jbG9ha3Jvb20udjEuUmVmdW5kIkmKtRgiCgl0b2tlbjp1c2UQAVoTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCHRIbL29yY2hlc3RyYXRpb24vcmVmdW5kcy97aWR9YgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * A payment. Amounts are in the currency's smallest unit.
@@ -33,6 +33,8 @@ export type Transaction = Message<"cloakroom.v1.Transaction"> & {
   type: string;
 
   /**
+   * The transaction's id.
+   *
    * @generated from field: string id = 2;
    */
   id: string;
@@ -45,81 +47,113 @@ export type Transaction = Message<"cloakroom.v1.Transaction"> & {
   schemeTransactionId?: string | undefined;
 
   /**
+   * The card that was charged.
+   *
    * @generated from field: cloakroom.v1.PaymentMethod payment_method = 4;
    */
   paymentMethod?: PaymentMethod | undefined;
 
   /**
+   * The connection that was used.
+   *
    * @generated from field: cloakroom.v1.TransactionConnection connection = 5;
    */
   connection?: TransactionConnection | undefined;
 
   /**
+   * The amount that was asked for.
+   *
    * @generated from field: int64 amount = 6;
    */
   amount: bigint;
 
   /**
+   * ISO 4217.
+   *
    * @generated from field: string currency = 7;
    */
   currency: string;
 
   /**
+   * How much was authorized.
+   *
    * @generated from field: int64 authorized_amount = 8;
    */
   authorizedAmount: bigint;
 
   /**
+   * How much was captured.
+   *
    * @generated from field: int64 captured_amount = 9;
    */
   capturedAmount: bigint;
 
   /**
+   * How much was paid back.
+   *
    * @generated from field: int64 refunded_amount = 10;
    */
   refundedAmount: bigint;
 
   /**
+   * ISO 3166-1 alpha-2.
+   *
    * @generated from field: optional string country = 11;
    */
   country?: string | undefined;
 
   /**
+   * Your own identifier, such as an order number.
+   *
    * @generated from field: optional string external_identifier = 12;
    */
   externalIdentifier?: string | undefined;
 
   /**
+   * When it was authorized.
+   *
    * @generated from field: google.protobuf.Timestamp authorized_at = 13;
    */
   authorizedAt?: Timestamp | undefined;
 
   /**
+   * When it was captured.
+   *
    * @generated from field: google.protobuf.Timestamp captured_at = 14;
    */
   capturedAt?: Timestamp | undefined;
 
   /**
+   * When the authorization was voided.
+   *
    * @generated from field: google.protobuf.Timestamp voided_at = 15;
    */
   voidedAt?: Timestamp | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 16;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp updated_at = 17;
    */
   updatedAt?: Timestamp | undefined;
 
   /**
+   * Until when the buyer can approve.
+   *
    * @generated from field: google.protobuf.Timestamp approval_expires_at = 18;
    */
   approvalExpiresAt?: Timestamp | undefined;
 
   /**
+   * Texts beside the value. Nothing sensitive.
+   *
    * @generated from field: google.protobuf.Struct metadata = 19;
    */
   metadata?: JsonObject | undefined;
@@ -132,6 +166,8 @@ export type Transaction = Message<"cloakroom.v1.Transaction"> & {
   reconciliationId: string;
 
   /**
+   * Why it failed, if it did.
+   *
    * @generated from field: optional string error_code = 21;
    */
   errorCode?: string | undefined;
@@ -166,11 +202,15 @@ export type Transaction = Message<"cloakroom.v1.Transaction"> & {
   connectionTransactionId?: string | undefined;
 
   /**
+   * The authentication of the buyer, if there was one.
+   *
    * @generated from field: cloakroom.v1.ThreeDSecure three_d_secure = 26;
    */
   threeDSecure?: ThreeDSecure | undefined;
 
   /**
+   * The issuer's response code.
+   *
    * @generated from field: optional string auth_response_code = 27;
    */
   authResponseCode?: string | undefined;
@@ -183,6 +223,8 @@ export type Transaction = Message<"cloakroom.v1.Transaction"> & {
   cvvResponseCode?: string | undefined;
 
   /**
+   * Whether the address matched.
+   *
    * @generated from field: optional string avs_response_code = 29;
    */
   avsResponseCode?: string | undefined;
@@ -195,21 +237,29 @@ export type Transaction = Message<"cloakroom.v1.Transaction"> & {
   rawResponseCode?: string | undefined;
 
   /**
+   * The payment service's own message.
+   *
    * @generated from field: optional string raw_response_description = 31;
    */
   rawResponseDescription?: string | undefined;
 
   /**
+   * ecommerce, card_on_file or recurring.
+   *
    * @generated from field: string payment_source = 32;
    */
   paymentSource: string;
 
   /**
+   * Whether the merchant charges without the buyer present.
+   *
    * @generated from field: bool merchant_initiated = 33;
    */
   merchantInitiated: boolean;
 
   /**
+   * Whether an earlier payment with the same card came before.
+   *
    * @generated from field: bool is_subsequent_payment = 34;
    */
   isSubsequentPayment: boolean;
@@ -264,6 +314,8 @@ export type PaymentMethod = Message<"cloakroom.v1.PaymentMethod"> & {
   label?: string | undefined;
 
   /**
+   * The card scheme, such as visa.
+   *
    * @generated from field: optional string scheme = 6;
    */
   scheme?: string | undefined;
@@ -276,6 +328,8 @@ export type PaymentMethod = Message<"cloakroom.v1.PaymentMethod"> & {
   expirationDate?: string | undefined;
 
   /**
+   * The same for payments with the same card.
+   *
    * @generated from field: optional string fingerprint = 8;
    */
   fingerprint?: string | undefined;
@@ -288,11 +342,15 @@ export type PaymentMethod = Message<"cloakroom.v1.PaymentMethod"> & {
   approvalUrl?: string | undefined;
 
   /**
+   * any: the page for the approval may open in the same window or in another.
+   *
    * @generated from field: optional string approval_target = 10;
    */
   approvalTarget?: string | undefined;
 
   /**
+   * What is known of the card.
+   *
    * @generated from field: cloakroom.v1.PaymentMethodDetails details = 11;
    */
   details?: PaymentMethodDetails | undefined;
@@ -310,16 +368,22 @@ export const PaymentMethodSchema: GenMessage<PaymentMethod> = /*@__PURE__*/
  */
 export type PaymentMethodDetails = Message<"cloakroom.v1.PaymentMethodDetails"> & {
   /**
+   * The first digits of the number, which identify the issuer.
+   *
    * @generated from field: optional string bin = 1;
    */
   bin?: string | undefined;
 
   /**
+   * Such as credit or debit.
+   *
    * @generated from field: optional string card_type = 2;
    */
   cardType?: string | undefined;
 
   /**
+   * The bank that issued the card.
+   *
    * @generated from field: optional string card_issuer_name = 3;
    */
   cardIssuerName?: string | undefined;
@@ -346,21 +410,29 @@ export type TransactionConnection = Message<"cloakroom.v1.TransactionConnection"
   type: string;
 
   /**
+   * The connection's id.
+   *
    * @generated from field: string id = 2;
    */
   id: string;
 
   /**
+   * The formula of the connection.
+   *
    * @generated from field: string connection_formula_id = 3;
    */
   connectionFormulaId: string;
 
   /**
+   * card.
+   *
    * @generated from field: string method = 4;
    */
   method: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string display_name = 5;
    */
   displayName: string;
@@ -378,6 +450,8 @@ export const TransactionConnectionSchema: GenMessage<TransactionConnection> = /*
  */
 export type ThreeDSecure = Message<"cloakroom.v1.ThreeDSecure"> & {
   /**
+   * The protocol version.
+   *
    * @generated from field: optional string version = 1;
    */
   version?: string | undefined;
@@ -397,6 +471,8 @@ export type ThreeDSecure = Message<"cloakroom.v1.ThreeDSecure"> & {
   method?: string | undefined;
 
   /**
+   * Why it failed, if it did.
+   *
    * @generated from field: cloakroom.v1.ThreeDSecureError error_data = 4;
    */
   errorData?: ThreeDSecureError | undefined;
@@ -414,21 +490,29 @@ export const ThreeDSecureSchema: GenMessage<ThreeDSecure> = /*@__PURE__*/
  */
 export type ThreeDSecureError = Message<"cloakroom.v1.ThreeDSecureError"> & {
   /**
+   * What went wrong.
+   *
    * @generated from field: optional string description = 1;
    */
   description?: string | undefined;
 
   /**
+   * Details, as the protocol has them.
+   *
    * @generated from field: google.protobuf.Struct detail = 2;
    */
   detail?: JsonObject | undefined;
 
   /**
+   * The protocol's error code.
+   *
    * @generated from field: optional string code = 3;
    */
   code?: string | undefined;
 
   /**
+   * The part that reported the error.
+   *
    * @generated from field: google.protobuf.Struct component = 4;
    */
   component?: JsonObject | undefined;
@@ -446,11 +530,15 @@ export const ThreeDSecureErrorSchema: GenMessage<ThreeDSecureError> = /*@__PURE_
  */
 export type CreateTransactionRequest = Message<"cloakroom.v1.CreateTransactionRequest"> & {
   /**
+   * In the currency's smallest unit.
+   *
    * @generated from field: optional int64 amount = 1;
    */
   amount?: bigint | undefined;
 
   /**
+   * The connection that carries it out.
+   *
    * @generated from field: string connection_id = 2;
    */
   connectionId: string;
@@ -505,6 +593,8 @@ export type CreateTransactionRequest = Message<"cloakroom.v1.CreateTransactionRe
   merchantInitiated?: boolean | undefined;
 
   /**
+   * Texts beside the value. Nothing sensitive.
+   *
    * @generated from field: google.protobuf.Struct metadata = 10;
    */
   metadata?: JsonObject | undefined;
@@ -517,6 +607,8 @@ export type CreateTransactionRequest = Message<"cloakroom.v1.CreateTransactionRe
   paymentSource?: string | undefined;
 
   /**
+   * The scheme_transaction_id of the first payment with the card.
+   *
    * @generated from field: optional string previous_scheme_transaction_id = 12;
    */
   previousSchemeTransactionId?: string | undefined;
@@ -541,16 +633,22 @@ export const CreateTransactionRequestSchema: GenMessage<CreateTransactionRequest
  */
 export type ListTransactionsRequest = Message<"cloakroom.v1.ListTransactionsRequest"> & {
   /**
+   * Transactions with this status.
+   *
    * @generated from field: optional string status = 1;
    */
   status?: string | undefined;
 
   /**
+   * Transactions with this identifier of yours.
+   *
    * @generated from field: optional string external_identifier = 2;
    */
   externalIdentifier?: string | undefined;
 
   /**
+   * The transaction with this id in base62.
+   *
    * @generated from field: optional string reconciliation_id = 3;
    */
   reconciliationId?: string | undefined;
@@ -582,6 +680,8 @@ export const ListTransactionsRequestSchema: GenMessage<ListTransactionsRequest> 
  */
 export type ListTransactionsResponse = Message<"cloakroom.v1.ListTransactionsResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -686,16 +786,22 @@ export type Refund = Message<"cloakroom.v1.Refund"> & {
   type: string;
 
   /**
+   * The refund's id.
+   *
    * @generated from field: string id = 2;
    */
   id: string;
 
   /**
+   * The transaction that was refunded.
+   *
    * @generated from field: string transaction_id = 3;
    */
   transactionId: string;
 
   /**
+   * The id at the payment service.
+   *
    * @generated from field: optional string connection_refund_id = 4;
    */
   connectionRefundId?: string | undefined;
@@ -708,31 +814,43 @@ export type Refund = Message<"cloakroom.v1.Refund"> & {
   status: string;
 
   /**
+   * ISO 4217.
+   *
    * @generated from field: string currency = 6;
    */
   currency: string;
 
   /**
+   * In the currency's smallest unit.
+   *
    * @generated from field: int64 amount = 7;
    */
   amount: bigint;
 
   /**
+   * For people.
+   *
    * @generated from field: optional string reason = 8;
    */
   reason?: string | undefined;
 
   /**
+   * Why it failed, if it did.
+   *
    * @generated from field: optional string error_code = 9;
    */
   errorCode?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp updated_at = 11;
    */
   updatedAt?: Timestamp | undefined;
@@ -764,6 +882,8 @@ export type CreateRefundRequest = Message<"cloakroom.v1.CreateRefundRequest"> & 
   amount?: bigint | undefined;
 
   /**
+   * For people.
+   *
    * @generated from field: optional string reason = 3;
    */
   reason?: string | undefined;
@@ -829,6 +949,8 @@ export const RefundPageSchema: GenMessage<RefundPage> = /*@__PURE__*/
  */
 export type ListRefundsResponse = Message<"cloakroom.v1.ListRefundsResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.RefundPage pagination = 1;
    */
   pagination?: RefundPage | undefined;

@@ -1,8 +1,9 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
-import { AuthMode, policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
+import { AuthMode, PageAccess as PagePolicy, policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
 import type { Authenticator } from "../../access/authenticate.js";
-import { actorOf, type Caller, keyProofOf } from "../../access/caller.js";
+import { actorOf, type Caller, keyProofOf, partyOf } from "../../access/caller.js";
 import type { FramePasses } from "../../access/frame-passes.js";
+import { type PageAccess, requirePageAccess } from "../../access/page-access.js";
 import { isPermission, mayHold, type Permission } from "../../access/permissions.js";
 import { type Denied, deniedWith, recordDenial, recordingDenials } from "../../access/refusal.js";
 import { Fault, permissionDenied } from "../../base/fault.js";
@@ -25,8 +26,7 @@ export interface AdmissionParts {
   readonly authenticator: Authenticator;
   readonly people: PersonAuthenticator;
   readonly database: Database;
-  /** Absent: requests of frames are not told apart. */
-  readonly framePasses?: FramePasses;
+  readonly framePasses: Pick<FramePasses, "frameOf">;
 }
 
 /** Sent by frames of hosted fields: see {@link FramePasses}. */
@@ -44,10 +44,11 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
   const policy = getOption(desc, policyOption);
   const missingFrom = permissionCheck(policy.requires.map(asPermission), policy.requiresOneOf.map(asPermission));
   const personOf = admitPerson(desc, parts);
+  const pages = PAGE_ACCESS[policy.pages];
 
   const authorizeKey = async (head: RequestHead, key: string | undefined): Promise<Caller | undefined> => {
     if (policy.auth === AuthMode.OPTIONAL && !key) return undefined;
-    const caller = await callerOfKey(parts, head, key);
+    const caller = await callerOfKey(parts, head, key, pages);
     if (policy.auth === AuthMode.OPTIONAL) return caller;
     if (missingFrom(caller) === undefined) {
       // Also of what needs no permission: such a session has no access at all.
@@ -57,7 +58,7 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
     }
     // Cached rights may be stale and denials are not revision-checked, so reload before denying.
     authenticator.forget(key ?? "");
-    const current = await authenticator.authenticate(key, head.audit.context);
+    const current = await callerOfKey(parts, head, key, pages);
     const missing = missingFrom(current);
     if (missing) throw await recordDenial(database, lacking(current, missing));
     return current;
@@ -81,38 +82,73 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
       };
       const caller = await authorize(head, credential);
       if (caller) {
-        database.shared.requireRoom(caller.tenantId);
+        database.shared.requireRoom(caller.tenantId, partyOf(caller));
         head.memory.prove(keyProofOf(caller));
       }
       return { head, caller, renew };
     },
-    async admitCaller(head, caller, renew) {
-      const renewed = async () => {
-        const current = await renew();
-        const missing = current && missingFrom(current);
-        if (current && missing) throw await recordDenial(database, lacking(current, missing));
-        return current;
-      };
-      // As above: reload before denying.
-      const current = missingFrom(caller) === undefined ? caller : await renewed();
-      return { head, caller: current, renew: renewed };
-    },
+    admitCaller: (head, caller, renew) => admitApplication(database, { head, caller, renew }, pages, missingFrom),
   };
 }
+
+/** Admits code that acts as an application: it is no frame. */
+async function admitApplication(
+  database: Database,
+  { head, caller, renew }: Admission & { readonly caller: Caller },
+  pages: PageAccess,
+  missingFrom: (caller: Caller) => Permission | undefined,
+): Promise<Admission> {
+  const requirePages = (current: Caller) =>
+    recordingDenials(database, async () => requirePageAccess(current, undefined, pages));
+  const renewed = async () => {
+    const current = await renew();
+    if (current) await requirePages(current);
+    const missing = current && missingFrom(current);
+    if (current && missing) throw await recordDenial(database, lacking(current, missing));
+    return current;
+  };
+  await requirePages(caller);
+  // As above: reload before denying.
+  const current = missingFrom(caller) === undefined ? caller : await renewed();
+  return { head, caller: current, renew: renewed };
+}
+
+const PAGE_ACCESS: Readonly<Record<PagePolicy, PageAccess>> = {
+  [PagePolicy.UNSPECIFIED]: "none",
+  [PagePolicy.KEY]: "key",
+  [PagePolicy.FRAME]: "frame",
+  [PagePolicy.FRAME_SESSION]: "frame_session",
+};
 
 /** Authenticates a key, and checks what the request has beside it. */
 async function callerOfKey(
   { authenticator, database, framePasses }: AdmissionParts,
   head: RequestHead,
   key: string | undefined,
+  pages: PageAccess,
 ): Promise<Caller> {
-  const caller = await authenticator.authenticate(key, head.audit.context);
-  const framePass = head.header(FRAME_PASS_HEADER);
-  if (framePass !== undefined) {
-    await recordingDenials(database, async () => framePasses?.require(framePass, key, caller));
-  }
+  const pass = head.header(FRAME_PASS_HEADER);
+  const caller = await recordingDenials(database, () =>
+    authenticator.judge(key, head.audit.context, async (holder) => {
+      const frame = pass === undefined ? undefined : await framePasses.frameOf(pass, key, holder);
+      if (frame) requireSameOrigin(head, holder);
+      requirePageAccess(holder, frame, pages);
+      return frame ? { ...holder, frame } : holder;
+    }),
+  );
   await requireFitReason(database, head, caller);
   return caller;
+}
+
+/**
+ * A frame calls the origin that it was loaded from. Somebody may load its document outside of a browser and give the pass
+ * to a page, which then calls from its own origin. Browsers of before 2023 do not say from where a request comes.
+ */
+function requireSameOrigin(head: RequestHead, caller: Caller): void {
+  const site = head.header("sec-fetch-site");
+  if (site === undefined || site === "same-origin") return;
+  const fault = new Fault("permission_denied", "The pass of a hosted field works in its own frame only.");
+  throw deniedWith(caller, fault, "application", actorOf(caller).id, "frame");
 }
 
 /** @throws {Fault} reason_invalid, with a log row, for a reason that cannot be accepted. */

@@ -26,14 +26,17 @@ export function admitPerson(
 ): (head: RequestHead, credential: Credential) => Promise<Caller | undefined> {
   const cell = methodRolesOf(desc);
   const isSigningIn = getOption(desc, policyOption).auth === AuthMode.SIGNING_IN;
-  return async ({ visit, audit }, credential) => {
+  return async ({ visit, audit, memory }, credential) => {
     if (credential.kind === "key" && credential.text !== undefined) {
       throw invalid("BT-API-KEY", "must not be sent: this operation is for people in a browser");
     }
     if (!visit)
       throw new Fault("unauthenticated", "This operation is for people in a browser; an API key cannot call it.");
     visit.requireOwnPage();
-    if (isSigningIn) return undefined;
+    if (isSigningIn) {
+      memory.prove({ kind: "sign_in" });
+      return undefined;
+    }
     const caller = await people.authenticate(credential.text ?? "", visit.isIdle, audit.context);
     const refused = refusal(desc, cell, caller);
     if (refused) throw await recordDenial(database, refused);

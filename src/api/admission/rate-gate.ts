@@ -62,6 +62,8 @@ export function rateScopeOf(method: DescMethod): RateScope | undefined {
       return "token_write";
     case ProtoScope.TOKEN_SEARCH:
       return "token_search";
+    case ProtoScope.TOKEN_BULK:
+      return "token_bulk";
     case ProtoScope.UNSPECIFIED:
       return undefined;
   }

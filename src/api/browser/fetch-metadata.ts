@@ -40,7 +40,7 @@ function isData(headers: IncomingHttpHeaders): boolean {
 
 /** A browser may use prefetched content for a navigation, without asking the server again. */
 function isPrefetch(headers: IncomingHttpHeaders): boolean {
-  return /prefetch|prerender/.test(textOf(headers["sec-purpose"]) ?? textOf(headers.purpose) ?? "");
+  return /prefetch|prerender/.test(headerText(headers["sec-purpose"]) ?? headerText(headers.purpose) ?? "");
 }
 
 /** Refuses one of our pages as a script, style, font, image or plug-in. @throws {Fault} permission_denied */
@@ -56,6 +56,6 @@ export function isFromBrowser(headers: IncomingHttpHeaders): boolean {
 
 const BROWSER_SIGNS = ["sec-fetch-site", "sec-fetch-dest", "origin", "service-worker", "upgrade-insecure-requests"];
 
-function textOf(header: string | string[] | undefined): string | undefined {
+function headerText(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(", ") : header;
 }

@@ -18,6 +18,7 @@ const BASE_NAMES: Readonly<Record<CookieName, string>> = {
   asking: "cloakroom-asking",
   openid: "cloakroom-openid",
   passkey: "cloakroom-passkey",
+  known: "cloakroom-known",
 };
 
 /**
@@ -29,6 +30,7 @@ const SAME_SITE: Readonly<Record<CookieName, "Strict" | "Lax">> = {
   asking: "Lax",
   openid: "Lax",
   passkey: "Strict",
+  known: "Strict",
 };
 
 /** Reads the browser of people from requests, and writes their cookies. */
@@ -43,7 +45,7 @@ export interface VisitParts {
   address(): string;
   /** The whole address of a client, and the network that limits count. */
   readonly readAddress: ReadClient;
-  readonly readClient: ReadClient;
+  readonly readNetwork: ReadClient;
 }
 
 export function createVisits({ address, ...readers }: VisitParts): Visits {
@@ -63,7 +65,7 @@ export function createVisits({ address, ...readers }: VisitParts): Visits {
   };
 }
 
-interface VisitReading extends Pick<VisitParts, "readAddress" | "readClient"> {
+interface VisitReading extends Pick<VisitParts, "readAddress" | "readNetwork"> {
   site(): Site;
 }
 
@@ -82,7 +84,7 @@ class RequestVisit implements Visit {
   }
 
   get network(): string {
-    return this.#reading.readClient(this.#request);
+    return this.#reading.readNetwork(this.#request);
   }
 
   get client(): string {
@@ -124,15 +126,23 @@ function siteOf(address: string): Site {
   const isSecure = protocol === "https:";
   const mark = createHash("sha256").update(origin).digest("hex").slice(0, 8);
   const nameOf = (name: CookieName) => `${isSecure ? "__Host-" : ""}${BASE_NAMES[name]}-${mark}`;
-  const [signIn, asking, openid, passkey] = COOKIES.map(nameOf);
+  const [signIn, asking, openid, passkey, known] = COOKIES.map(nameOf);
   const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
   return {
-    ...{ origin, isSecure, isLoopback },
-    names: { sign_in: signIn ?? "", asking: asking ?? "", openid: openid ?? "", passkey: passkey ?? "" },
+    origin,
+    isSecure,
+    isLoopback,
+    names: {
+      sign_in: signIn ?? "",
+      asking: asking ?? "",
+      openid: openid ?? "",
+      passkey: passkey ?? "",
+      known: known ?? "",
+    },
   };
 }
 
-/** Whether a request has a cookie of ours, of any vault on this host. */
+/** Whether a request has a cookie that proves something, of any vault on this host. */
 export function hasOurCookie({ cookie }: IncomingHttpHeaders): boolean {
   return cookie !== undefined && /(?:^|;\s*)(?:__Host-)?cloakroom-(?:sign-in|asking|openid|passkey)-/.test(cookie);
 }

@@ -1,3 +1,5 @@
+import type { IdleLimits } from "./idle-connections.js";
+
 /** Limits of a connection, for both versions of HTTP. */
 export interface ConnectionLimits {
   /** Most bytes of a request's headers. */
@@ -22,6 +24,7 @@ export interface ConnectionLimits {
    * responses.
    */
   readonly stalledTimeout: number;
+  readonly idle: IdleLimits;
 }
 
 export const CONNECTION_LIMITS: ConnectionLimits = {
@@ -36,4 +39,6 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   idleTimeout: 72_000,
   // Longer than any request may take without a byte in either direction.
   stalledTimeout: 120_000,
+  // Browsers open 6 to a host. 4,096 take 160 MB.
+  idle: { ofAddress: 256, settledMs: 1_000, unproven: 4_096, proven: 8_192 },
 };

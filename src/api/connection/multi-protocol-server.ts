@@ -13,6 +13,7 @@ import type { ConnectionLimits } from "./connection-limits.js";
 import { Http1Connections } from "./http1-connections.js";
 import { Http2Sessions } from "./http2-sessions.js";
 import { stopperOf } from "./stop-listening.js";
+import { TrackedConnections } from "./tracked-connections.js";
 import { UnreadableRequests } from "./unreadable-request.js";
 
 /** Interval of checks for slow connections, in milliseconds. */
@@ -39,6 +40,11 @@ export interface MultiProtocolServer {
   destroy(): void;
 }
 
+interface ProxyCheck {
+  /** Whether an address is a trusted proxy, whose connections are not bounded: they are of many clients. */
+  readonly isProxy: (address: string) => boolean;
+}
+
 interface Identity {
   readonly cert: Buffer;
   readonly key: Buffer;
@@ -60,32 +66,33 @@ const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
  */
 export function createMultiProtocolServer(
   listener: RequestListener,
-  limits: ConnectionLimits,
+  limits: ConnectionLimits & Partial<ProxyCheck>,
   tls: Identity | undefined,
   serveStream: StreamListener = () => false,
 ): MultiProtocolServer {
+  const connections = new TrackedConnections(limits.idle, limits.isProxy);
   const server = createHttp1Server(limits, tls);
-  const http1 = new Http1Connections();
-  const listenInTurn = inTurn(listener);
+  const [http1, serveInTurn] = [new Http1Connections(), inTurn(listener)];
   onEachRequest(server, (request, response) => {
     http1.begin(request, response);
-    listenInTurn(request, response);
+    connections.begin(request.socket, response);
+    serveInTurn(request, response);
   });
   const unreadable = new UnreadableRequests(limits);
   server.on("clientError", (error, socket) => unreadable.refuse(error, socket, http1.hasBegunResponse(socket)));
   const h2 = createH2Server(limits);
   onEachRequest(h2, listener);
-  const checks = onEachStream(h2, limits, serveStream);
+  const checks = onEachStream(h2, limits, serveStream, connections);
   server.once("close", () => clearInterval(checks));
   const sessions = new Http2Sessions(h2, limits);
   const all = new Set<Socket>();
-
   const established = tls ? "secureConnection" : "connection";
   const [speakHttp1] = server.listeners(established);
   server.removeAllListeners(established);
   server.on(established, (socket: Socket) => {
     all.add(socket);
     http1.add(socket);
+    connections.add(socket);
     socket.once("close", () => all.delete(socket));
     socket.on("error", () => socket.destroy());
     const silence = setTimeout(() => socket.destroy(), limits.headersTimeout);
@@ -93,30 +100,34 @@ export function createMultiProtocolServer(
       clearTimeout(silence);
       if (isHttp2) {
         http1.forget(socket);
-        // Node's HTTP/2 has no half-closed connections: its sessions would not notice a client that is gone.
-        socket.allowHalfOpen = false;
-        h2.emit("connection", socket);
+        h2.once("session", (session) => connections.replace(socket, session));
+        speakHttp2(h2, socket);
       } else speakHttp1?.call(server, socket);
     });
     socket.once("close", () => clearTimeout(silence));
   });
-  const closed = Promise.withResolvers<void>();
-  server.once("close", closed.resolve);
+  const closed = new Promise<void>((resolve) => server.once("close", resolve));
   const stopListening = stopperOf(server);
   return {
     server,
     stopListening,
     async drain() {
       sessions.goAway();
-      http1.closeUntil(closed.promise);
+      http1.closeUntil(closed);
       await stopListening();
-      await closed.promise;
+      await closed;
     },
     destroy() {
       sessions.destroy();
       for (const socket of all) socket.destroy();
     },
   };
+}
+
+function speakHttp2(server: Http2Server, socket: Socket): void {
+  // Node's HTTP/2 has no half-closed connections: its sessions would not notice a client that is gone.
+  socket.allowHalfOpen = false;
+  server.emit("connection", socket);
 }
 
 /** Node's own refusal of an unknown Expect header has no body; the listener refuses these requests. */
@@ -127,21 +138,26 @@ function onEachRequest(server: Server | Http2Server, listener: RequestListener):
 
 /**
  * Offers each stream to the listener first. Node's own listener emits a request for those that it does not serve.
- * @returns the timer that ends overdue streams.
+ * @returns the timer of the checks for slow clients.
  */
 function onEachStream(
   server: Http2Server,
   { requestTimeout }: ConnectionLimits,
   serve: StreamListener,
+  connections: TrackedConnections,
 ): NodeJS.Timeout {
   const arriving = new ArrivingRequests(requestTimeout);
   const [emitRequest] = server.listeners("stream");
   server.removeAllListeners("stream");
   server.on("stream", (stream, headers, flags, rawHeaders) => {
+    connections.beginStream(stream);
     arriving.add(stream);
     if (!serve(stream, headers, rawHeaders)) emitRequest?.call(server, stream, headers, flags, rawHeaders);
   });
-  return setInterval(() => arriving.endOverdue(), CHECK_EVERY_MS).unref();
+  return setInterval(() => {
+    arriving.endOverdue();
+    connections.findUnread();
+  }, CHECK_EVERY_MS).unref();
 }
 
 function createHttp1Server(limits: ConnectionLimits, tls: Identity | undefined): Server {
@@ -156,7 +172,10 @@ function createHttp1Server(limits: ConnectionLimits, tls: Identity | undefined):
   };
   const server: Server = tls
     ? createHttpsServer({
-        ...{ ...settings, ...tls, minVersion: "TLSv1.2", ALPNProtocols: ["h2", "http/1.1"] },
+        ...settings,
+        ...tls,
+        minVersion: "TLSv1.2",
+        ALPNProtocols: ["h2", "http/1.1"],
         // A connection can be drained only after its handshake. Node's own 120 s would delay the stop of the server.
         handshakeTimeout: limits.headersTimeout,
       })

@@ -31,6 +31,14 @@ export function problemOf(fault: Fault, traceId: string): Problem {
   };
 }
 
+/** The headers that a fault's response has over HTTP. A scheme that browsers do not know makes none ask for a password. */
+export function faultHeaders({ code, retryAfter }: Fault): Readonly<Record<string, string>> {
+  return {
+    ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
+    ...(FAULT_TABLE[code].http === 401 ? { "www-authenticate": 'ApiKey header="BT-API-KEY"' } : {}),
+  };
+}
+
 /** {@link problemOf} as JSON, for tenants' code. */
 export function problemJson(fault: Fault, traceId: string): JsonObject {
   const { errors, ...rest } = problemOf(fault, traceId);

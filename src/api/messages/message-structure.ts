@@ -2,7 +2,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { Fault } from "../../base/fault.js";
 import { MAX_NAMES, MAX_VALUES } from "../../base/json-structure.js";
-import { badlyStructured, malformed, TOO_MANY_NAMES, TOO_MANY_VALUES } from "./json-text.js";
+import { badlyStructured, malformedJson, TOO_MANY_NAMES, TOO_MANY_VALUES } from "./json-text.js";
 import { fieldNumber, WireCursor, wireTypeOf } from "./wire-cursor.js";
 
 /**
@@ -100,7 +100,7 @@ class MessageWalk extends WireCursor {
 }
 
 function unreadable(): Fault {
-  return malformed("must be a valid message");
+  return malformedJson("must be a valid message");
 }
 
 /** The fields of a message that have a structure of their own. */

@@ -76,7 +76,7 @@ function* inexactNumbers(text: string): Generator<string> {
       default: {
         const end = endOfNumber(text, at);
         if (end === at) break;
-        if (!survivesDouble(text.slice(at, end))) yield placeOf(open, text);
+        if (!survivesDouble(text.slice(at, end))) yield offsetInText(open, text);
         if (end - at > MAX_NUMBER_CHARACTERS) return;
         at = end - 1;
       }
@@ -103,7 +103,7 @@ function isLetterE(unit: number): boolean {
 }
 
 /** `people[0].card`, as the caller sent it; `value` for a number that is the whole text. */
-function placeOf(open: readonly Container[], text: string): string {
+function offsetInText(open: readonly Container[], text: string): string {
   let place = "";
   for (const container of open) {
     if (container.isArray) place += `[${container.index}]`;

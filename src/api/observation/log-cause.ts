@@ -29,11 +29,11 @@ function causeOf(error: unknown): string {
   if (error instanceof Fault) return error.code;
   if (error instanceof EgressError) return [error.reason, error.systemCode].filter((word) => word).join(" ");
   if (!(error instanceof Error)) return "unknown";
-  return `${error.name} at ${placeOf(error)}`;
+  return `${error.name} at ${sourceLineOf(error)}`;
 }
 
 /** The message precedes the frames and may contain lines like theirs, so it is skipped as a whole. */
-function placeOf({ message, stack = "" }: Error): string {
+function sourceLineOf({ message, stack = "" }: Error): string {
   const end = stack.indexOf(message);
   const frames = end < 0 ? [] : stack.slice(end + message.length).split("\n");
   const frame = frames.find((line) => line.trimStart().startsWith("at ")) ?? "";

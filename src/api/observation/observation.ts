@@ -85,7 +85,10 @@ export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => 
       },
     };
     const ended = (code: string): EndedOperation => ({
-      ...{ rpc, route, code, parent },
+      rpc,
+      route,
+      code,
+      parent,
       seconds: (performance.now() - start) / 1_000,
     });
     const fields = (status: number): LogFields => ({

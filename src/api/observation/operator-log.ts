@@ -57,14 +57,22 @@ const FIELDS = [
   "pid",
 ] as const;
 
+/** Takes complete lines. */
+export type LogLines = DestinationStream;
+
 /**
- * JSON lines on standard output. Fields that are not listed are dropped.
+ * JSON lines. Fields that are not listed are dropped.
  * @param process the number of this process, if the server has several: every line then has it.
+ * @param lines absent: standard output.
  */
-export function createOperatorLog(level: string, process?: number): OperatorLog {
+export function createOperatorLog(
+  level: string,
+  process?: number,
+  lines: LogLines = linesOfOneTurn(process === undefined ? undefined : MAX_SHARED_WRITE),
+): OperatorLog {
   const base = process === undefined ? null : { process };
   const options = { level, base, timestamp: pino.stdTimeFunctions.isoTime };
-  const logger: Logger = pino(options, linesOfOneTurn(process === undefined ? undefined : MAX_SHARED_WRITE));
+  const logger: Logger = pino(options, lines);
   const write = (line: "debug" | "info" | "warn" | "error") => (fields: LogFields, message: string) => {
     if (logger.isLevelEnabled(line)) logger[line](onlyListed(fields), message);
   };

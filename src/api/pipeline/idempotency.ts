@@ -1,12 +1,13 @@
 import { createHmac } from "node:crypto";
 import { type DescMessage, fromBinary, isMessage, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { actorOf, type Caller } from "../../access/caller.js";
+import type { CallerTransaction } from "../../access/caller-transaction.js";
 import { DAY_MS } from "../../base/clock.js";
-import { Fault, invalid } from "../../base/fault.js";
+import { Fault } from "../../base/fault.js";
 import type { Uuid } from "../../base/ids.js";
 import { lengthPrefixed } from "../../crypto/bytes.js";
 import { macEquals } from "../../crypto/keyed-hash.js";
-import { open, seal } from "../../crypto/sealed.js";
+import { sealedBytes } from "../../crypto/sealed-record.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { ServedReplay } from "../../services/replay.js";
 import { scheduleDue } from "../../store/jobs/due.js";
@@ -20,8 +21,10 @@ import {
 } from "../../store/jobs/idempotency-keys.js";
 import type { Transaction } from "../../store/transactions/transaction.js";
 import { RECURSION_LIMIT } from "../messages/message-structure.js";
+import { hasPublicKey, requireIdempotencyKey } from "./idempotency-key.js";
 
-const MAX_KEY_LENGTH = 255;
+/** The entity of a stored response is the hash of its key, in hexadecimal. */
+const RESPONSE = sealedBytes({ field: "idempotency" });
 
 /** The response to a repeated request, to be shown once its transaction is committed. */
 export interface Replay<Output extends DescMessage> {
@@ -63,14 +66,13 @@ export class Idempotency {
   readonly #maker: Buffer;
 
   constructor({ key, method, resource, body, rule }: KeyedRequest, caller: Caller, keys: TenantKeys) {
-    if (key.length === 0 || key.length > MAX_KEY_LENGTH) {
-      throw invalid("BT-IDEMPOTENCY-KEY", `must have 1 to ${MAX_KEY_LENGTH} characters`);
-    }
+    requireIdempotencyKey(key, caller);
     this.#keys = keys;
     this.#caller = caller;
     this.#resource = resource;
     this.#rule = rule;
-    const scope = [actorOf(caller).id, caller.session?.id ?? "", method, ...resource];
+    // A page knows the idempotency keys of its frames, and may hold their key: replays belong to the pass.
+    const scope = [actorOf(caller).id, caller.session?.id ?? "", caller.frame?.pass ?? "", method, ...resource];
     this.#keyHash = createHmac("sha256", keys.proof)
       .update(lengthPrefixed(["cloakroom/idempotency/1", ...scope, key]))
       .digest();
@@ -86,7 +88,10 @@ export class Idempotency {
    * The result of an earlier request with this key. Checks a response against the caller's current rights, and writes
    * its log row.
    */
-  async find<Output extends DescMessage>(tx: Transaction, output: Output): Promise<EarlierRequest<Output> | undefined> {
+  async find<Output extends DescMessage>(
+    tx: CallerTransaction,
+    output: Output,
+  ): Promise<EarlierRequest<Output> | undefined> {
     const row = await tx.query(findIdempotencyKey, this.#keyHash);
     if (!row) return undefined;
     if (row.response) {
@@ -104,8 +109,12 @@ export class Idempotency {
     const expiresAt = new Date(tx.now.getTime() + DAY_MS);
     scheduleDue(tx, { kind: "idempotency_key", at: expiresAt });
     tx.enqueue(insertKeyInFlight, {
-      ...{ key_hash: this.#keyHash, request_hash: this.#requestHash, maker: this.#maker },
-      ...{ accepted: false, expires_at: expiresAt, subject },
+      key_hash: this.#keyHash,
+      request_hash: this.#requestHash,
+      maker: this.#maker,
+      accepted: false,
+      expires_at: expiresAt,
+      subject,
     });
   }
 
@@ -130,14 +139,15 @@ export class Idempotency {
   }
 
   async #replay<Output extends DescMessage>(
-    tx: Transaction,
+    tx: CallerTransaction,
     row: IdempotencyRow,
     output: Output,
   ): Promise<Replay<Output>> {
-    const stored = open(this.#keys.data, this.#place(), row.response);
+    const stored = RESPONSE.open(this.#keys, { id: this.#keyHash.toString("hex") }, row.response);
     const kept = fromBinary(output, stored, { recursionLimit: RECURSION_LIMIT });
-    const hasSameKey = row.maker !== null && macEquals(this.#maker, row.maker);
-    const context = { tx, caller: this.#caller, keys: this.#keys, resource: this.#resource, hasSameKey };
+    const hasSameKey = macEquals(this.#maker, row.maker);
+    const showsIdsOnly = hasPublicKey(this.#caller);
+    const context = { tx, resource: this.#resource, hasSameKey, showsIdsOnly };
     const show = await this.#rule.replay(context, kept);
     return {
       accepted: row.accepted,
@@ -151,11 +161,11 @@ export class Idempotency {
   }
 
   #seal(output: DescMessage, response: Message): Buffer {
-    return seal(this.#keys.data, this.#place(), toBinary(output, this.#rule.keep(response)));
-  }
-
-  #place() {
-    return { tenantId: this.#caller.tenantId, entity: this.#keyHash.toString("hex"), field: "idempotency" };
+    return RESPONSE.seal(
+      this.#keys,
+      { id: this.#keyHash.toString("hex") },
+      toBinary(output, this.#rule.keep(response)),
+    );
   }
 }
 

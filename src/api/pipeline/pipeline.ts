@@ -1,13 +1,17 @@
 import { type DescMethod, getOption, type Message, toBinary } from "@bufbuild/protobuf";
 import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
 import type { Caller } from "../../access/caller.js";
-import { Denied, recordDenial } from "../../access/refusal.js";
+import { withFreshRights } from "../../access/fresh-rights.js";
+import { Denied, recordDenial, unrecordedDenial } from "../../access/refusal.js";
 import { Fault, invalid, withFurtherFaults } from "../../base/fault.js";
 import { isLarge, yieldToEventLoop } from "../../base/yield-to-event-loop.js";
 import { KeyVersionUnknown } from "../../crypto/sealed.js";
+import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { NewCookie } from "../../people/visit.js";
 import type { Reply, ResponseHeaders, ServedMethod, VerbatimResponse } from "../../services/call.js";
 import { fieldChecksOf } from "../../services/field-checks.js";
+import { forFrame } from "../../services/frame-faults.js";
+import { operationOf } from "../../services/method-roles.js";
 import { StaleAuthorization } from "../../store/postgres/database-error.js";
 import type { Keyring } from "../../tenancy/keyring.js";
 import { type Admission, type AdmissionParts, createAdmission, type MethodAdmission } from "../admission/admission.js";
@@ -53,9 +57,6 @@ export interface PipelineParts extends AdmissionParts {
 /** Says that a response is that of an earlier request with the same idempotency key. */
 const REPLAYED = ["bt-idempotency-replayed", "true"] as const;
 
-/** How often a request authorizes again because the tenant's rights changed under it. */
-const STALE_ATTEMPTS = 5;
-
 export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipeline {
   const { desc } = method;
   const run = runOf(method, parts);
@@ -65,18 +66,20 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
     ...createAdmission(desc, parts),
     async run({ head, caller: admitted, renew }, request, unreadable, partial) {
       let caller = admitted;
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await run(head, caller, request, unreadable, partial);
-        } catch (error) {
-          if (error instanceof KeyVersionUnknown && caller && attempt < STALE_ATTEMPTS) {
-            parts.keyring.forget(caller.tenantId);
-          } else if (!(error instanceof StaleAuthorization)) throw error;
-          if (attempt === STALE_ATTEMPTS) {
-            throw new Fault("conflict", "The rights of the key used keep changing. Try again shortly.");
-          }
-          caller = await renew();
+      try {
+        return await withFreshRights(
+          () => run(head, caller, request, unreadable, partial),
+          async (stale) => {
+            if (stale instanceof KeyVersionUnknown && !caller) throw stale;
+            if (stale instanceof KeyVersionUnknown && caller) parts.keyring.forget(caller.tenantId);
+            caller = await renew();
+          },
+        );
+      } catch (error) {
+        if (error instanceof StaleAuthorization) {
+          throw new Fault("conflict", "The rights of the key used keep changing. Try again shortly.");
         }
+        throw caller?.frame ? forFrame(error) : error;
       }
     },
   };
@@ -96,30 +99,31 @@ function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
   const rpc = rpcOf(desc);
   const validate = compileValidation(desc.input);
   const fieldChecks = fieldChecksOf(desc);
-  const idempotencyOf = idempotencyReader(method, parts);
+  const idempotencyOf = idempotencyReader(method);
   const updateMask = desc.input.fields.find(({ message }) => message?.typeName === "google.protobuf.FieldMask");
 
   /** Adds to a refusal all other problems of the request, also those that a later step would find. */
   const everyFault = (fault: Fault, request: Message | undefined): Fault =>
     request ? withFurtherFaults(fault, [() => validate(request), ...fieldChecks(request)]) : fault;
 
+  const shownTo = (caller: Caller | undefined, message: Message) =>
+    caller?.frame ? method.shownToFrame(message) : message;
+
   return async (head, caller, request, unreadable, partial) => {
     const bytes = head.memory.bodyBytes;
     if (isLarge(bytes)) await yieldToEventLoop(bytes);
     const reply = new CollectedReply();
-    const headersOf = (message: Message) => [
-      ...method.headersOf(message),
-      ...(reply.isReplayed ? [REPLAYED] : []),
-      ...(reply.cookie ? [["set-cookie", parts.visits.setCookie(reply.cookie)] as const] : []),
-    ];
-    let idempotency = await idempotencyOf(head, caller, request);
+    const headersOf = (message: Message) => [...method.headersOf(message), ...headersOfReply(reply, parts)];
+    let keys = head.header("bt-idempotency-key") === undefined ? undefined : await keysOf(caller, parts);
     const call: CallParts = {
-      ...{ database: parts.database, caller, head, reply },
-      takeIdempotency() {
-        const taken = idempotency;
-        idempotency = undefined;
-        return taken;
+      database: parts.database,
+      caller,
+      get keys() {
+        return keys;
       },
+      head,
+      reply,
+      takeIdempotency: once(await idempotencyOf(head, request, caller, keys)),
       onDifferentRepeat: () =>
         parts.log.warn({ trace_id: head.traceId, rpc }, "an idempotency key was repeated with another request"),
     };
@@ -130,14 +134,20 @@ function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
       }
       validate(request);
       if (isLarge(bytes)) await yieldToEventLoop(bytes);
-      const message = await method.serve(request, (output) => new TransactingCall(output, call));
+      keys ??= await keysOf(caller, parts);
+      const served = await method.serve(request, (output) => new TransactingCall(output, call));
+      const message = shownTo(caller, served);
       return {
-        ...{ message, headers: headersOf(message), accepted: reply.isAccepted, verbatim: reply.written },
-        lasting: () => reply.lasting?.() ?? message,
+        message,
+        headers: headersOf(message),
+        accepted: reply.isAccepted,
+        verbatim: reply.written,
+        lasting: () => shownTo(caller, reply.lasting?.() ?? served),
       };
     } catch (thrown) {
-      const error = thrown instanceof Denied ? await recordDenial(parts.database, thrown) : thrown;
-      const message = error instanceof Fault ? await replayForFailedRepeat(desc.output, call, error) : undefined;
+      const error = await recorded(thrown, caller, method, parts);
+      const replay = error instanceof Fault ? await replayForFailedRepeat(desc.output, call, error) : undefined;
+      const message = replay && shownTo(caller, replay);
       if (!message) throw error instanceof Fault ? everyFault(error, unreadable ? partial : request) : error;
       const headers = headersOf(message);
       return { message, headers, accepted: reply.isAccepted, verbatim: undefined, lasting: () => message };
@@ -145,20 +155,53 @@ function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
   };
 }
 
+/** The keys of the caller's tenant. A request without an idempotency key needs them only once it is valid. */
+async function keysOf(caller: Caller | undefined, { keyring }: PipelineParts): Promise<TenantKeys | undefined> {
+  return caller && keyring.of(caller.tenantId, caller.revision);
+}
+
+/** Returns a value at the first call, and undefined from then on. */
+function once<T>(value: T): () => T | undefined {
+  let left: T | undefined = value;
+  return () => {
+    const taken = left;
+    left = undefined;
+    return taken;
+  };
+}
+
+/** What a request failed with. A denial leaves its log row first. */
+async function recorded(
+  thrown: unknown,
+  caller: Caller | undefined,
+  { desc }: ServedMethod,
+  { database }: PipelineParts,
+): Promise<unknown> {
+  const denial = thrown instanceof Fault ? unrecordedDenial(caller, thrown, operationOf(desc)) : thrown;
+  return denial instanceof Denied ? recordDenial(database, denial) : thrown;
+}
+
+function headersOfReply({ isReplayed, cookie }: CollectedReply, { visits }: PipelineParts): ResponseHeaders {
+  return [...(isReplayed ? [REPLAYED] : []), ...(cookie ? [["set-cookie", visits.setCookie(cookie)] as const] : [])];
+}
+
+type ReadIdempotency = (
+  head: RequestHead,
+  request: Message,
+  caller: Caller | undefined,
+  keys: TenantKeys | undefined,
+) => Promise<Idempotency | undefined>;
+
 /** Reads the idempotency key of a request. @throws Error where the method takes keys and has no rule for replays. */
-function idempotencyReader(
-  { desc, replay: rule }: ServedMethod,
-  { keyring }: PipelineParts,
-): (head: RequestHead, caller: Caller | undefined, request: Message) => Promise<Idempotency | undefined> {
+function idempotencyReader({ desc, replay: rule }: ServedMethod): ReadIdempotency {
   const { idempotent } = getOption(desc, policyOption);
   const rpc = rpcOf(desc);
   if (idempotent && !rule) throw new Error(`${rpc} takes idempotency keys and has no rule for replays`);
   const path = pathVariablesOf(desc);
   const resourceFields = desc.input.fields.filter(({ name }) => path.includes(name));
-  return async (head, caller, request) => {
+  return async (head, request, caller, keys) => {
     const key = idempotent ? head.header("bt-idempotency-key") : undefined;
-    if (key === undefined || !caller || !rule) return undefined;
-    const keys = await keyring.of(caller.tenantId);
+    if (key === undefined || !caller || !keys || !rule) return undefined;
     const resource = resourceFields.map((field) => String(Reflect.get(request, field.localName)));
     const body = toBinary(desc.input, request);
     if (isLarge(body.length)) await yieldToEventLoop(body.length);

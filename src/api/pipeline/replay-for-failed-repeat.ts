@@ -1,4 +1,5 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { asCaller } from "../../access/caller-database.js";
 import { recordingDenials } from "../../access/refusal.js";
 import type { Fault } from "../../base/fault.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
@@ -17,12 +18,12 @@ export async function replayForFailedRepeat<Output extends DescMessage>(
   parts: CallParts,
   fault: Fault,
 ): Promise<MessageShape<Output> | undefined> {
-  const { database, caller, head } = parts;
+  const { database, caller, keys, head } = parts;
   const idempotency = parts.takeIdempotency();
   // An internal error says nothing of the request: the client will retry.
-  if (!idempotency || !caller || FAULT_TABLE[fault.code].http >= 500) return undefined;
+  if (!idempotency || !caller || !keys || FAULT_TABLE[fault.code].http >= 500) return undefined;
   const earlier = await recordingDenials(database, () =>
-    database.shared.run(caller.tenantId, caller.revision, (tx) => idempotency.find(tx, output), head.memory),
+    asCaller(database, keys, caller, head.memory).shared((tx) => idempotency.find(tx, output)),
   );
   if (earlier?.kind === "running") throw requestInFlight();
   return earlier?.kind === "completed" ? showReplay(parts, earlier.replay) : undefined;

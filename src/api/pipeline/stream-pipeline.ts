@@ -1,7 +1,10 @@
 import type { Message } from "@bufbuild/protobuf";
+import { asCaller } from "../../access/caller-database.js";
+import { withFreshRights } from "../../access/fresh-rights.js";
 import { Fault } from "../../base/fault.js";
+import { KeyVersionUnknown } from "../../crypto/sealed.js";
 import type { ServedStream } from "../../services/served-stream.js";
-import { StaleAuthorization } from "../../store/postgres/database-error.js";
+import type { Keyring } from "../../tenancy/keyring.js";
 import { type Admission, type AdmissionParts, createAdmission, type MethodAdmission } from "../admission/admission.js";
 import { compileValidation } from "./validation.js";
 
@@ -12,10 +15,11 @@ export interface StreamPipeline extends MethodAdmission {
   open(admission: Admission, request: Message, signal: AbortSignal): AsyncGenerator<Message>;
 }
 
-/** How often a look authorizes again because the tenant's rights changed under it. */
-const STALE_ATTEMPTS = 5;
+export interface StreamParts extends AdmissionParts {
+  readonly keyring: Keyring;
+}
 
-export function buildStreamPipeline(stream: ServedStream, parts: AdmissionParts): StreamPipeline {
+export function buildStreamPipeline(stream: ServedStream, parts: StreamParts): StreamPipeline {
   const { desc } = stream;
   const validate = compileValidation(desc.input);
   return {
@@ -25,23 +29,25 @@ export function buildStreamPipeline(stream: ServedStream, parts: AdmissionParts)
       if (!admitted) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
       validate(request);
       let caller = admitted;
+      const keys = await parts.keyring.of(caller.tenantId, caller.revision);
       yield* stream.serve(request, {
         signal,
+        keys,
         get caller() {
           return caller;
         },
         get revision() {
           return caller.revision;
         },
-        async read(work) {
-          for (let attempt = 1; ; attempt += 1) {
-            try {
-              return await parts.database.bulk.run(caller.tenantId, caller.revision, work);
-            } catch (error) {
-              if (!(error instanceof StaleAuthorization) || attempt === STALE_ATTEMPTS) throw error;
+        read(work) {
+          return withFreshRights(
+            async () =>
+              asCaller(parts.database, await parts.keyring.of(caller.tenantId, caller.revision), caller).bulk(work),
+            async (stale) => {
+              if (stale instanceof KeyVersionUnknown) parts.keyring.forget(caller.tenantId);
               caller = (await renew()) ?? caller;
-            }
-          }
+            },
+          );
         },
       });
     },

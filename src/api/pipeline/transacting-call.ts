@@ -1,14 +1,19 @@
 import { create, type DescMessage, type Message, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import type { Caller } from "../../access/caller.js";
+import { asCaller } from "../../access/caller-database.js";
+import type { CallerTransaction, OrdinaryCallerTransaction } from "../../access/caller-transaction.js";
+import { asServer, type TenantDatabase } from "../../audit/tenant-database.js";
+import { takeTurn } from "../../base/caller-turns.js";
 import { Fault } from "../../base/fault.js";
 import type { TenantId, Uuid } from "../../base/ids.js";
+import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { RequestMemory } from "../../memory/request-memory.js";
 import type { Visit } from "../../people/visit.js";
 import type { Call, ExternalOperation, Reply } from "../../services/call.js";
-import type { Database, Transactions } from "../../store/database.js";
+import type { Database } from "../../store/database.js";
 import { readKeysLocked } from "../../store/jobs/idempotency-keys.js";
 import { LockTimeout, UniqueViolation } from "../../store/postgres/database-error.js";
-import type { OrdinaryTransaction, Transaction, Work } from "../../store/transactions/transaction.js";
+import type { Work } from "../../store/transactions/transaction.js";
 import type { RequestAudit, RequestHead } from "../request/request-head.js";
 import { type Idempotency, type Replay, requestInFlight } from "./idempotency.js";
 
@@ -16,6 +21,8 @@ import { type Idempotency, type Replay, requestInFlight } from "./idempotency.js
 export interface CallParts {
   readonly database: Database;
   readonly caller: Caller | undefined;
+  /** Of the caller's tenant. */
+  readonly keys: TenantKeys | undefined;
   readonly head: RequestHead;
   readonly reply: Reply & {
     readonly isAccepted: boolean;
@@ -52,9 +59,11 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
   }
 
   get caller(): Caller {
-    const { caller } = this.#parts;
-    if (!caller) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
-    return caller;
+    return this.#parts.caller ?? withoutKey();
+  }
+
+  get keys(): TenantKeys {
+    return this.#parts.keys ?? withoutKey();
   }
 
   get apiKey(): string | undefined {
@@ -81,99 +90,109 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
     return this.#parts.head.audit;
   }
 
-  transact<T>(work: Work<T, OrdinaryTransaction>, show: Show<Output, T>, showLasting = show) {
-    return this.#transactIn(this.#parts.database.ordinary, work, show, showLasting);
+  transact<T>(work: Work<T, OrdinaryCallerTransaction>, show: Show<Output, T>, showLasting = show) {
+    return this.#transactIn((own) => this.#database.ordinary(own), work, show, showLasting);
   }
 
-  transactShared<T>(work: Work<T>, show: Show<Output, T>, showLasting = show) {
-    return this.#transactIn(this.#parts.database.shared, work, show, showLasting);
+  transactShared<T>(work: Work<T, CallerTransaction>, show: Show<Output, T>, showLasting = show) {
+    return this.#transactIn((own) => this.#database.shared(own), work, show, showLasting);
   }
 
-  async commit<T>(work: Work<T, OrdinaryTransaction>): Promise<T> {
-    return this.#commitIn(this.#parts.database.ordinary, work);
+  async commit<T>(work: Work<T, OrdinaryCallerTransaction>): Promise<T> {
+    return this.#inTurn(this.#database.ordinary(work));
   }
 
-  async commitShared<T>(work: Work<T>): Promise<T> {
-    return this.#commitIn(this.#parts.database.shared, work);
+  async commitShared<T>(work: Work<T, CallerTransaction>): Promise<T> {
+    return this.#inTurn(this.#database.shared(work));
   }
 
   async list<T>(
-    work: Work<T, OrdinaryTransaction>,
-    show: (result: T) => MessageInitShape<Output> | Promise<MessageInitShape<Output>>,
+    work: Work<T, OrdinaryCallerTransaction>,
+    show: (result: T, caller: Caller) => MessageInitShape<Output> | Promise<MessageInitShape<Output>>,
   ): Promise<MessageInitShape<Output>> {
-    return show(await this.#commitIn(this.#parts.database.bulk, work));
+    return show(await this.#inTurn(this.#database.bulk(work)), this.caller);
   }
 
   /** Begins an operation in one transaction, and acts on the world after its commit. A repeat resumes what was begun. */
-  async engage<B extends { readonly subject: Uuid }, T>(
+  async operate<B extends { readonly subject: Uuid }, T>(
     operation: ExternalOperation<B, T>,
     show: Show<Output, T>,
   ): Promise<MessageInitShape<Output>> {
-    const { ordinary } = this.#parts.database;
-    const { tenantId, revision } = this.caller;
+    const database = this.#database;
     const idempotency = this.#parts.takeIdempotency();
     if (!idempotency) {
-      const begun = await ordinary.run(tenantId, revision, (tx) => operation.begin(tx), this.memory);
-      return show(await operation.act(begun));
+      const begun = await database.ordinary((tx) => operation.begin(tx));
+      return show(await operation.carryOut(begun), this.caller);
     }
-    const met = await onceOnly(this.#parts.database, tenantId, () =>
-      ordinary.run(tenantId, revision, (tx) => beginOnce(this.#output, idempotency, tx, operation), this.memory),
+    const started = await withoutContention(this.#parts.database, this.caller.tenantId, () =>
+      database.ordinary((tx) => beginOnce(this.#output, idempotency, tx, operation)),
     );
-    if (met.kind === "completed") return showReplay(this.#parts, met.replay);
-    if (met.kind === "resumed") this.#parts.reply.replayed();
-    const result = met.kind === "begun" ? await operation.act(met.begun) : met.result;
-    const shown = create(this.#output, show(result));
-    await ordinary.run(tenantId, "unguarded", async (tx) => idempotency.complete(tx, this.#output, shown));
-    return show(result);
+    if (started.kind === "completed") return showReplay(this.#parts, started.replay);
+    if (started.kind === "resumed") this.#parts.reply.replayed();
+    const result = started.kind === "begun" ? await operation.carryOut(started.begun) : started.result;
+    const shown = create(this.#output, show(result, this.caller));
+    // The effect has happened, whatever became of the caller's rights.
+    const own = asServer(this.#parts.database, this.keys);
+    await own.ordinary(async (tx) => idempotency.complete(tx, this.#output, shown));
+    return show(result, this.caller);
   }
 
-  #commitIn<T, Tx extends Transaction>(kind: Transactions<Tx>, work: Work<T, Tx>): Promise<T> {
-    const { tenantId, revision } = this.caller;
-    return kind.run(tenantId, revision, work, this.memory);
+  get #database(): TenantDatabase<CallerTransaction, OrdinaryCallerTransaction> {
+    return asCaller(this.#parts.database, this.keys, this.caller, this.memory);
+  }
+
+  /** The results of up to a hundred requests arrive at once. */
+  async #inTurn<T>(committed: Promise<T>): Promise<T> {
+    const result = await committed;
+    const turn = takeTurn();
+    if (turn) await turn;
+    return result;
   }
 
   /** Runs work under the caller's rights, and shows its result. */
-  async #transactIn<T, Tx extends Transaction>(
-    kind: Transactions<Tx>,
+  async #transactIn<T, Tx extends CallerTransaction>(
+    transaction: RunTransaction<Tx>,
     work: Work<T, Tx>,
     show: Show<Output, T>,
     showLasting: Show<Output, T>,
   ): Promise<MessageInitShape<Output>> {
-    const { tenantId, revision } = this.caller;
     const idempotency = this.#parts.takeIdempotency();
     if (idempotency) {
-      const outcome = await onceOnly(this.#parts.database, tenantId, () =>
-        kind.run(
-          tenantId,
-          revision,
-          (tx) => runOnce(this.#output, this.#parts, idempotency, tx, work, show),
-          this.memory,
+      const outcome = await withoutContention(this.#parts.database, this.caller.tenantId, () =>
+        transaction((tx) =>
+          runOnce(this.#output, this.#parts, idempotency, tx, async () => show(await work(tx), this.caller)),
         ),
       );
       return outcome.kind === "shown" ? outcome.message : showReplay(this.#parts, outcome.replay);
     }
-    const result = await kind.run(tenantId, revision, work, this.memory);
-    this.#parts.reply.keepAs(() => create(this.#output, showLasting(result)));
-    return show(result);
+    const result = await this.#inTurn(transaction(work));
+    this.#parts.reply.keepAs(() => create(this.#output, showLasting(result, this.caller)));
+    return show(result, this.caller);
   }
 }
 
-type Show<Output extends DescMessage, T> = (result: T) => MessageInitShape<Output>;
+/** Runs work in a transaction of one kind. */
+type RunTransaction<Tx> = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+
+function withoutKey(): never {
+  throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
+}
+
+type Show<Output extends DescMessage, T> = (result: T, caller: Caller) => MessageInitShape<Output>;
 
 /**
- * Runs the transaction of a request with an idempotency key.
+ * Runs the transaction of a request with an idempotency key. Contention for the key becomes an error for callers.
  * @throws {Fault} idempotency_in_flight if the key's row stayed locked by another request, or another request stored it at
  * each attempt; unavailable if the whole table is locked instead, by an operator.
  */
-async function onceOnly<T>({ shared }: Database, tenantId: TenantId, run: () => Promise<T>): Promise<T> {
+async function withoutContention<T>(database: Database, tenantId: TenantId, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
     const isContention = error instanceof UniqueViolation || error instanceof LockTimeout;
     if (!isContention || error.table !== "idempotency_keys") throw error;
     const isTableLocked =
-      error instanceof LockTimeout &&
-      (await shared.run(tenantId, "unguarded", (tx) => tx.query(readKeysLocked, "all")));
+      error instanceof LockTimeout && (await database.of(tenantId).shared((tx) => tx.query(readKeysLocked, "all")));
     throw isTableLocked ? error : requestInFlight();
   }
 }
@@ -186,7 +205,7 @@ type Met<Output extends DescMessage, B, T> =
 async function beginOnce<Output extends DescMessage, B extends { readonly subject: Uuid }, T>(
   output: Output,
   idempotency: Idempotency,
-  tx: OrdinaryTransaction,
+  tx: OrdinaryCallerTransaction,
   operation: ExternalOperation<B, T>,
 ): Promise<Met<Output, B, T>> {
   const earlier = await idempotency.find(tx, output);
@@ -216,18 +235,16 @@ type OnceResult<Output extends DescMessage> =
  * can be neither running nor interrupted: only {@link beginOnce} stores a key without a response, and the hash of a key
  * includes the method, which uses one of both.
  */
-async function runOnce<Output extends DescMessage, T, Tx extends Transaction>(
+async function runOnce<Output extends DescMessage>(
   output: Output,
   { reply }: CallParts,
   idempotency: Idempotency,
-  tx: Tx,
-  work: Work<T, Tx>,
-  show: (result: T) => MessageInitShape<Output>,
+  tx: CallerTransaction,
+  respond: () => Promise<MessageInitShape<Output>>,
 ): Promise<OnceResult<Output>> {
   const earlier = await idempotency.find(tx, output);
   if (earlier?.kind === "completed") return { kind: "replayed", replay: earlier.replay };
-  const result = await work(tx);
-  const message = create(output, show(result));
+  const message = create(output, await respond());
   idempotency.store(tx, output, message, reply.isAccepted);
   return { kind: "shown", message };
 }

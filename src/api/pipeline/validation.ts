@@ -2,7 +2,10 @@ import { create, type DescField, type DescMessage, getOption, type Message } fro
 import { type ReflectList, type ReflectMap, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { message as messageRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { rest } from "../../../gen/cloakroom/v1/options_pb.js";
+import { processorTurns } from "../../base/caller-turns.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
+import type { ProcessorTurns } from "../../base/processor-turns.js";
 import {
   isFarTooLong,
   maxEntriesOf,
@@ -22,11 +25,17 @@ const PAUSE_MS = 100;
 
 /**
  * Compiles the rules of messages one by one, each of which takes up to 46 ms, and all of them a fifth of a start's
- * processor time. The first request with a message compiles its rules if it comes earlier.
+ * processor time. The first request with a message compiles its rules if it comes earlier. Compiles nothing while
+ * callers wait for turns.
  */
-export function compileRulesLater(messages: readonly DescMessage[], stopping: AbortSignal): void {
+export function compileRulesLater(
+  messages: Pick<readonly DescMessage[], "values">,
+  stopping: AbortSignal,
+  turns: Pick<ProcessorTurns, "waiting"> = processorTurns,
+): void {
   const waiting = messages.values();
   const timer = setInterval(() => {
+    if (turns.waiting > 0) return;
     const { value: desc } = waiting.next();
     if (desc) validator.validate(desc, create(desc));
     else clearInterval(timer);
@@ -62,7 +71,8 @@ export function compileValidation(desc: DescMessage): Validate {
 function compileAlternatives(desc: DescMessage): (message: ReflectMessage, faults: FieldFaultList) => void {
   const named = (name: string): DescField[] => desc.fields.filter((field) => field.name === name);
   const rules = getOption(desc, messageRules).oneof.map(({ fields, required }) => ({
-    ...{ fields: fields.flatMap(named), required },
+    fields: fields.flatMap(named),
+    required,
   }));
   return (message, faults) => {
     for (const { fields, required } of rules) {
@@ -75,19 +85,24 @@ function compileAlternatives(desc: DescMessage): (message: ReflectMessage, fault
 
 function addViolation(violation: Violation, faults: FieldFaultList): void {
   if (violation.ruleId === "message.oneof" && violation.field.length === 0) return;
-  faults.add(placeOf(violation), textOf(violation));
+  faults.add(fieldNameOf(violation), violationText(violation));
 }
 
 /** The validator's own texts, in our form: they follow a field's name. */
-function textOf({ ruleId, message }: Violation): string {
+function violationText({ ruleId, message, field }: Violation): string {
   if (ruleId === "required") return "must be given";
+  if (ruleId === "string.pattern") {
+    const matched = field.findLast((step) => step.kind === "field");
+    const expected = matched && getOption(matched, rest).expected;
+    if (expected) return expected;
+  }
   const list = /^must be in list \[(.*)\]$/.exec(message)?.[1];
   if (list !== undefined) return `must be one of: ${list}`;
   return message.replace(/\bcontain (at least|at most) (\d+) item\(s\)$/, "have $1 $2 entries").replace(/^value /, "");
 }
 
 /** `rules[0].container`, `metadata.key`: as the caller sent it. */
-function placeOf({ field }: Violation): string {
+function fieldNameOf({ field }: Violation): string {
   let place = "";
   for (const step of field) {
     if (step.kind === "field") place += place ? `.${step.name}` : step.name;

@@ -16,20 +16,33 @@ export interface ShownError {
 }
 
 /** The error in our form, which `proxy_error` distinguishes from the destination's. */
-export function errorOf(error: unknown, traceId: string): ShownError {
+export function proxyErrorOf(error: unknown, traceId: string): ShownError {
   if (error instanceof DestinationFailed) {
-    return { ...errorOf(error.reason, traceId), destinationStatus: error.destinationStatus };
+    const { reason, destinationStatus } = error;
+    if (reason instanceof FunctionFailed) return transformFailure(reason, traceId, { destinationStatus });
+    return { ...proxyErrorOf(reason, traceId), destinationStatus };
   }
-  if (error instanceof FunctionFailed) {
-    const problem = functionProblem(error, "proxy_error", traceId);
-    return { status: error.status, body: { proxy_error: problem }, destinationStatus: undefined, fault: undefined };
-  }
+  if (error instanceof FunctionFailed) return transformFailure(error, traceId);
   const fault = toFault(error);
   const problem = problemOf(fault, traceId);
   const shown = { ...problem, ...(fault.code === "validation_failed" ? { title: "Invalid proxy request" } : {}) };
   const body: Json = { proxy_error: JSON.parse(JSON.stringify(shown)) };
   const destinationStatus = fault.code === "destination_timeout" ? GATEWAY_TIMEOUT : undefined;
   return { status: FAULT_TABLE[fault.code].http, body, destinationStatus, fault };
+}
+
+/**
+ * What the code of a transform threw blames neither the destination, which the header would, nor the vault: the code
+ * says whose it is. After a response its status is in the body: the destination has done its work.
+ */
+function transformFailure(
+  failed: FunctionFailed,
+  traceId: string,
+  after?: { readonly destinationStatus: number },
+): ShownError {
+  const problem = functionProblem(failed, "proxy_error", traceId);
+  const body = { proxy_error: { ...problem, ...(after ? { destination_status: after.destinationStatus } : {}) } };
+  return { status: failed.status, body, destinationStatus: undefined, fault: undefined };
 }
 
 /**

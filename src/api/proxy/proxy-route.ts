@@ -13,13 +13,13 @@ import { rateRefusalOf } from "../admission/rate-gate.js";
 import { isFromBrowser, refuseLoadAsPage } from "../browser/fetch-metadata.js";
 import { pipeBody } from "../connection/pipe-body.js";
 import { dropUnreadBody } from "../connection/unread-body.js";
-import { PROBLEM_TYPE } from "../faults/problem.js";
+import { faultHeaders, PROBLEM_TYPE } from "../faults/problem.js";
 import { isCancelled, type Observe } from "../observation/observation.js";
 import { parentSpanIn, traceOf } from "../observation/trace.js";
 import { auditOf } from "../request/audit-of.js";
 import { CallerBody } from "../request/caller-body.js";
 import { memoryOf } from "../request/memory-of.js";
-import { errorOf } from "./proxy-problem.js";
+import { proxyErrorOf } from "./proxy-problem.js";
 import { DESTINATION_STATUS, requireSendable, writeHead } from "./proxy-response.js";
 
 export type InvokeProxy = (call: ProxyCall) => Promise<ProxyResponse>;
@@ -105,7 +105,7 @@ async function serve(
       if (!gone.signal.aborted) observation.breakOff(error);
       return breakOff(response, request);
     }
-    const shown = errorOf(error, traceId);
+    const shown = proxyErrorOf(error, traceId);
     if (isCancelled(error instanceof DestinationFailed ? error.reason : error, gone.signal))
       observation.cancel("canceled");
     else if (shown.fault) observation.fail(shown.status, shown.fault);
@@ -119,12 +119,12 @@ async function serve(
 async function sendError(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, body, destinationStatus, fault }: ReturnType<typeof errorOf>,
+  { status, body, destinationStatus, fault }: ReturnType<typeof proxyErrorOf>,
 ): Promise<void> {
   // A client that is still sending may otherwise see the connection reset instead of the response.
   const isAllRead = await dropUnreadBody(request);
   if (destinationStatus !== undefined) response.setHeader(DESTINATION_STATUS, destinationStatus);
-  if (fault?.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
+  for (const [name, value] of Object.entries(fault ? faultHeaders(fault) : {})) response.setHeader(name, value);
   if (!isAllRead && request.httpVersionMajor === 1) response.setHeader("connection", "close");
   const text = Buffer.from(JSON.stringify(body));
   response.writeHead(status, { "content-type": PROBLEM_TYPE, "content-length": text.length });

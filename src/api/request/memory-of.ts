@@ -1,20 +1,35 @@
 import type { MemoryBudget } from "../../memory/memory-budget.js";
 import type { ReservedMemory } from "../../memory/request-memory.js";
 import type { ReadClient } from "../connection/client-address.js";
-import type { ArrivedRequest, OpenResponse } from "../connection/exchange.js";
+import type { ArrivedRequest, OpenResponse, WholeResponse } from "../connection/exchange.js";
+import { trackedConnectionOf } from "../connection/tracked-connections.js";
 
 const opened = new WeakMap<ArrivedRequest, ReservedMemory>();
 
+export interface MemoryParts {
+  readonly memory: MemoryBudget;
+  readonly readClient: ReadClient;
+  /** The network of a client, by which callers that have proved nothing share. */
+  readonly readNetwork: ReadClient;
+}
+
 /** Opens a request's part of the memory for bodies. It closes with the response, or when the caller disconnects. */
 export function openMemory(
-  budget: MemoryBudget,
-  readClient: ReadClient,
+  { memory: budget, readClient, readNetwork }: MemoryParts,
   request: ArrivedRequest,
-  response: OpenResponse,
+  response: OpenResponse & Pick<WholeResponse, "writableEnded">,
 ): void {
-  const memory = budget.open(() => readClient(request));
+  const memory = budget.open(
+    () => readClient(request),
+    () => readNetwork(request),
+    () => response.writableEnded,
+  );
   opened.set(request, memory);
-  response.once("close", () => memory.close());
+  const connection = trackedConnectionOf(request);
+  response.once("close", () => {
+    if (memory.isProven) connection?.prove();
+    memory.close();
+  });
 }
 
 /** The memory opened by {@link openMemory}. */

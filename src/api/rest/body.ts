@@ -4,7 +4,7 @@ import type { Json } from "../../base/json.js";
 import { BodyTooLarge } from "../../memory/body-errors.js";
 import { BodyFault } from "../../memory/body-fault.js";
 import { collectBody } from "../../memory/collect-body.js";
-import { malformed, readJsonBytes } from "../messages/json-text.js";
+import { malformedJson, readJsonBytes } from "../messages/json-text.js";
 import { contentLengthOf } from "../request/content-length.js";
 import { memoryOf } from "../request/memory-of.js";
 
@@ -34,7 +34,7 @@ export async function readJsonBody(
   const bytes = await readAll(request, maxBytes);
   if (bytes.length === 0) return undefined;
   if (type === FORM_TYPE) {
-    throw malformed("must be JSON; it was sent as a form");
+    throw malformedJson("must be JSON; it was sent as a form");
   }
   if (type === undefined || !JSON_TYPE.test(type)) {
     throw new Fault("unsupported_media_type", "Send this request with Content-Type application/json.");
@@ -64,7 +64,7 @@ function mediaType(request: IncomingMessage): string | undefined {
  * @throws {Fault} malformed_body
  */
 export function requireCaller(request: IncomingMessage): void {
-  if (request.aborted) throw malformed("ended before it was complete");
+  if (request.aborted) throw malformedJson("ended before it was complete");
 }
 
 /**
@@ -84,6 +84,6 @@ export async function readAll(request: IncomingMessage, maxBytes: number): Promi
     if (error instanceof BodyTooLarge) {
       throw new BodyFault("too_large", "body_too_large", `The body must not be larger than ${error.maxBytes} bytes.`);
     }
-    throw error instanceof Fault ? error : malformed("ended before it was complete");
+    throw error instanceof Fault ? error : malformedJson("ended before it was complete");
   }
 }

@@ -11,6 +11,11 @@ export function restFields({ fields }: DescMessage): readonly DescField[] {
   return fields.filter((field) => !getOption(field, rest).rpcOnly);
 }
 
+/** Whether responses always have a field whose type could be unset. */
+export function isAlwaysSet(field: DescField): boolean {
+  return getOption(field, rest).always;
+}
+
 /** Whether REST leaves the list or map out while it is empty. */
 export function omitsEmpty(field: DescField): boolean {
   return getOption(field, rest).omitEmpty;

@@ -4,7 +4,7 @@ import type { Authenticator } from "../../access/authenticate.js";
 import { applicationOf, type Caller } from "../../access/caller.js";
 import { newUuid } from "../../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
-import type { ApiResponse, CallApi } from "../../functions/host-calls.js";
+import type { ApiResponse, CallApi } from "../../functions/serve-host-calls.js";
 import type { MemoryBudget } from "../../memory/memory-budget.js";
 import type { BtMethod } from "../../sandbox/host-calls.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";

@@ -6,6 +6,7 @@ import {
   type Value,
   ValueSchema,
 } from "@bufbuild/protobuf/wkt";
+import { JsonValue } from "../../services/json-value.js";
 import { omitsEmpty, restFields, restName } from "./field-name.js";
 
 /**
@@ -94,7 +95,11 @@ function singleWriter(field: DescField, known: Map<string, JsonWriter>): WriteVa
   return (value) => String(value);
 }
 
-function writeValue({ kind }: Value): string {
+function writeValue(value: Value): string {
+  return value instanceof JsonValue ? JSON.stringify(value.json) : writeKind(value);
+}
+
+function writeKind({ kind }: Value): string {
   switch (kind.case) {
     case "stringValue":
     case "numberValue":

@@ -11,7 +11,7 @@ export type QueryReader = (query: string, into: Record<string, unknown>, report:
 export type UnknownParameters = "reported" | "ignored";
 
 /**
- * Built once per method. Lists are repeated (`id=a&id=b`); of other parameters the first counts. Maps have three forms:
+ * Built once per method. Lists are repeated (`id=a&id=b`), and no other parameter. Maps have three forms:
  * `metadata.key=value`, `metadata[key]=value`, and one JSON object, `metadata={"key":"value"}`.
  */
 export function compileQueryReader(
@@ -39,7 +39,9 @@ export function compileQueryReader(
       } else if (field.fieldKind === "list") {
         const list = into[field.localName];
         if (Array.isArray(list)) list.push(readScalar(field, name, text, report));
-      } else if (!seen.has(name)) {
+      } else if (seen.has(name)) {
+        report(name, "must be given once");
+      } else {
         seen.add(name);
         into[field.localName] = readScalar(field, name, text, report);
       }

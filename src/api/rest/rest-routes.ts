@@ -7,7 +7,7 @@ import { rateScopeOf } from "../admission/rate-gate.js";
 import { refuseLoadAsPage } from "../browser/fetch-metadata.js";
 import { passedHeaders } from "../browser/origin-headers.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
-import { functionProblem, PROBLEM_TYPE, problemOf } from "../faults/problem.js";
+import { faultHeaders, functionProblem, PROBLEM_TYPE, problemOf } from "../faults/problem.js";
 import { isCancelled, type Observation, type Observe, toFault } from "../observation/observation.js";
 import { parentSpanIn, traceOf } from "../observation/trace.js";
 import type { Pipeline } from "../pipeline/pipeline.js";
@@ -62,7 +62,8 @@ function refuseOtherMethods(app: FastifyInstance, paths: ServedPaths): void {
   for (const [url, served] of paths.entries()) {
     const refuse = (request: FastifyRequest, reply: FastifyReply) => refuseMethod(request, reply, served);
     app.route({
-      ...{ method: known.filter((method) => !served.has(method)), url },
+      method: known.filter((method) => !served.has(method)),
+      url,
       // Before the framework looks at the body: it refuses a QUERY without one.
       onRequest: async (request, reply) => refuse(request, reply),
       handler: refuse,
@@ -163,8 +164,7 @@ function refuse(error: unknown, observation: Observation, reply: FastifyReply, h
 
 export function sendFault(reply: FastifyReply, fault: Fault, traceId: string): FastifyReply {
   const problem = problemOf(fault, traceId);
-  reply.code(problem.status).header("content-type", PROBLEM_TYPE);
-  if (fault.retryAfter !== undefined) reply.header("retry-after", String(fault.retryAfter));
+  reply.code(problem.status).headers({ ...faultHeaders(fault), "content-type": PROBLEM_TYPE });
   return reply.send(JSON.stringify(problem));
 }
 

@@ -5,7 +5,7 @@ import {
   type UniversalServerRequest,
   type UniversalServerResponse,
 } from "@connectrpc/connect/protocol";
-import { malformed } from "../messages/json-text.js";
+import { malformedJson } from "../messages/json-text.js";
 import { toFault } from "../observation/observation.js";
 import { PREFIX_BYTES } from "./framing.js";
 import { connectErrorOf } from "./rpc-error.js";
@@ -24,10 +24,11 @@ const MAX_BASE64_PIECES = 100;
 /** Decodes base64, possibly in several pieces with padding of their own. @throws {Fault} malformed_body */
 export function fromBase64(body: Buffer): Buffer {
   const text = body.toString("latin1");
-  if (!/^[A-Za-z0-9+/=]*$/.test(text)) throw malformed("must be base64");
+  if (!/^[A-Za-z0-9+/=]*$/.test(text)) throw malformedJson("must be base64");
   const pieces: Buffer[] = [];
   for (const [piece] of text.matchAll(/[^=]+=*/g)) {
-    if (pieces.length === MAX_BASE64_PIECES) throw malformed(`must be base64 in at most ${MAX_BASE64_PIECES} pieces`);
+    if (pieces.length === MAX_BASE64_PIECES)
+      throw malformedJson(`must be base64 in at most ${MAX_BASE64_PIECES} pieces`);
     pieces.push(Buffer.from(piece, "base64"));
   }
   return Buffer.concat(pieces);

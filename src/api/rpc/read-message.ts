@@ -4,7 +4,7 @@ import { Fault } from "../../base/fault.js";
 import type { Json } from "../../base/json.js";
 import { countMembers } from "../../base/json-structure.js";
 import { isLarge, yieldToEventLoop } from "../../base/yield-to-event-loop.js";
-import { checkJsonBytes, malformed, readJsonBytes } from "../messages/json-text.js";
+import { checkJsonBytes, malformedJson, readJsonBytes } from "../messages/json-text.js";
 import { readLargeBinary, readLargeJson } from "../messages/large-message.js";
 import { RECURSION_LIMIT, requireBoundedMessage } from "../messages/message-structure.js";
 import { readMessageJson } from "./rpc-json-faults.js";
@@ -22,7 +22,7 @@ export async function readBinaryMessage(type: DescMessage, bytes: Uint8Array): P
     if (large) return await readLargeBinary(type, bytes);
     return fromBinary(type, bytes, { recursionLimit: RECURSION_LIMIT, readUnknownFields: false });
   } catch {
-    throw malformed("must be a valid message");
+    throw malformedJson("must be a valid message");
   }
 }
 
@@ -39,7 +39,7 @@ export async function readJsonMessage(type: DescMessage, bytes: Uint8Array, maxB
   } catch (error) {
     if (error instanceof Fault) throw error;
     const refusal = ConnectError.from(error, Code.InvalidArgument);
-    throw faultOf(refusal, maxBytes) ?? malformed("must be a valid message");
+    throw faultOf(refusal, maxBytes) ?? malformedJson("must be a valid message");
   }
 }
 
@@ -49,7 +49,7 @@ export async function readJsonMessage(type: DescMessage, bytes: Uint8Array, maxB
  */
 async function readLarge(type: DescMessage, bytes: Uint8Array): Promise<Message> {
   const json = await readJsonBytes(bytes);
-  if (membersOf(json) !== countMembers(bytes)) throw malformed("must be a valid message");
+  if (membersOf(json) !== countMembers(bytes)) throw malformedJson("must be a valid message");
   await yieldToEventLoop(bytes.length);
   return readLargeJson(type, json, bytes.length, JSON_OPTIONS);
 }

@@ -2,6 +2,7 @@ import { type DescFile, type DescMessage, type DescService, toBinary } from "@bu
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, type ConnectRouter, type ConnectRouterOptions, type ServiceImpl } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.js";
+import { file_google_rpc_status } from "../../../gen/google/rpc/status_pb.js";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { Health } from "../../../gen/health/v1/health_pb.js";
@@ -24,7 +25,7 @@ export function registerReflection(
   limits: ConnectRouterOptions,
 ): void {
   const all = [...services, Health, ServerReflection, ServerReflectionAlpha];
-  const catalogue = new Catalogue(all, [file_google_rpc_error_details]);
+  const catalogue = new Catalogue(all, [file_google_rpc_error_details, file_google_rpc_status]);
   const stable: ServiceImpl<typeof ServerReflection> = {
     async *serverReflectionInfo(questions) {
       for await (const question of questions)

@@ -8,7 +8,7 @@ import { collectBody } from "../../memory/collect-body.js";
 import { CompressedBodyMemory } from "../../memory/compressed-body-memory.js";
 import { readingEndOf } from "../../memory/reading-end.js";
 import type { RequestMemory } from "../../memory/request-memory.js";
-import { malformed } from "../messages/json-text.js";
+import { malformedJson } from "../messages/json-text.js";
 import { contentLengthOf } from "../request/content-length.js";
 import { COMPRESSED, MAX_FRAMES, PREFIX_BYTES } from "./framing.js";
 import type { ReadAhead } from "./read-ahead.js";
@@ -96,7 +96,7 @@ function hasCompressedFrame(bytes: Buffer): boolean {
 function* framesIn(bytes: Buffer) {
   let frames = 0;
   for (let start = 0; start + PREFIX_BYTES <= bytes.length; frames += 1) {
-    if (frames === MAX_FRAMES) throw malformed("must be a valid message");
+    if (frames === MAX_FRAMES) throw malformedJson("must be a valid message");
     const from = start + PREFIX_BYTES;
     const to = from + bytes.readUInt32BE(start + 1);
     yield { flags: bytes.readUInt8(start), from, to };

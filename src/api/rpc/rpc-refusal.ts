@@ -14,7 +14,7 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen
 import { Fault, invalid, isFaultCode } from "../../base/fault.js";
 import type { FieldFaults } from "../../base/field-faults.js";
 import { setOwnProperty } from "../../base/json.js";
-import { malformed } from "../messages/json-text.js";
+import { malformedJson } from "../messages/json-text.js";
 import { PREFIX_BYTES } from "./framing.js";
 
 const CONNECT_STREAM = "application/connect+";
@@ -97,7 +97,7 @@ export function faultOf(error: ConnectError, messageBytes: number): Fault | unde
   if (deadline === "grpc") return invalid("grpc-timeout", "must be up to 8 digits and one of H, M, S, m, u, n");
   if (deadline === "connect") return invalid("connect-timeout-ms", "must be up to 10 digits");
   const field = /^cannot decode field [\w.]*?(\w+) from JSON: /.exec(error.rawMessage)?.[1];
-  return field ? invalid(field, "must be of the type that its proto states") : malformed("must be a valid message");
+  return field ? invalid(field, "must be of the type that its proto states") : malformedJson("must be a valid message");
 }
 
 function fieldsOf(error: ConnectError): FieldFaults {

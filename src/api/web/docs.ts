@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import type { FastifyInstance } from "fastify";
 import { packageFile } from "../../base/package-files.js";
 import { OWN_PAGE_HEADERS } from "../browser/security-headers.js";
@@ -91,6 +90,12 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
     { path: frameStylesPath, type: css, content: FRAME_STYLES, caching: KEPT },
   ];
   for (const file of files) serveFile(app, file);
+  const protos = {
+    path: "/protos.tar.gz",
+    type: "application/gzip",
+    content: await readFile(packageFile("dist/protos.tar.gz")),
+  };
+  serveFile(app, { ...protos, caching: REVALIDATED });
   app.get("/", { config: { rateScope: "portal" } }, (request, reply) => {
     // Programs that call the base URL by mistake get the problem details of an unknown path.
     if (!/\btext\/html\b/.test(request.headers.accept ?? "")) return reply.callNotFound();
@@ -107,9 +112,9 @@ function serveFile(app: FastifyInstance, { path, type, content, caching }: DocsF
   });
 }
 
-/** Reads a file of Swagger UI from the Fastify project's package: the original package reports each installation. */
+/** The build copies these files of Swagger UI. */
 function readSwaggerUi(name: string): Promise<Buffer> {
-  return readFile(createRequire(import.meta.url).resolve(`@fastify/swagger-ui/static/${name}`));
+  return readFile(packageFile(`dist/swagger-ui/${name}`));
 }
 
 function hashOf(content: string | Buffer): string {

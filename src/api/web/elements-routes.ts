@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { type FramePasses, parseKeyName } from "../../access/frame-passes.js";
-import { Fault } from "../../base/fault.js";
+import { parseKeyName } from "../../access/frame-pass.js";
+import type { FramePasses } from "../../access/frame-passes.js";
+import { Fault, invalid } from "../../base/fault.js";
 import { OWN_PAGE_HEADERS } from "../browser/security-headers.js";
 import type { ReadClient } from "../connection/client-address.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
-import type { Observation, Observe } from "../observation/observation.js";
+import { type Observation, type Observe, toFault } from "../observation/observation.js";
 import { parentSpanIn, traceOf } from "../observation/trace.js";
+import { sendFault } from "../rest/rest-routes.js";
 import { messagePage } from "./message-page.js";
 import { registerNotice } from "./notice.js";
 import { IMMUTABLE, sendFile } from "./send-file.js";
@@ -15,6 +17,7 @@ import { documentOf, pageHeaders } from "./web-page.js";
 
 const PORTAL = { config: { rateScope: "portal" } } as const;
 const FRAME = "/elements/v1/frame";
+const PASS = "/elements/v1/pass";
 
 /** The titles of frames, by `type`. Only the controller may call the API. */
 const TITLES: Readonly<Record<string, string>> = {
@@ -49,10 +52,13 @@ export function registerElements(app: FastifyInstance, parts: ElementsParts): vo
   const { build, observe } = parts;
   registerLoader(app, build);
   registerNotice(app, build, FRAME_HEADERS);
+  registerPass(app, parts);
   app.get(FRAME, PORTAL, async (request, reply) => {
     const observation = observe({
-      ...{ rpc: "LoadFrame", route: FRAME },
-      ...{ traceId: traceOf(request.raw), parent: parentSpanIn(request.raw) },
+      rpc: "LoadFrame",
+      route: FRAME,
+      traceId: traceOf(request.raw),
+      parent: parentSpanIn(request.raw),
     });
     try {
       requireFrame(request);
@@ -68,6 +74,38 @@ export function registerElements(app: FastifyInstance, parts: ElementsParts): vo
         .send(messagePage(error.message));
     }
   });
+}
+
+/** Gives the controller's document another pass in place of one that ends. Its body, if it has one, is not read. */
+function registerPass(app: FastifyInstance, { passes, readClient, observe }: ElementsParts): void {
+  app.post(PASS, PORTAL, async (request, reply) => {
+    const traceId = traceOf(request.raw);
+    const observation = observe({ rpc: "RenewPass", route: PASS, traceId, parent: parentSpanIn(request.raw) });
+    reply.header("cache-control", "no-store");
+    hideFromPages(reply);
+    try {
+      const { pass, until } = await passes.renew(sentPassOf(request), readClient(request.raw));
+      observation.end(200);
+      return reply.send({ pass, expires_at: until.toISOString() });
+    } catch (error) {
+      const fault = toFault(error);
+      observation.fail(FAULT_TABLE[fault.code].http, fault);
+      return sendFault(reply, fault, traceId);
+    }
+  });
+}
+
+/**
+ * Only a document of the vault may ask. Browsers say so, and a request from elsewhere would need a pass already.
+ * @throws {Fault} permission_denied for a request from elsewhere; validation_failed without a pass.
+ */
+function sentPassOf({ headers }: FastifyRequest): string {
+  if (headers["sec-fetch-site"] !== "same-origin") {
+    throw new Fault("permission_denied", "Only hosted fields renew their pass.");
+  }
+  const sent = headers["cloakroom-frame"];
+  if (typeof sent === "string") return sent;
+  throw invalid("cloakroom-frame", "must be sent, with the pass to renew");
 }
 
 async function sendFrame(
@@ -86,12 +124,21 @@ async function sendFrame(
   const { origins, pass } = framed;
   const data = { type, key: parameter(request, "key"), origins, ...(isController ? { pass } : {}) };
   observation.end(200);
+  hideFromPages(reply);
   return reply
     .headers({
       ...pageHeaders({ ...(isController ? { connect: "'self'" } : {}), frameAncestors: origins }),
       ...FRAME_HEADERS,
+      // Each of its documents has a pass of its own.
+      ...(isController ? { "cache-control": "no-store" } : {}),
     })
     .send(documentOf(build, { title, entry: isController ? "elements/controller" : "elements/field", data }));
+}
+
+/** The document holds a pass. Browsers that do not say what they load it for must not give it to a page's script either. */
+function hideFromPages(reply: FastifyReply): void {
+  reply.raw.removeHeader("access-control-allow-origin");
+  reply.raw.removeHeader("access-control-expose-headers");
 }
 
 /** @throws {Fault} permission_denied for a browser that loads a frame as a page, script or the like. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Fault } from "../../base/fault.js";
-import type { InboundCallbacks } from "../../payments/inbound-callbacks.js";
-import type { Payment } from "../../payments/payment.js";
+import type { Payment } from "../../payments/lifecycle/payment.js";
+import type { InboundCallbacks } from "../../payments/reconciliation/inbound-callbacks.js";
 import { decodeSignedPath } from "../../payments/signed-path.js";
 import { type ApprovalView, CHOICES, type Choice, type SimulatedApprovals } from "../../payments/simulator/approve.js";
 import type { SimulatedChallenges } from "../../payments/three-ds/challenges.js";
@@ -140,8 +140,8 @@ async function readChoice(request: FastifyRequest): Promise<Choice> {
 async function takeWebhook(incoming: InboundCallbacks, request: FastifyRequest): Promise<string> {
   const endpoint = await incoming.endpoint(addressOf(request));
   if (!endpoint) throw new Fault("not_found", "There is no such webhook address.");
-  const { tenantId, connection } = endpoint;
-  memoryOf(request.raw).prove({ kind: "address", tenantId, name: `webhook ${connection.id}` });
+  const { payments, connection } = endpoint;
+  memoryOf(request.raw).prove({ kind: "address", tenantId: payments.tenantId, name: `webhook ${connection.id}` });
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
   );

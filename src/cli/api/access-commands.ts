@@ -2,7 +2,7 @@ import { UsageError } from "../usage-error.js";
 import { type ApiCall, clientFor } from "./api-call.js";
 import type { Action } from "./api-command.js";
 import { readStandardInput } from "./standard-input.js";
-import { textOf } from "./text-table.js";
+import { cellText } from "./text-table.js";
 
 /** The last step is the permissions that an application has beside its rules. */
 const WITHOUT_RULE = { permissions: "those without a rule" };
@@ -19,7 +19,7 @@ export const explainAccess: Action = async (call) => {
     if (call.output.isForPeople) {
       const { name = "", transform, keys } = explained;
       const verdict = transform === undefined ? "is denied" : `is allowed (${transform})`;
-      call.output.line(`${permission} ${verdict} for the application ${textOf(name)} (keys: ${keys}).`);
+      call.output.line(`${permission} ${verdict} for the application ${cellText(name)} (keys: ${keys}).`);
       call.output.list(
         explained.steps.map(({ rule = WITHOUT_RULE, outcome }) => ({ ...rule, outcome })),
         COLUMNS,

@@ -1,4 +1,5 @@
 import { type CallOptions, Cloakroom } from "@cloakroom/client";
+import { terminal } from "../../base/terminal.js";
 import { UsageError } from "../usage-error.js";
 import type { CommandArguments } from "./command-arguments.js";
 import { type Credentials, findCredentials } from "./credentials.js";
@@ -7,7 +8,7 @@ import { Output } from "./output.js";
 import { OWN_PAGE_HEADERS } from "./own-page-headers.js";
 import { confirm } from "./prompt.js";
 import { checkPath } from "./result-path.js";
-import { parseJson, readFile, readReferenced, readStandardInput } from "./standard-input.js";
+import { parseGivenJson, readFile, readReferenced, readStandardInput } from "./standard-input.js";
 
 const LISTED = 20;
 /** The client's limit of 2^31 - 1 milliseconds. */
@@ -83,7 +84,9 @@ export class ApiCall implements AsyncDisposable {
   /** The JSON that an option refers to by `@FILE` or `-`. */
   async json(flag: string): Promise<unknown> {
     const reference = this.text(flag);
-    return reference === undefined ? undefined : parseJson(`--${flag}`, await readReferenced(`--${flag}`, reference));
+    return reference === undefined
+      ? undefined
+      : parseGivenJson(`--${flag}`, await readReferenced(`--${flag}`, reference));
   }
 
   /** The text that an option refers to by `@FILE` or `-`. */
@@ -99,7 +102,7 @@ export class ApiCall implements AsyncDisposable {
   async request(fields: Readonly<Record<string, unknown>>): Promise<string> {
     const from = this.text("from");
     const text = from === undefined ? "{}" : await readFrom(from);
-    const body = parseJson("--from", text);
+    const body = parseGivenJson("--from", text);
     if (typeof body !== "object" || body === null || Array.isArray(body)) {
       throw new UsageError("--from must be a JSON object.");
     }
@@ -155,7 +158,7 @@ export class ApiCall implements AsyncDisposable {
     return {
       signal: this.signal,
       ...(seconds === undefined ? {} : { timeout: seconds * 1_000 }),
-      ...(reason === undefined ? {} : { headers: { "x-cloakroom-reason": reason } }),
+      ...(reason === undefined ? {} : { reason }),
     };
   }
 
@@ -169,7 +172,7 @@ export function clientFor({ url, caFile, identity }: Omit<Credentials, "urlFrom"
   const tls = caFile === undefined ? {} : { tls: { ca: readFile("ca_file", caFile) } };
   if (identity.kind === "key") return new Cloakroom({ baseUrl: url, apiKey: identity.key, ...tls });
   // The client would take it by itself, and the vault refuses a key together with a sign-in.
-  delete process.env.CLOAKROOM_API_KEY;
+  delete terminal().env.CLOAKROOM_API_KEY;
   return new Cloakroom({ baseUrl: url, headers: { ...OWN_PAGE_HEADERS, cookie: identity.cookie }, ...tls });
 }
 

@@ -1,34 +1,12 @@
+import type { Command, Flags } from "../command.js";
 import type { ApiCall } from "./api-call.js";
-
-/** An option of a command over the API. */
-export interface Flag {
-  /** `list` may be repeated. */
-  readonly kind: "text" | "list" | "whole" | "switch";
-  /** What takes the place of the value in help, such as `FILE`. A switch has none. */
-  readonly value?: string;
-  readonly meaning: string;
-  /** The accepted values, where they are few. */
-  readonly choices?: readonly string[];
-}
-
-export type Flags = Readonly<Record<string, Flag>>;
 
 export type Action = (call: ApiCall) => Promise<void>;
 
-/** A command over the API, as data: help, completion, suggestions and docs/command-line.md come from it. */
-export interface ApiCommand {
-  /** Such as `tokens create`. */
-  readonly name: string;
-  readonly summary: string;
-  /** Names of the arguments. Those in brackets may be absent, and come last. */
-  readonly arguments?: readonly string[];
-  readonly flags?: Flags;
-  /** Arguments and options after the name, without `cloakroom`. */
-  readonly examples?: readonly string[];
+/** A command over the API. */
+export interface ApiCommand extends Command<Action> {
   /** Asks before it runs, because it cannot be undone. */
   readonly isDestructive?: boolean;
-  /** Loads the code on use: a command reads only what it needs. */
-  readonly load: () => Promise<Action>;
 }
 
 /** Options of every command over the API. */

@@ -1,5 +1,7 @@
 import type { CreateApplicationInput, UpdateApplicationInput } from "@cloakroom/client";
+import type { ApiCall } from "./api-call.js";
 import type { Action } from "./api-command.js";
+import { clientNamesOf, restNamesOf } from "./field-names.js";
 
 const COLUMNS = ["id", "name", "type", "created_at"];
 const KEY_COLUMNS = ["id", "created_by", "created_at"];
@@ -14,14 +16,17 @@ export const getApplication: Action = async (call) => {
 };
 
 export const createApplication: Action = async (call) => {
-  const fields = { name: call.text("name"), type: call.text("type"), permissions: call.list("permission") };
+  const fields = { ...(await fieldsOf(call)), type: call.text("type") };
   const input: CreateApplicationInput = JSON.parse(await call.request(fields));
   call.output.one(await call.client.applications.create(input, call.options()));
 };
 
 export const updateApplication: Action = async (call) => {
-  const fields = { name: call.text("name"), permissions: call.list("permission") };
-  const input: UpdateApplicationInput = JSON.parse(await call.request(fields));
+  const given: UpdateApplicationInput = JSON.parse(await call.request(await fieldsOf(call)));
+  // A list in place of a stored one is plain JSON, whose names are those of the REST API.
+  const { templates, ...rest } = given;
+  const input =
+    templates === undefined ? rest : { ...rest, templates: JSON.parse(JSON.stringify(restNamesOf(templates))) };
   call.output.one(await call.client.applications.update(call.argument(0), input, call.options()));
 };
 
@@ -51,3 +56,14 @@ export const deleteKey: Action = async (call) => {
   await call.client.applicationKeys.delete(call.argument(0), id, call.options());
   call.output.one({ id, deleted: true });
 };
+
+async function fieldsOf(call: ApiCall) {
+  const allowed = call.text("allow-page-requests");
+  return {
+    name: call.text("name"),
+    permissions: call.list("permission"),
+    allowedOrigins: call.list("origin"),
+    templates: clientNamesOf(await call.json("templates")),
+    allowPageRequests: allowed === undefined ? undefined : allowed === "yes",
+  };
+}

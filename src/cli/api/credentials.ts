@@ -1,3 +1,4 @@
+import { terminal } from "../../base/terminal.js";
 import { UsageError } from "../usage-error.js";
 import { type Profile, profilesFile, readProfiles } from "./profiles.js";
 
@@ -34,7 +35,7 @@ interface Given {
  * @throws {NotSignedIn} without a key and without a sign-in.
  * @throws {UsageError} without an address, or if the secret of a profile would go to another address than the profile's.
  */
-export function findCredentials(given: Given, environment: NodeJS.ProcessEnv = process.env): Credentials {
+export function findCredentials(given: Given, environment: NodeJS.ProcessEnv = terminal().env): Credentials {
   const name = given.profile ?? "default";
   const profile = readProfiles(profilesFile(environment))[name];
   if (given.profile !== undefined && !profile) {

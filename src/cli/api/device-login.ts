@@ -1,11 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { CloakroomError } from "@cloakroom/client";
+import { terminal } from "../../base/terminal.js";
 import { UsageError } from "../usage-error.js";
 import type { ApiCall } from "./api-call.js";
 import type { VaultAddress } from "./credentials.js";
 import type { Profile } from "./profiles.js";
 import { SignInClient } from "./sign-in-client.js";
-import { textOf } from "./text-table.js";
+import { cellText } from "./text-table.js";
 
 const MAX_PAUSE_SECONDS = 60;
 
@@ -15,7 +16,8 @@ export async function deviceLogin(call: ApiCall, vault: VaultAddress) {
   const begun = await signIns.begin(call.text("tenant"));
   const page = begun.verificationUriComplete ?? begun.verificationUri;
   // A page with the code in it shows the code, too: people compare both.
-  for (const line of [`Open ${textOf(page)}`, `Code: ${textOf(begun.userCode)}`]) process.stderr.write(`${line}\n`);
+  for (const line of [`Open ${cellText(page)}`, `Code: ${cellText(begun.userCode)}`])
+    terminal().stderr.write(`${line}\n`);
   const endsAt = Date.now() + begun.expiresIn * 1_000;
   let waitSeconds = begun.interval;
   while (Date.now() < endsAt) {

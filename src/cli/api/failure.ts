@@ -1,12 +1,13 @@
 import { styleText } from "node:util";
 import { CloakroomError } from "@cloakroom/client";
+import { terminal } from "../../base/terminal.js";
 import { printableJson } from "../printable.js";
 import { UsageError } from "../usage-error.js";
 import { messageForCommands } from "./client-words.js";
 import { NotSignedIn } from "./credentials.js";
 import { EXIT_CODES, exitCodeOf } from "./exit-codes.js";
 import { Interrupted } from "./interrupted.js";
-import { textOf } from "./text-table.js";
+import { cellText } from "./text-table.js";
 
 /** What a failed command prints: one JSON object with --json, otherwise lines. */
 interface Report {
@@ -27,7 +28,7 @@ export function reportFailure(error: unknown, { asJson, color }: ReportOptions):
   const { exitCode, code, message, fields = {}, traceId } = reportOf(error);
   if (asJson) {
     const shown = { code, message, ...(Object.keys(fields).length > 0 ? { fields } : {}), trace_id: traceId };
-    process.stderr.write(`${printableJson(shown)}\n`);
+    terminal().stderr.write(`${printableJson(shown)}\n`);
     return exitCode;
   }
   const lines = [
@@ -35,12 +36,12 @@ export function reportFailure(error: unknown, { asJson, color }: ReportOptions):
     ...Object.entries(fields).flatMap(([name, texts]) => texts.map((text) => `  ${name}: ${text}`)),
     ...(traceId === undefined ? [] : [`  trace: ${traceId}`]),
     ...(code === "unauthenticated"
-      ? ["Run: cloakroom whoami shows which key is used, cloakroom login saves another."]
+      ? ["The key comes from --profile, CLOAKROOM_API_KEY or cloakroom login, which saves another."]
       : []),
   ];
   for (const [index, line] of lines.entries()) {
-    const text = textOf(line);
-    process.stderr.write(`${index === 0 && color ? styleText("red", text, { stream: process.stderr }) : text}\n`);
+    const text = cellText(line);
+    terminal().stderr.write(`${index === 0 && color ? styleText("red", text, { stream: terminal().stderr }) : text}\n`);
   }
   return exitCode;
 }

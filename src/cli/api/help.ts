@@ -1,5 +1,5 @@
+import type { Command, Flags } from "../command.js";
 import { OPERATOR_COMMANDS } from "../operator-commands.js";
-import { type ApiCommand, COMMON_FLAGS, type Flags } from "./api-command.js";
 import { API_COMMANDS } from "./commands.js";
 
 interface Summary {
@@ -7,17 +7,19 @@ interface Summary {
   readonly summary: string;
 }
 
-/** The help of one command. */
-export function commandHelp({ name, summary, arguments: wanted = [], flags = {}, examples = [] }: ApiCommand): string {
+/** The help of one command. `common`: the options of every command of its kind. */
+export function commandHelp(command: Command<unknown>, common: Flags): string {
+  const { name, summary, arguments: wanted = [], flags = {}, notes = [], examples = [] } = command;
   return [
     ["Usage: cloakroom", name, ...wanted, "[options]"].join(" "),
     "",
     summary,
     ...(examples.length > 0 ? ["", "Examples:", ...examples.map((text) => `  cloakroom ${name} ${text}`)] : []),
     ...(Object.keys(flags).length > 0 ? ["", "Options:", ...flagLines(flags)] : []),
+    ...(notes.length > 0 ? ["", ...notes] : []),
     "",
     "Options of every command:",
-    ...flagLines(COMMON_FLAGS),
+    ...flagLines(common),
   ].join("\n");
 }
 

@@ -5,7 +5,7 @@ import { findCredentials } from "./credentials.js";
 
 /** A shell waits for this. */
 const TIMEOUT_MS = 1_000;
-const MOST = 50;
+const MAX_IDS = 50;
 /** Ids that every shell takes as one word without quotes. */
 const PLAIN = /^\w[\w.@+,/-]{0,399}$/;
 
@@ -15,7 +15,7 @@ type List = (
   before: readonly string[],
 ) => AsyncIterable<{ readonly id?: string }>;
 
-const size = MOST;
+const size = MAX_IDS;
 /** The newest things of each kind, by the noun of their commands. */
 const LISTS: Readonly<Record<string, List>> = {
   tokens: (client, options) => client.tokens.list({ size }, options),
@@ -42,7 +42,7 @@ export async function completeId({ command, before, start, options }: TypedArgum
     for await (const { id = "" } of list(client, { timeout: TIMEOUT_MS, maxRetries: 0 }, before)) {
       if (id.startsWith(start) && PLAIN.test(id)) found.push(id);
       seen += 1;
-      if (seen >= MOST) break;
+      if (seen >= MAX_IDS) break;
     }
     return found;
   } catch {

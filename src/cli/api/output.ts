@@ -1,8 +1,9 @@
 import { styleText } from "node:util";
+import { terminal } from "../../base/terminal.js";
 import { printableJson } from "../printable.js";
 import { restNamesOf } from "./field-names.js";
-import { partOfResult } from "./result-path.js";
-import { tableLines, textOf } from "./text-table.js";
+import { missingStep, partOfResult } from "./result-path.js";
+import { cellText, tableLines } from "./text-table.js";
 
 /** How a command prints its result. */
 export interface OutputOptions {
@@ -37,7 +38,7 @@ export class Output {
     const shown = restNamesOf(result);
     if (this.#options.quiet) this.#ids([shown]);
     else if (this.#isForPrograms) this.#data(shown);
-    else if (typeof shown !== "object" || shown === null) this.line(textOf(shown));
+    else if (typeof shown !== "object" || shown === null) this.line(cellText(shown));
     else this.#fields(shown);
   }
 
@@ -49,8 +50,8 @@ export class Output {
       else this.#data(shown);
       return;
     }
-    const rows = shown.map((item) => columns.map((column) => textOf(partOfResult(item, column))));
-    const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+    const rows = shown.map((item) => columns.map((column) => cellText(partOfResult(item, column))));
+    const width = terminal().stdout.isTTY ? terminal().stdout.columns : undefined;
     for (const [index, line] of tableLines(columns, rows, width).entries()) {
       this.line(index === 0 && width !== undefined ? this.#bold(line) : line);
     }
@@ -61,22 +62,22 @@ export class Output {
     const shown = restNamesOf(item);
     if (this.#options.quiet) this.#ids([shown]);
     else if (this.#isForPrograms) this.#data(shown);
-    else this.line(columns.map((column) => textOf(partOfResult(shown, column))).join("\t"));
+    else this.line(columns.map((column) => cellText(partOfResult(shown, column))).join("\t"));
   }
 
   line(text: string): void {
-    process.stdout.write(`${text}\n`);
+    terminal().stdout.write(`${text}\n`);
   }
 
   #ids(items: readonly unknown[]): void {
     for (const item of items) {
       const id = partOfResult(item, "id");
-      if (id !== undefined) this.line(textOf(id));
+      if (id !== undefined) this.line(cellText(id));
     }
   }
 
   #bold(line: string): string {
-    return this.#options.color ? styleText("bold", line, { stream: process.stdout }) : line;
+    return this.#options.color ? styleText("bold", line, { stream: terminal().stdout }) : line;
   }
 
   get #isForPrograms(): boolean {
@@ -86,15 +87,18 @@ export class Output {
   #fields(shown: object): void {
     const entries = Object.entries(shown);
     const width = Math.max(0, ...entries.map(([name]) => name.length));
-    for (const [name, value] of entries) this.line(`${name.padEnd(width)}  ${textOf(value)}`);
+    for (const [name, value] of entries) this.line(`${name.padEnd(width)}  ${cellText(value)}`);
   }
 
   #data(shown: unknown): void {
     const { query, json } = this.#options;
     const part = query === undefined ? shown : partOfResult(shown, query);
+    // Still a line: programs that ask for a field of many results expect one for each.
+    const missing = query === undefined ? undefined : missingStep(shown, query);
+    if (missing !== undefined) terminal().stderr.write(`The result has no ${missing}.\n`);
     if (json) this.line(printableJson(part ?? null));
     // A file or a program gets the value as it is, such as a key with several lines.
-    else if (typeof part === "string" && !process.stdout.isTTY) this.line(part);
-    else for (const item of Array.isArray(part) ? part : [part]) this.line(textOf(item));
+    else if (typeof part === "string" && !terminal().stdout.isTTY) this.line(part);
+    else for (const item of Array.isArray(part) ? part : [part]) this.line(cellText(item));
   }
 }

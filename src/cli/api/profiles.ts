@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { terminal } from "../../base/terminal.js";
 import { UsageError } from "../usage-error.js";
 
 interface VaultPlace {
@@ -15,7 +16,7 @@ export type Profile = VaultPlace & ({ readonly key: string } | { readonly sign_i
 export type Profiles = Readonly<Record<string, Profile>>;
 
 /** The file of profiles, whose secrets only its owner may read. */
-export function profilesFile(environment: NodeJS.ProcessEnv = process.env): string {
+export function profilesFile(environment: NodeJS.ProcessEnv = terminal().env): string {
   return join(environment.XDG_CONFIG_HOME || join(homedir(), ".config"), "cloakroom", "config.json");
 }
 

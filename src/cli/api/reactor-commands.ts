@@ -5,11 +5,12 @@ import type {
   TestReactorResponse,
   UpdateReactorInput,
 } from "@cloakroom/client";
+import { terminal } from "../../base/terminal.js";
 import type { ApiCall } from "./api-call.js";
 import type { Action } from "./api-command.js";
 import { EXIT_CODES } from "./exit-codes.js";
 import { readFile } from "./standard-input.js";
-import { textOf } from "./text-table.js";
+import { cellText } from "./text-table.js";
 
 const COLUMNS = ["id", "name", "state", "created_at"];
 
@@ -50,7 +51,7 @@ export const runCode: Action = async (call) => {
     }),
   );
   const outcome = await call.client.reactors.test(input, call.options());
-  if (outcome.error) process.exitCode = EXIT_CODES.failed;
+  if (outcome.error) terminal().exitCode = EXIT_CODES.failed;
   if (call.output.isJson || call.isSet("query")) return call.output.one(outcome);
   showRun(call, outcome);
 };
@@ -65,16 +66,16 @@ function showRun(
   call: ApiCall,
   { console, warnings, returned, response, error, durationMs }: TestReactorResponse,
 ): void {
-  for (const { level, text } of console) process.stderr.write(`${level}: ${textOf(text)}\n`);
-  for (const warning of warnings) process.stderr.write(`warning: ${textOf(warning)}\n`);
+  for (const { level, text } of console) terminal().stderr.write(`${level}: ${cellText(text)}\n`);
+  for (const warning of warnings) terminal().stderr.write(`warning: ${cellText(warning)}\n`);
   if (error) {
     const { line, column } = error.position ?? {};
     const place = line === undefined ? "" : ` (line ${line}, column ${column ?? 0})`;
-    process.stderr.write(`${error.status}: ${textOf(error.detail)}${place}\n`);
+    terminal().stderr.write(`${error.status}: ${cellText(error.detail)}${place}\n`);
   }
   const result = response ?? returned;
   if (result !== undefined) call.output.line(JSON.stringify(result, null, 2));
-  if (durationMs !== undefined) process.stderr.write(`${Math.round(durationMs)} ms\n`);
+  if (durationMs !== undefined) terminal().stderr.write(`${Math.round(durationMs)} ms\n`);
 }
 
 function fieldsOf(call: ApiCall) {

@@ -26,6 +26,15 @@ export function partOfResult(result: unknown, path: string): unknown {
   return partAt(result, path);
 }
 
+/** The step of a path at which a result ends, such as `nope` of `nope.x`; undefined for a path that leads to a value. */
+export function missingStep(result: unknown, path: string, passed = ""): string | undefined {
+  const [step] = STEP.exec(path) ?? [];
+  if (step === undefined || step === "[]") return undefined;
+  const part = partAt(result, step);
+  const place = `${passed}${step}`.replace(/^[.]/, "");
+  return part === undefined ? place : missingStep(part, path.slice(step.length), place);
+}
+
 function partAt(result: unknown, path: string): unknown {
   const [step, name, index] = STEP.exec(path) ?? [];
   if (step === undefined) return result;

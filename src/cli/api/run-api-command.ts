@@ -1,5 +1,6 @@
+import { terminal } from "../../base/terminal.js";
 import { ApiCall } from "./api-call.js";
-import type { ApiCommand } from "./api-command.js";
+import { type ApiCommand, COMMON_FLAGS } from "./api-command.js";
 import { parseArguments } from "./arguments.js";
 import { reportFailure } from "./failure.js";
 import { commandHelp } from "./help.js";
@@ -9,20 +10,24 @@ import { refuseSecretArguments } from "./secret-arguments.js";
 /** Runs a command over the API and sets the exit code. */
 export async function runApiCommand(command: ApiCommand, args: readonly string[]): Promise<void> {
   const interrupt = new AbortController();
-  process.once("SIGINT", () => interrupt.abort(new Interrupted()));
+  const onInterrupt = () => interrupt.abort(new Interrupted());
+  process.once("SIGINT", onInterrupt);
   try {
     refuseSecretArguments(args);
     const given = parseArguments(command, args);
     if (given.flags.has("help")) {
-      process.stdout.write(`${commandHelp(command)}\n`);
+      terminal().stdout.write(`${commandHelp(command, COMMON_FLAGS)}\n`);
       return;
     }
     await using call = new ApiCall(given, interrupt.signal);
     const run = await command.load();
     await run(call);
   } catch (error) {
-    process.exitCode = reportFailure(error, {
-      ...{ asJson: args.includes("--json"), color: !args.includes("--no-color") },
+    terminal().exitCode = reportFailure(error, {
+      asJson: args.includes("--json"),
+      color: !args.includes("--no-color"),
     });
+  } finally {
+    process.removeListener("SIGINT", onInterrupt);
   }
 }

@@ -1,3 +1,4 @@
+import { passesLuhn } from "../../base/luhn.js";
 import { UsageError } from "../usage-error.js";
 
 /** Keys of applications, sessions and proxies. */
@@ -22,13 +23,4 @@ export function refuseSecretArguments(args: readonly string[]): void {
       );
     }
   }
-}
-
-function passesLuhn(digits: string): boolean {
-  let sum = 0;
-  for (const [index, digit] of [...digits].toReversed().entries()) {
-    const doubled = Number(digit) * (index % 2 === 0 ? 1 : 2);
-    sum += doubled > 9 ? doubled - 9 : doubled;
-  }
-  return sum % 10 === 0;
 }

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { CloakroomError } from "@cloakroom/client";
 import type { WhoAmIResponse } from "../../../gen/cloakroom/v1/sign_ins_pb.js";
+import { terminal } from "../../base/terminal.js";
 import { UsageError } from "../usage-error.js";
 import { type ApiCall, clientFor } from "./api-call.js";
 import type { Action } from "./api-command.js";
@@ -15,7 +16,7 @@ const SHOWN = 4;
 
 export const login: Action = async (call) => {
   const profile = call.text("profile") ?? "default";
-  const url = call.text("url") ?? process.env.CLOAKROOM_URL;
+  const url = call.text("url") ?? terminal().env.CLOAKROOM_URL;
   if (!url) throw new UsageError("--url is missing: the address of the vault.");
   const givenCa = call.text("ca-file");
   const vault = { url, caFile: givenCa === undefined ? undefined : resolve(givenCa) };
@@ -66,7 +67,7 @@ async function endSignIn(call: ApiCall, { url, ca_file, sign_in }: Extract<Profi
     await new SignInClient({ url, caFile: ca_file }, call.signInOptions(), sign_in).signOut();
   } catch (error) {
     if (error instanceof CloakroomError && error.code === "unauthenticated") return;
-    process.stderr.write(
+    terminal().stderr.write(
       "The profile is removed. The sign-in ends by itself, 15 minutes after its last use at most.\n",
     );
     throw error;
@@ -84,10 +85,16 @@ export const whoami: Action = async (call) => {
   const { id, name, type, tenantId, permissions } = await call.client.applications.getByKey(call.options());
   const tenantName = await tenantNameOf(call);
   call.output.one({
-    ...{ url, urlFrom },
+    url,
+    urlFrom,
     key: `…${key.slice(-SHOWN)}`,
-    ...{ keyFrom, tenantId, tenantName },
-    ...{ applicationId: id, applicationName: name, applicationType: type, permissions },
+    keyFrom,
+    tenantId,
+    tenantName,
+    applicationId: id,
+    applicationName: name,
+    applicationType: type,
+    permissions,
   });
 };
 
@@ -107,7 +114,7 @@ async function tenantNameOf(call: ApiCall): Promise<string | undefined> {
 }
 
 async function readKey(call: ApiCall): Promise<string> {
-  const isAsked = !call.isSet("with-key") && process.stdin.isTTY && !call.isSet("no-input");
+  const isAsked = !call.isSet("with-key") && terminal().stdin.isTTY && !call.isSet("no-input");
   if (!isAsked && !call.isSet("with-key")) {
     throw new UsageError("Give the key by standard input: cloakroom login --url URL --with-key < FILE");
   }

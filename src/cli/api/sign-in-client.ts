@@ -31,7 +31,11 @@ export class SignInClient {
     if (cookie !== undefined) this.#keep(cookie);
     const tls = caFile === undefined ? {} : { nodeOptions: { ca: readFile("ca_file", caFile) } };
     const transport = createConnectTransport({
-      ...{ baseUrl: url, httpVersion: "1.1", ...tls, defaultTimeoutMs: timeout, interceptors: [this.#cookieJar()] },
+      baseUrl: url,
+      httpVersion: "1.1",
+      ...tls,
+      defaultTimeoutMs: timeout,
+      interceptors: [this.#cookieJar()],
     });
     this.#client = createClient(SignInService, transport);
   }

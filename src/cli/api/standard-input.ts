@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
+import { terminal } from "../../base/terminal.js";
 import { UsageError } from "../usage-error.js";
 
 /** Reads all of standard input. On a terminal it says that it waits for input. */
 export async function readStandardInput(what: string): Promise<string> {
-  if (process.stdin.isTTY) process.stderr.write(`Reading ${what} from standard input. End with Ctrl-D.\n`);
+  if (terminal().stdin.isTTY) terminal().stderr.write(`Reading ${what} from standard input. End with Ctrl-D.\n`);
   const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
+  for await (const chunk of terminal().stdin) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks).toString("utf8");
 }
 
@@ -33,7 +34,7 @@ export function readFile(option: string, file: string): string {
 }
 
 /** Parses JSON. @throws {UsageError} that names the option and does not repeat the text. */
-export function parseJson(option: string, text: string): unknown {
+export function parseGivenJson(option: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

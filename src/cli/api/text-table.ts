@@ -5,7 +5,7 @@ const GAP = 2;
 const MIN_WIDTH = 6;
 
 /** A value in one line, without characters that could steer the terminal. */
-export function textOf(value: unknown): string {
+export function cellText(value: unknown): string {
   if (value === undefined || value === null) return "";
   const isListOfTexts = Array.isArray(value) && value.every((item) => typeof item === "string");
   const text = isListOfTexts ? value.join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);

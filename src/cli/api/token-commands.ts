@@ -1,4 +1,5 @@
 import type { CreateTokenInput, Token, UpdateTokenInput } from "@cloakroom/client";
+import { terminal } from "../../base/terminal.js";
 import { UsageError } from "../usage-error.js";
 import type { ApiCall } from "./api-call.js";
 import type { Action } from "./api-command.js";
@@ -33,7 +34,9 @@ export const createToken: Action = async (call) => {
   if (data === undefined) throw new UsageError("The value is missing: --data, --text, or --number for a card.");
   const input: CreateTokenInput = JSON.parse(
     JSON.stringify({
-      ...{ id: call.text("id"), type, data },
+      id: call.text("id"),
+      type,
+      data,
       ...attributesOf(call),
       ...(call.isSet("deduplicate") ? { deduplicateToken: true } : {}),
     }),
@@ -81,7 +84,7 @@ async function readNumber(call: ApiCall): Promise<string> {
   if (call.text("number") !== "-") {
     throw new UsageError("--number takes - only, which reads the number from standard input.");
   }
-  const mayAsk = process.stdin.isTTY && !call.isSet("no-input");
+  const mayAsk = terminal().stdin.isTTY && !call.isSet("no-input");
   const number = (mayAsk ? await askHidden("Card number") : await readStandardInput("the card number")).trim();
   if (number === "") throw new UsageError("The card number is empty.");
   return number;

@@ -1,7 +1,7 @@
-import { randomInt } from "node:crypto";
 import { binLength } from "../bin-length.js";
 import type { Budget } from "../budget.js";
-import { type Operand, textOf } from "../operand.js";
+import { type Operand, operandText } from "../operand.js";
+import type { DrawBelow } from "../random.js";
 import { unevaluable } from "../rejection.js";
 import type { FilterArguments } from "./arguments.js";
 import { type FilterFamily, passingNull } from "./filter.js";
@@ -20,7 +20,7 @@ const MAX_ALIAS_LENGTH = 4_096;
  * input without anything to replace is rejected, because the alias would put the data into a token id.
  */
 export const aliasingFilters: FilterFamily = passingNull({
-  alias_card(input, args, budget) {
+  alias_card(input, args, budget, draw) {
     const characters = charactersOf(input, "alias_card", budget);
     if (!characters.every((character) => /[0-9 -]/.test(character)))
       throw unevaluable("alias_card needs a card number");
@@ -29,32 +29,32 @@ export const aliasingFilters: FilterFamily = passingNull({
     const last = args.flag(1, "reveal_last4") ? 4 : 0;
     if (digits <= first + last) throw unevaluable("alias_card needs more digits than it reveals");
     let digit = -1;
-    return alias(characters, "alias_card", (character) => {
+    return alias(characters, "alias_card", draw, (character) => {
       if (!isDigit(character)) return null;
       digit += 1;
       return digit < first || digit >= digits - last ? null : DIGITS;
     });
   },
 
-  alias_preserve_format(input, args, budget) {
+  alias_preserve_format(input, args, budget, draw) {
     const characters = charactersOf(input, "alias_preserve_format", budget);
     const hidden = hiddenRange(characters.length, args);
-    return alias(characters, "alias_preserve_format", (character, at) => {
+    return alias(characters, "alias_preserve_format", draw, (character, at) => {
       if (!hidden(at)) return null;
       if (/\p{Nd}/u.test(character)) return DIGITS;
       return /\p{L}/u.test(character) ? LETTERS : null;
     });
   },
 
-  alias_preserve_length(input, args, budget) {
+  alias_preserve_length(input, args, budget, draw) {
     const characters = charactersOf(input, "alias_preserve_length", budget);
     const hidden = hiddenRange(characters.length, args);
-    return alias(characters, "alias_preserve_length", (_, at) => (hidden(at) ? LETTERS + DIGITS : null));
+    return alias(characters, "alias_preserve_length", draw, (_, at) => (hidden(at) ? LETTERS + DIGITS : null));
   },
 });
 
 function charactersOf(input: Operand, filter: string, budget: Budget): string[] {
-  const text = textOf(input, filter);
+  const text = operandText(input, filter);
   if (text.length > MAX_ALIAS_LENGTH)
     throw unevaluable(`${filter} needs a text of at most ${MAX_ALIAS_LENGTH} characters`);
   budget.spend(text.length * UNITS_PER_CHARACTER);
@@ -75,6 +75,7 @@ function hiddenRange(length: number, args: FilterArguments): (at: number) => boo
 function alias(
   characters: readonly string[],
   filter: string,
+  draw: DrawBelow,
   alphabetFor: (character: string, at: number) => string | null,
 ): string {
   const alphabets = characters.map(alphabetFor);
@@ -83,12 +84,12 @@ function alias(
   }
   const original = characters.join("");
   for (;;) {
-    const drawn = characters.map((character, at) => drawFrom(alphabets[at] ?? null) ?? character).join("");
+    const drawn = characters.map((character, at) => drawFrom(alphabets[at] ?? null, draw) ?? character).join("");
     // A single digit repeats with probability 1/10, so the loop ends soon.
     if (drawn !== original) return drawn;
   }
 }
 
-function drawFrom(alphabet: string | null): string | null {
-  return alphabet === null ? null : alphabet.charAt(randomInt(alphabet.length));
+function drawFrom(alphabet: string | null, draw: DrawBelow): string | null {
+  return alphabet === null ? null : alphabet.charAt(draw(alphabet.length));
 }

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from "../../base/json.js";
 import { binLength } from "../bin-length.js";
-import { type Operand, textOf } from "../operand.js";
+import { type Operand, operandText } from "../operand.js";
 import { unevaluable } from "../rejection.js";
 import { type FilterFamily, passingNull } from "./filter.js";
 
@@ -8,7 +8,7 @@ import { type FilterFamily, passingNull } from "./filter.js";
 export const cardFilters: FilterFamily = {
   ...passingNull({
     card_bin(input, args) {
-      const digits = textOf(input, "card_bin").replaceAll(args.text(0, "separator_char", "") || "\0", "");
+      const digits = operandText(input, "card_bin").replaceAll(args.text(0, "separator_char", "") || "\0", "");
       return digits.slice(0, binLength(digits.length));
     },
   }),

@@ -1,4 +1,4 @@
-import { textOf } from "../operand.js";
+import { operandText } from "../operand.js";
 import { unevaluable } from "../rejection.js";
 import { type FilterFamily, passingNull } from "./filter.js";
 
@@ -9,7 +9,7 @@ const DECIMAL = /^[+-]?(\d+)(?:\.(\d+))?(?:[eE][+-]?\d{1,3})?$/;
 export const castingFilters: FilterFamily = passingNull({
   to_boolean(input) {
     if (typeof input === "boolean") return input;
-    const text = textOf(input, "to_boolean").trim().toLowerCase();
+    const text = operandText(input, "to_boolean").trim().toLowerCase();
     if (text === "true" || text === "1") return true;
     if (text === "false" || text === "0") return false;
     throw unevaluable("to_boolean needs true or false");
@@ -22,7 +22,7 @@ export const castingFilters: FilterFamily = passingNull({
   },
 
   to_string(input) {
-    return textOf(input, "to_string");
+    return operandText(input, "to_string");
   },
 });
 

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { type Operand, textOf } from "../operand.js";
+import { type Operand, operandText } from "../operand.js";
 import { unevaluable } from "../rejection.js";
 import type { FilterFamily } from "./filter.js";
 
@@ -20,7 +20,7 @@ export const encodingFilters: FilterFamily = {
   hmac(input, args) {
     const algorithm = hmacAlgorithmOf(args.text(0, "algorithm", "sha-256"));
     if (algorithm === undefined) throw unevaluable("hmac needs sha-1, sha-256 or sha-512 as algorithm");
-    return createHmac(algorithm, args.text(1, "key")).update(textOf(input, "hmac")).digest();
+    return createHmac(algorithm, args.text(1, "key")).update(operandText(input, "hmac")).digest();
   },
 
   to_base64(input) {
@@ -38,5 +38,5 @@ export const encodingFilters: FilterFamily = {
 
 /** A text becomes its UTF-8 bytes. */
 function bytesOf(input: Operand, filter: string): Buffer {
-  return input instanceof Uint8Array ? Buffer.from(input) : Buffer.from(textOf(input, filter));
+  return input instanceof Uint8Array ? Buffer.from(input) : Buffer.from(operandText(input, filter));
 }

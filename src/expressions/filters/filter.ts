@@ -1,5 +1,6 @@
 import type { Budget } from "../budget.js";
 import type { Operand } from "../operand.js";
+import type { DrawBelow } from "../random.js";
 import type { FilterArguments } from "./arguments.js";
 
 /**
@@ -7,7 +8,7 @@ import type { FilterArguments } from "./arguments.js";
  * The caller pays for work proportional to input and arguments; a filter pays only for more. Undefined means not found:
  * the next filter gets null, and an expression that must find something fails.
  */
-export type Filter = (input: Operand, args: FilterArguments, budget: Budget) => Operand | undefined;
+export type Filter = (input: Operand, args: FilterArguments, budget: Budget, draw: DrawBelow) => Operand | undefined;
 
 /** Filters by their names in expressions. */
 export type FilterFamily = Readonly<Record<string, Filter>>;
@@ -17,7 +18,7 @@ export function passingNull(family: FilterFamily): FilterFamily {
   return Object.fromEntries(
     Object.entries(family).map(([name, apply]): [string, Filter] => [
       name,
-      (input, args, budget) => (input === null ? null : apply(input, args, budget)),
+      (input, args, budget, draw) => (input === null ? null : apply(input, args, budget, draw)),
     ]),
   );
 }

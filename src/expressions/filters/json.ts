@@ -1,7 +1,7 @@
 import type { Budget } from "../budget.js";
 import { selectOne } from "../json-path.js";
 import type { Operand } from "../operand.js";
-import { toJson } from "../operand.js";
+import { operandToJson } from "../operand.js";
 import { type FilterFamily, passingNull } from "./filter.js";
 
 /** Native serialization writes about four characters in the time of one unit (measured). */
@@ -9,7 +9,7 @@ const CHARACTERS_PER_UNIT = 4;
 
 export const jsonFilters: FilterFamily = {
   json(input, args, budget) {
-    return selectOne(toJson(input), args.text(0, "json_path_expression"), budget);
+    return selectOne(operandToJson(input), args.text(0, "json_path_expression"), budget);
   },
 
   ...passingNull({
@@ -28,7 +28,7 @@ export const jsonFilters: FilterFamily = {
  * for data of any accepted size.
  */
 export function stringify(input: Operand, budget: Budget): string {
-  const value = toJson(input);
+  const value = operandToJson(input);
   if (typeof value === "string") return value;
   budget.spend(1);
   const text = JSON.stringify(value);

@@ -1,5 +1,5 @@
 import { binLength } from "../bin-length.js";
-import { textOf } from "../operand.js";
+import { operandText } from "../operand.js";
 import { type FilterFamily, passingNull } from "./filter.js";
 
 /** Filters that show part of a text. Lengths count code points. */
@@ -9,14 +9,14 @@ export const maskingFilters: FilterFamily = passingNull({
    * documented.
    */
   reveal_last(input, args) {
-    const characters = [...textOf(input, "reveal_last")];
+    const characters = [...operandText(input, "reveal_last")];
     const hidden = characters.length - args.wholeNumber(0, "length");
     const mask = args.character(1, "mask_char", "X");
     return characters.map((character, at) => (at >= hidden || character === "-" ? character : mask)).join("");
   },
 
   reveal(input, args) {
-    const characters = [...textOf(input, "reveal")];
+    const characters = [...operandText(input, "reveal")];
     const first = args.wholeNumber(0, "reveal_first", 0);
     const last = args.wholeNumber(1, "reveal_last", 0);
     const mask = args.character(2, "mask_char", "X");
@@ -28,7 +28,7 @@ export const maskingFilters: FilterFamily = passingNull({
   },
 
   card_mask(input, args) {
-    const characters = [...textOf(input, "card_mask")];
+    const characters = [...operandText(input, "card_mask")];
     const revealBin = args.flag(0, "reveal_bin");
     const revealLast4 = args.flag(1, "reveal_last4");
     const mask = args.character(2, "mask_char", "X");
@@ -46,7 +46,7 @@ export const maskingFilters: FilterFamily = passingNull({
   },
 
   last4(input) {
-    return [...textOf(input, "last4")].slice(-4).join("");
+    return [...operandText(input, "last4")].slice(-4).join("");
   },
 });
 

@@ -1,5 +1,12 @@
-import { type ErrorCode, isDecline } from "../error-code.js";
-import type { FollowUpOutcome, PaymentState, ProviderCodes, ThreeDSOutcome } from "../outcome.js";
+import { type ErrorCode, isDecline } from "../contract/error-code.js";
+import type {
+  AuthorizationOutcome,
+  FollowUpOutcome,
+  PaymentState,
+  ProviderCodes,
+  ThreeDSOutcome,
+  Unknown,
+} from "../contract/outcome.js";
 
 /** Details of a refusal besides its reason. */
 export interface RefusalDetail {
@@ -9,14 +16,24 @@ export interface RefusalDetail {
 }
 
 /** The end of an authorization that did not succeed: declined or failed, depending on its code. */
-export function ended(errorCode: ErrorCode, detail: RefusalDetail): PaymentState {
+export function endedAuthorization(errorCode: ErrorCode, detail: RefusalDetail): PaymentState {
   return { kind: isDecline(errorCode) ? "declined" : "failed", errorCode, ...detail };
 }
 
 /** The end of a capture, void or refund that did not succeed: declined or failed, depending on its code. */
-export function refused(errorCode: ErrorCode, codes: ProviderCodes): FollowUpOutcome {
+export function refusedOperation(errorCode: ErrorCode, codes: ProviderCodes): FollowUpOutcome {
   return { kind: "refused", as: isDecline(errorCode) ? "declined" : "failed", errorCode, codes };
 }
 
-/** An amount that the service cannot express exactly is refused before any call. */
-export const INEXPRESSIBLE: ProviderCodes = { rawDescription: "The payment service cannot express this amount." };
+/** A call without a response. `never_sent`: no byte of it left. */
+export type Unanswered = { readonly kind: "never_sent"; readonly codes: ProviderCodes } | Unknown;
+
+/** The end of an authorization without a response. Only what was never sent has certainly failed. */
+export function unansweredAuthorization(result: Unanswered): AuthorizationOutcome {
+  return result.kind === "never_sent" ? endedAuthorization("service_network_error", { codes: result.codes }) : result;
+}
+
+/** The end of a capture, void or refund without a response. Only what was never sent is certainly refused. */
+export function unansweredOperation(result: Unanswered): FollowUpOutcome {
+  return result.kind === "never_sent" ? refusedOperation("service_network_error", result.codes) : result;
+}

@@ -1,4 +1,4 @@
-import type { ConnectorContext } from "../connector.js";
+import type { ConnectorContext } from "../contract/connector.js";
 
 /** A field of the connection. Undefined if the tenant left it empty. */
 export function fieldOf({ fields }: Pick<ConnectorContext, "fields">, key: string): string | undefined {
@@ -20,6 +20,11 @@ export function configuredMode(context: Pick<ConnectorContext, "fields">): strin
 /** Whether the connection uses the service's live environment, for services whose key does not show it. */
 export function isLive(context: Pick<ConnectorContext, "fields">): boolean {
   return fieldOf(context, "mode") === "live";
+}
+
+/** Whether a text is a single label of a host name: then it cannot name another host. */
+export function isHostLabel(text: string): boolean {
+  return /^[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?$/.test(text);
 }
 
 /** The host of an address in log rows. */

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { JsonObject } from "../../base/json.js";
-import type { ConnectorContext } from "../connector.js";
-import type { ErrorCode } from "../error-code.js";
-import type { ProviderCodes, Unknown } from "../outcome.js";
-import type { ProviderCall, ProviderCallResult } from "../provider-http.js";
+import type { ConnectorContext } from "../contract/connector.js";
+import type { ErrorCode } from "../contract/error-code.js";
+import type { ProviderCall, ProviderCallResult } from "../contract/provider-http.js";
+import type { Unanswered } from "./ending.js";
 import { parseObject } from "./read-json.js";
 
 /** A service's response, as far as it is trustworthy. */
@@ -16,8 +16,7 @@ export type JsonCallResult =
       /** Adyen's `transient-error`: "true" asks to resend the request. */
       readonly transientError: string | undefined;
     }
-  | { readonly kind: "never_sent"; readonly codes: ProviderCodes }
-  | Unknown;
+  | Unanswered;
 
 /** A rate-limited request was not executed: it may be resent with the same key. */
 const TOO_MANY = 429;

@@ -1,15 +1,15 @@
-import type { Card } from "../card.js";
-import type { Connector, ConnectorContext } from "../connector.js";
-import type { ProviderCodes, ThreeDSOutcome } from "../outcome.js";
-import type { WebhookReading } from "../webhook.js";
+import type { Card } from "../contract/card.js";
+import type { Connector, ConnectorContext } from "../contract/connector.js";
+import type { ProviderCodes, ThreeDSOutcome } from "../contract/outcome.js";
+import type { WebhookReading } from "../contract/webhook.js";
 
 /** Replaces a secret. */
 const REDACTED = "[redacted]";
 /** A card number with any grouping: no service has codes of its own that are as long. */
 const CARD_NUMBER = /\d(?:[ -]?\d){11,18}/g;
-const MOST = 200;
+const MAX_TEXT_LENGTH = 200;
 /** Shorter values are not treated as secrets: redacting them would remove common words. */
-const SHORTEST_SECRET = 6;
+const MIN_SECRET_LENGTH = 6;
 
 /**
  * Removes secrets from the texts that a connector takes from its service: a service may quote an invalid request, card
@@ -47,12 +47,12 @@ type Clean = (text: string) => string;
 
 function cleaner(context: ConnectorContext, card?: Card): Clean {
   const secrets = [...context.fields.values()].map((field) => field.reveal());
-  const words = [...secrets.filter((secret) => secret.length >= SHORTEST_SECRET), ...(card ? [card.number] : [])];
+  const words = [...secrets.filter((secret) => secret.length >= MIN_SECRET_LENGTH), ...(card ? [card.number] : [])];
   // Three digits may appear in any text. If these three have no digit beside them, they are taken for the card's code.
   const cvc = card?.cvc === undefined ? undefined : new RegExp(`(?<!\\d)${card.cvc}(?!\\d)`, "g");
   return (text) => {
     const shown = words.reduce((rest, word) => rest.replaceAll(word, REDACTED), text).replace(CARD_NUMBER, REDACTED);
-    return (cvc ? shown.replace(cvc, REDACTED) : shown).slice(0, MOST);
+    return (cvc ? shown.replace(cvc, REDACTED) : shown).slice(0, MAX_TEXT_LENGTH);
   };
 }
 

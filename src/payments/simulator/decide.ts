@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { cardBrand } from "../../tokens/types/card-brand.js";
-import type { ConnectorContext } from "../connector.js";
 import { fieldOf } from "../connectors/fields.js";
-import type { AuthorizationRequest } from "../payment-request.js";
+import type { ConnectorContext } from "../contract/connector.js";
+import type { AuthorizationRequest } from "../contract/payment-request.js";
 import { approved, type SimulatedPayment } from "./ledger.js";
 import type { Behaviour } from "./rules.js";
 
@@ -19,19 +19,20 @@ export function decide(
   const isSlow = asyncCapture || fieldOf(context, "async_capture") === "true";
   const lifetime = Number(fieldOf(context, "approval_ttl_s") ?? HOUR_S) * 1_000;
   const payment: SimulatedPayment = {
-    ...{
-      bankState: "approved",
-      ...request.money,
-      intent: request.intent,
-      errorCode: undefined,
-      responseCode: "00",
-      cvv,
-      later,
-    },
+    bankState: "approved",
+    ...request.money,
+    intent: request.intent,
+    errorCode: undefined,
+    responseCode: "00",
+    cvv,
+    later,
     schemeTransactionId: schemeTransactionId(request, now),
     threeDS: "none",
-    ...{ approvesHalf, captureMs: isSlow ? ASYNC_MS : 0, voidMs: asyncVoid ? ASYNC_MS : 0 },
-    ...{ approval: undefined, entries: [] },
+    approvesHalf,
+    captureMs: isSlow ? ASYNC_MS : 0,
+    voidMs: asyncVoid ? ASYNC_MS : 0,
+    approval: undefined,
+    entries: [],
   };
   switch (verdict.kind) {
     case "approve":

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
-import { type ErrorCode, isErrorCode } from "../error-code.js";
-import type { CvvCode } from "../outcome.js";
-import type { Intent } from "../payment-request.js";
+import { type ErrorCode, isErrorCode } from "../contract/error-code.js";
+import type { CvvCode } from "../contract/outcome.js";
+import type { Intent } from "../contract/payment-request.js";
 import type { LaterFault } from "./rules.js";
 
 /** A movement, hold or release of money. A key appears at most once. */

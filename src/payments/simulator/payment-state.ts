@@ -1,4 +1,4 @@
-import type { PaymentState, ProviderCodes, ThreeDSOutcome } from "../outcome.js";
+import type { PaymentState, ProviderCodes, ThreeDSOutcome } from "../contract/outcome.js";
 import { entryOf, type SimulatedPayment, totalOf } from "./ledger.js";
 
 export function simulatorId(reference: string): string {
@@ -37,9 +37,9 @@ function approvedState(
   const authorization = entryOf(payment, "authorization");
   const authorizedAmount = authorization?.amount ?? 0;
   const capture = entryOf(payment, "capture");
-  const letGo = entryOf(payment, "void");
-  if (letGo) {
-    const at = letGo.at + payment.voidMs;
+  const voided = entryOf(payment, "void");
+  if (voided) {
+    const at = voided.at + payment.voidMs;
     return at > now ? { ...known, kind: "voiding" } : { ...known, kind: "voided", expired: false, at: new Date(at) };
   }
   if (!capture) {

@@ -1,9 +1,9 @@
 import { configuredMode } from "../connectors/fields.js";
-import { COUNTRIES } from "../country.js";
-import { CURRENCIES } from "../currency.js";
-import type { Feature } from "../formula.js";
-import { required, secretField, textField, USUAL_FEATURES } from "../formula-parts.js";
-import type { Provider } from "../provider.js";
+import { COUNTRIES } from "../contract/country.js";
+import { CURRENCIES } from "../contract/currency.js";
+import type { Feature } from "../contract/formula.js";
+import { required, secretField, textField, USUAL_FEATURES } from "../contract/formula-parts.js";
+import type { Provider } from "../contract/provider.js";
 
 export const simulatorProvider: Provider = {
   formula: {
@@ -30,7 +30,7 @@ export const simulatorProvider: Provider = {
   accountFields: ["merchant_id"],
   modeOf: configuredMode,
   /** Its payments are never deleted. */
-  resendMs: Number.POSITIVE_INFINITY,
+  detectsRepeatsForMs: Number.POSITIVE_INFINITY,
   /** Its test amounts for refused credentials do not mean that the connection is broken. */
   isSimulated: true,
 };

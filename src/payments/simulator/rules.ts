@@ -1,7 +1,7 @@
-import type { Card } from "../card.js";
-import { type ErrorCode, isErrorCode } from "../error-code.js";
-import type { CvvCode } from "../outcome.js";
-import type { AuthorizationRequest } from "../payment-request.js";
+import type { Card } from "../contract/card.js";
+import { type ErrorCode, isErrorCode } from "../contract/error-code.js";
+import type { CvvCode } from "../contract/outcome.js";
+import type { AuthorizationRequest } from "../contract/payment-request.js";
 
 /** The simulated issuer's decision on an authorization. */
 export type Verdict =

@@ -17,17 +17,15 @@ export class SimulatorStore {
   }
 
   async find(tenantId: TenantId, reference: string): Promise<SimulatedPayment | undefined> {
-    const row = await this.#database.shared.run(tenantId, "unguarded", (tx) =>
-      tx.query(readSimulatorPayment, reference),
-    );
+    const row = await this.#database.of(tenantId).shared((tx) => tx.query(readSimulatorPayment, reference));
     return row ? decodeLedger(row.ledger) : undefined;
   }
 
   /** Stores a payment unless there is one. Returns the stored one. */
   async open(tenantId: TenantId, reference: string, payment: SimulatedPayment): Promise<SimulatedPayment> {
-    const isNew = await this.#database.ordinary.run(tenantId, "unguarded", (tx) =>
-      tx.query(insertSimulatorPayment, { reference, ledger: encodeLedger(payment) }),
-    );
+    const isNew = await this.#database
+      .of(tenantId)
+      .ordinary((tx) => tx.query(insertSimulatorPayment, { reference, ledger: encodeLedger(payment) }));
     return isNew ? payment : ((await this.find(tenantId, reference)) ?? payment);
   }
 
@@ -37,7 +35,7 @@ export class SimulatorStore {
     reference: string,
     change: (payment: SimulatedPayment) => SimulatedPayment | undefined,
   ): Promise<SimulatedPayment | undefined> {
-    return this.#database.ordinary.run(tenantId, "unguarded", async (tx) => {
+    return this.#database.of(tenantId).ordinary(async (tx) => {
       const row = await lockSimulatorPayment(tx, reference);
       if (!row) return undefined;
       const payment = decodeLedger(row.ledger);

@@ -1,30 +1,30 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { TenantId } from "../../base/ids.js";
-import type { Connector, ConnectorContext } from "../connector.js";
 import { fieldOf } from "../connectors/fields.js";
-import { isDecline } from "../error-code.js";
-import type { AuthorizationOutcome, CredentialsOutcome, FollowUpOutcome, LookUpOutcome } from "../outcome.js";
+import type { Connector, ConnectorContext } from "../contract/connector.js";
+import { isDecline } from "../contract/error-code.js";
+import type { AuthorizationOutcome, CredentialsOutcome, FollowUpOutcome, LookUpOutcome } from "../contract/outcome.js";
 import type {
   AuthorizationRequest,
   CaptureRequest,
   PaymentReference,
   RefundRequest,
   VoidRequest,
-} from "../payment-request.js";
-import type { WebhookDelivery, WebhookReading } from "../webhook.js";
+} from "../contract/payment-request.js";
+import type { WebhookDelivery, WebhookReading } from "../contract/webhook.js";
 import { decide } from "./decide.js";
 import { type Entry, entryOf, type SimulatedPayment, totalOf } from "./ledger.js";
 import { codesOf, paymentStateOf, simulatorId } from "./payment-state.js";
 import { type Behaviour, behaviourOf } from "./rules.js";
 import type { SimulatorStore } from "./simulator-store.js";
-import type { Change } from "./simulator-webhooks.js";
+import type { SimulatedChange } from "./webhook.js";
 import { readSimulatorWebhook } from "./webhook.js";
 
 /** The page where a buyer approves a simulated payment. */
 export type ApprovalPage = (tenantId: TenantId, reference: string) => Promise<string>;
 
 /** Sends a webhook about a payment. */
-export type SendWebhook = (tenantId: TenantId, change: Change) => void;
+export type SendWebhook = (tenantId: TenantId, change: SimulatedChange) => void;
 
 /**
  * A payment service that moves no money. Deterministic: the same card and amount end the same way (docs/payments.md).

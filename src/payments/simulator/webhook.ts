@@ -1,8 +1,18 @@
-import type { ConnectorContext } from "../connector.js";
 import { fieldOf } from "../connectors/fields.js";
 import { parseObject, textAt } from "../connectors/read-json.js";
 import { hmac, isSame } from "../connectors/signature.js";
-import type { WebhookDelivery, WebhookReading } from "../webhook.js";
+import type { ConnectorContext } from "../contract/connector.js";
+import type { WebhookDelivery, WebhookReading } from "../contract/webhook.js";
+
+/** A change of a simulated payment, to be sent as a webhook. */
+export interface SimulatedChange {
+  /** Our reference, as the simulator received it. */
+  readonly reference: string;
+  /** Milliseconds from now. */
+  readonly after?: number;
+  /** How often the webhook is sent: services repeat themselves. */
+  readonly times?: number;
+}
 
 const SIGNATURE = "simulator-signature";
 

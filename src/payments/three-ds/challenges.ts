@@ -1,4 +1,5 @@
-import type { TenantId, Uuid } from "../../base/ids.js";
+import { asServer } from "../../audit/tenant-database.js";
+import type { Uuid } from "../../base/ids.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { Database } from "../../store/database.js";
 import type { Keyring } from "../../tenancy/keyring.js";
@@ -19,23 +20,21 @@ export class SimulatedChallenges {
     this.#directory = directory;
   }
 
-  static addressOf(keys: TenantKeys, tenantId: TenantId, id: Uuid): string {
-    return encodeSignedPath(keys, "three-ds-challenge", tenantId, id);
+  static addressOf(keys: TenantKeys, id: Uuid): string {
+    return encodeSignedPath(keys, "three-ds-challenge", id);
   }
 
   /** Undefined for an address that we did not create, or a session that has ended. */
   async get(address: string): Promise<ThreeDSSession | undefined> {
     const found = await this.#authenticated(address);
-    return found && this.#database.shared.run(found.tenantId, "unguarded", (tx) => find(tx, found.keys, found.id));
+    return found && asServer(this.#database, found.keys).shared((tx) => find(tx, found.id));
   }
 
   async decide(address: string, choice: ChallengeChoice): Promise<ThreeDSSession | undefined> {
     const found = await this.#authenticated(address);
     return (
       found &&
-      this.#database.ordinary.run(found.tenantId, "unguarded", (tx) =>
-        endChallenge(tx, found.keys, this.#directory, found.id, choice),
-      )
+      asServer(this.#database, found.keys).ordinary((tx) => endChallenge(tx, this.#directory, found.id, choice))
     );
   }
 

@@ -1,10 +1,9 @@
+import type { OrdinaryTenantTransaction } from "../../audit/tenant-transaction.js";
 import { invalid } from "../../base/fault.js";
 import type { Uuid } from "../../base/ids.js";
-import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import { lockThreeDSSession, updateThreeDSSession } from "../../store/payments/three-ds-sessions.js";
-import type { OrdinaryTransaction } from "../../store/transactions/transaction.js";
-import { numericOf } from "../currency.js";
-import type { ThreeDSData } from "../payment-request.js";
+import { numericOf } from "../contract/currency.js";
+import type { ThreeDSData } from "../contract/payment-request.js";
 import { openSession, sealSession, THREE_DS_VERSION } from "./session.js";
 
 /** A payment's claim to use a session. */
@@ -21,14 +20,13 @@ const FIELD = "three_d_session_id";
  * currency, and unused.
  */
 export async function claimThreeDSData(
-  tx: OrdinaryTransaction,
-  keys: TenantKeys,
+  tx: OrdinaryTenantTransaction,
   id: Uuid,
   { tokenId, order, paymentId }: SessionUse,
 ): Promise<ThreeDSData> {
   const row = await lockThreeDSSession(tx, id);
   if (!row) throw invalid(FIELD, "must be the id of a 3DS session that has not expired");
-  const session = openSession(keys, tx.tenantId, row);
+  const session = openSession(tx.keys, row);
   const { authentication } = session;
   if (session.tokenId !== tokenId) throw invalid(FIELD, "must be a session of the same token");
   if (session.paymentId) throw invalid(FIELD, "must be a 3DS session that has not been used");
@@ -43,10 +41,13 @@ export async function claimThreeDSData(
   if (currency !== undefined && currency !== numericOf(order.currency)) {
     throw invalid(FIELD, "must be a session that was authenticated for this currency");
   }
-  const record = sealSession(keys, tx.tenantId, { ...session, paymentId });
+  const record = sealSession(tx.keys, { ...session, paymentId });
   tx.enqueue(updateThreeDSSession, { id, record, payment_id: paymentId });
   return {
-    ...{ version: THREE_DS_VERSION, authenticationValue, eci, dsTransactionId: authentication.dsTransactionId },
+    version: THREE_DS_VERSION,
+    authenticationValue,
+    eci,
+    dsTransactionId: authentication.dsTransactionId,
     directoryStatus: authentication.wasChallenged ? "C" : statusCode,
     authenticationStatus: statusCode,
     statusReason: authentication.statusReason,

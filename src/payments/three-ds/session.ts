@@ -1,9 +1,9 @@
-import type { TenantId, Uuid } from "../../base/ids.js";
+import type { Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
-import { encodeAad, open, type SealContext, seal } from "../../crypto/sealed.js";
+import { sealedRecord } from "../../crypto/sealed-record.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { ThreeDSSessionRow } from "../../store/payments/three-ds-sessions.js";
-import { AAD_COLUMNS } from "../../store/tenancy/sealed-rows.js";
+import { AAD_COLUMNS } from "../../store/tenancy/sealed-columns.js";
 
 export type AuthenticationStatus = "successful" | "attempted" | "failed" | "unavailable" | "challenge" | "rejected";
 
@@ -53,23 +53,25 @@ export interface ThreeDSSession extends SessionRecord {
 
 export const THREE_DS_VERSION = "2.2.0";
 
-export function openSession(keys: TenantKeys, tenantId: TenantId, row: ThreeDSSessionRow): ThreeDSSession {
-  const record: SessionRecord = JSON.parse(open(keys.data, placeOf(tenantId, row), row.record).toString());
+export function openSession(keys: TenantKeys, row: ThreeDSSessionRow): ThreeDSSession {
   return {
-    ...record,
-    ...{ id: row.id, tokenId: row.token_id, paymentId: row.payment_id ?? undefined, revision: row.revision },
-    ...{ expiresAt: row.expires_at, createdAt: row.created_at },
+    ...threeDSSessionRecord.open(keys, row, row.record),
+    id: row.id,
+    tokenId: row.token_id,
+    paymentId: row.payment_id ?? undefined,
+    revision: row.revision,
+    expiresAt: row.expires_at,
+    createdAt: row.created_at,
   };
 }
 
-export function sealSession(keys: TenantKeys, tenantId: TenantId, session: ThreeDSSession): Buffer {
+export function sealSession(keys: TenantKeys, session: ThreeDSSession): Buffer {
   const { id, tokenId, paymentId, revision: _revision, expiresAt: _end, createdAt: _start, ...record } = session;
-  const place = placeOf(tenantId, { id, token_id: tokenId, payment_id: paymentId ?? null });
-  return seal(keys.data, place, Buffer.from(JSON.stringify(record)));
+  return threeDSSessionRecord.seal(keys, { id, token_id: tokenId, payment_id: paymentId ?? null }, record);
 }
 
-type SessionPlace = Pick<ThreeDSSessionRow, "id" | (typeof AAD_COLUMNS.three_ds_sessions)[number]>;
-
-function placeOf(tenantId: TenantId, row: SessionPlace): SealContext {
-  return { tenantId, entity: row.id, field: "three_ds_session", bound: encodeAad(row, AAD_COLUMNS.three_ds_sessions) };
-}
+export const threeDSSessionRecord = sealedRecord({
+  field: "three_ds_session",
+  bound: AAD_COLUMNS.three_ds_sessions,
+  write: (record: SessionRecord) => record,
+});

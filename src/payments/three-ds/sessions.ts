@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto";
-import { actorOf, type Caller } from "../../access/caller.js";
-import { logEntry } from "../../audit/log-entry.js";
+import { actorOf } from "../../access/caller.js";
+import type { CallerTransaction, OrdinaryCallerTransaction } from "../../access/caller-transaction.js";
+import type { OrdinaryTenantTransaction, TenantTransaction } from "../../audit/tenant-transaction.js";
 import { DAY_MS } from "../../base/clock.js";
 import { Fault, invalid, notFound } from "../../base/fault.js";
 import { newUuid, type Uuid } from "../../base/ids.js";
 import { isJsonObject, type JsonObject } from "../../base/json.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
-import { writeLog } from "../../store/audit/audit-logs.js";
 import { scheduleDue } from "../../store/jobs/due.js";
 import {
   insertThreeDSSession,
@@ -15,7 +15,6 @@ import {
   updateThreeDSSession,
 } from "../../store/payments/three-ds-sessions.js";
 import { findToken } from "../../store/tokens/token-reads.js";
-import type { OrdinaryTransaction, Transaction } from "../../store/transactions/transaction.js";
 import { countMonthlyActivity } from "../../tokens/activity.js";
 import { openToken } from "../../tokens/sealing.js";
 import { cardBrand } from "../../tokens/types/card-brand.js";
@@ -42,103 +41,112 @@ export interface Purchase {
 /** A cardholder's action at a challenge. */
 export type ChallengeChoice = "approve" | "fail" | "cancel";
 
-export async function createSession(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
+export async function createThreeDSSession(
+  tx: CallerTransaction,
   { tokenId, ...draft }: SessionDraft,
 ): Promise<ThreeDSSession> {
-  const number = await cardNumberOf(tx, caller, keys, tokenId);
+  const number = await cardNumberOf(tx, tokenId);
   if (number === undefined) throw invalid("token_id", "must be the id of a card token that exists");
   const expiresAt = new Date(tx.now.getTime() + LIFETIME_MS);
   const session: ThreeDSSession = {
-    ...{ id: newUuid(), tokenId, ...draft, cardBrand: cardBrand(number), createdBy: actorOf(caller).id },
-    ...{ modifiedBy: undefined, modifiedAt: undefined, authentication: undefined, paymentId: undefined },
-    ...{ revision: 1, expiresAt, createdAt: tx.now },
+    id: newUuid(),
+    tokenId,
+    ...draft,
+    cardBrand: cardBrand(number),
+    createdBy: actorOf(tx.caller).id,
+    modifiedBy: undefined,
+    modifiedAt: undefined,
+    authentication: undefined,
+    paymentId: undefined,
+    revision: 1,
+    expiresAt,
+    createdAt: tx.now,
   };
   const { id } = session;
   tx.enqueue(insertThreeDSSession, {
     id,
     token_id: tokenId,
-    record: sealSession(keys, tx.tenantId, session),
+    record: sealSession(tx.keys, session),
     expires_at: expiresAt,
   });
   scheduleDue(tx, { kind: "three_ds_session", at: expiresAt });
-  writeLog(tx, logEntry(actorOf(caller), "three_ds_session", id, "create"));
+  tx.log("three_ds_session", id, "create");
   return session;
 }
 
-export async function getSession(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<ThreeDSSession> {
-  const session = await find(tx, keys, id);
+export async function getSession(tx: CallerTransaction, id: Uuid): Promise<ThreeDSSession> {
+  const session = await find(tx, id);
   if (!session) throw notFound("3DS session");
-  writeLog(tx, logEntry(actorOf(caller), "three_ds_session", id, "read"));
+  tx.log("three_ds_session", id, "read");
   return session;
 }
 
 /** Asks the issuer, once per session. */
 export async function authenticateSession(
-  tx: OrdinaryTransaction,
-  caller: Caller,
-  keys: TenantKeys,
+  tx: OrdinaryCallerTransaction,
   directory: ThreeDSDirectory,
   id: Uuid,
   purchase: Purchase | undefined,
 ): Promise<ThreeDSSession> {
-  const session = await lock(tx, keys, id);
+  const session = await lock(tx, id);
   if (!session) throw notFound("3DS session");
   if (session.authentication) throw new Fault("wrong_state", "The session was authenticated already.");
-  const number = await cardNumberOf(tx, caller, keys, session.tokenId);
+  const number = await cardNumberOf(tx, session.tokenId);
   if (number === undefined) throw new Fault("wrong_state", "The session's token is gone.");
-  const authentication = authenticationOf(keys, session, directory.authenticate(number), purchase);
-  const changed = { ...session, authentication, modifiedBy: actorOf(caller).id, modifiedAt: tx.now.getTime() };
-  write(tx, keys, changed);
-  writeLog(tx, logEntry(actorOf(caller), "three_ds_session", id, "authorize"));
+  const authentication = authenticationOf(tx.keys, session, directory.authenticate(number), purchase);
+  const changed = { ...session, authentication, modifiedBy: actorOf(tx.caller).id, modifiedAt: tx.now.getTime() };
+  write(tx, changed);
+  tx.log("three_ds_session", id, "authorize");
   return changed;
 }
 
 /** Ends a challenge by the cardholder's action. Returns the session after it; undefined if it has ended. */
 export async function endChallenge(
-  tx: OrdinaryTransaction,
-  keys: TenantKeys,
+  tx: OrdinaryTenantTransaction,
   directory: ThreeDSDirectory,
   id: Uuid,
   choice: ChallengeChoice,
 ): Promise<ThreeDSSession | undefined> {
-  const session = await lock(tx, keys, id);
+  const session = await lock(tx, id);
   const before = session?.authentication;
   if (!session || before?.status !== "challenge") return session;
   const row = await findToken(tx, session.tokenId);
-  const plain = row ? openToken(keys, tx.tenantId, row).data.reveal() : null;
+  const plain = row ? openToken(tx.keys, row).data.reveal() : null;
   const number = isJsonObject(plain) && typeof plain.number === "string" ? plain.number : "";
   const failed: DirectoryVerdict = { status: "failed", statusReason: "card-authentication-failed" };
   const verdict = choice === "approve" ? directory.afterChallenge(number) : failed;
-  const after = authenticationOf(keys, session, verdict, undefined);
+  const after = authenticationOf(tx.keys, session, verdict, undefined);
   const authentication: Authentication = {
     ...after,
-    ...{ challengeType: before.challengeType, challengeMandated: before.challengeMandated, wasChallenged: true },
-    ...{ challengeAttempts: 1, challengeCancelReason: choice === "cancel" ? "cardholder-canceled" : undefined },
-    ...{ amount: before.amount, currency: before.currency },
-    ...{ acsTransactionId: before.acsTransactionId, dsTransactionId: before.dsTransactionId },
+    challengeType: before.challengeType,
+    challengeMandated: before.challengeMandated,
+    wasChallenged: true,
+    challengeAttempts: 1,
+    challengeCancelReason: choice === "cancel" ? "cardholder-canceled" : undefined,
+    amount: before.amount,
+    currency: before.currency,
+    acsTransactionId: before.acsTransactionId,
+    dsTransactionId: before.dsTransactionId,
   };
   const changed = { ...session, authentication, modifiedAt: tx.now.getTime() };
-  write(tx, keys, changed);
-  writeLog(tx, logEntry(undefined, "three_ds_session", id, "update", "challenge"));
+  write(tx, changed);
+  tx.log("three_ds_session", id, "update", "challenge");
   return changed;
 }
 
-export async function find(tx: Transaction, keys: TenantKeys, id: Uuid): Promise<ThreeDSSession | undefined> {
+export async function find(tx: TenantTransaction, id: Uuid): Promise<ThreeDSSession | undefined> {
   const row = await tx.query(readThreeDSSession, id);
-  return row ? openSession(keys, tx.tenantId, row) : undefined;
+  return row ? openSession(tx.keys, row) : undefined;
 }
 
-async function lock(tx: OrdinaryTransaction, keys: TenantKeys, id: Uuid): Promise<ThreeDSSession | undefined> {
+async function lock(tx: OrdinaryTenantTransaction, id: Uuid): Promise<ThreeDSSession | undefined> {
   const row = await lockThreeDSSession(tx, id);
-  return row ? openSession(keys, tx.tenantId, row) : undefined;
+  return row ? openSession(tx.keys, row) : undefined;
 }
 
-function write(tx: OrdinaryTransaction, keys: TenantKeys, session: ThreeDSSession): void {
+function write(tx: OrdinaryTenantTransaction, session: ThreeDSSession): void {
   const { id, paymentId } = session;
-  const record = sealSession(keys, tx.tenantId, session);
+  const record = sealSession(tx.keys, session);
   tx.enqueue(updateThreeDSSession, { id, record, payment_id: paymentId ?? null });
 }
 
@@ -151,13 +159,20 @@ function authenticationOf(
   const isProven = status === "successful" || status === "attempted";
   const value = createHmac("sha256", keys.proof).update(`cloakroom/cavv/1 ${id}`).digest().subarray(0, 20);
   return {
-    ...{ status, statusCode: STATUS_CODES[status], statusReason },
-    ...{ acsTransactionId: newUuid(), dsTransactionId: newUuid() },
+    status,
+    statusCode: STATUS_CODES[status],
+    statusReason,
+    acsTransactionId: newUuid(),
+    dsTransactionId: newUuid(),
     authenticationValue: isProven ? value.toString("base64") : undefined,
     eci: eciOf(status, brand),
-    ...{ challengeType, challengeMandated: challengeMandated ?? false, challengeAttempts: 0 },
-    ...{ challengeCancelReason: undefined, wasChallenged: false },
-    ...{ amount: purchase?.amount, currency: purchase?.currency },
+    challengeType,
+    challengeMandated: challengeMandated ?? false,
+    challengeAttempts: 0,
+    challengeCancelReason: undefined,
+    wasChallenged: false,
+    amount: purchase?.amount,
+    currency: purchase?.currency,
   };
 }
 
@@ -170,16 +185,11 @@ function eciOf(status: Authentication["status"], brand: string | undefined): str
 }
 
 /** Undefined if the token is not a card. The use of the token is logged. */
-async function cardNumberOf(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  tokenId: string,
-): Promise<string | undefined> {
+async function cardNumberOf(tx: CallerTransaction, tokenId: string): Promise<string | undefined> {
   const row = await findToken(tx, tokenId);
   if (row?.type !== "card") return undefined;
-  const plain = openToken(keys, tx.tenantId, row).data.reveal();
-  writeLog(tx, logEntry(actorOf(caller), "card", tokenId, "use", { transform: "reveal" }));
+  const plain = openToken(tx.keys, row).data.reveal();
+  tx.log("card", tokenId, "use", { transform: "reveal" });
   await countMonthlyActivity(tx, tokenId, row.active_month);
   return isJsonObject(plain) && typeof plain.number === "string" ? plain.number : undefined;
 }

@@ -8,11 +8,11 @@ import { type CallerBody, contentLengthIn, readCallerHead } from "../buffered-bo
 export const MAX_BUFFERED_BYTES = 5 * 1024 * 1024;
 
 /** Bytes read of a body of unknown size before the request begins. References behind them come too late. */
-export const HEAD = 64 * 1024;
+export const HEAD_BYTES = 64 * 1024;
 
 /** @throws {Fault} as {@link readCallerHead}. */
 export function readBodyHead({ body, headers, memory }: CallerBody): Promise<BodyHead> {
-  return readCallerHead(body, memory, HEAD, contentLengthIn(headers));
+  return readCallerHead(body, memory, HEAD_BYTES, contentLengthIn(headers));
 }
 
 /** Whether the length was not announced: such a body is sent chunked unless it is text. */

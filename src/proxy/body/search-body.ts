@@ -8,7 +8,7 @@ import { headerValues } from "../forward.js";
 import type { RequestReferences } from "../references.js";
 import { placesInTextPrefix } from "../splice/plain.js";
 import { GuardedBody } from "./guarded-body.js";
-import { HEAD, isSentInPieces, MAX_BUFFERED_BYTES, readBodyHead } from "./incoming-body.js";
+import { HEAD_BYTES, isSentInPieces, MAX_BUFFERED_BYTES, readBodyHead } from "./incoming-body.js";
 import { OutgoingBody } from "./outgoing-body.js";
 import { completeUntil } from "./reference-scanner.js";
 import { beginsLikeText, searchBytes } from "./search-bytes.js";
@@ -38,7 +38,7 @@ export async function searchBody(
     return searchWhole(head.bytes, format, contentType, references, isChunked);
   }
   // Never more than promised, however much arrived at once: what works once must always work.
-  const first = head.bytes.subarray(0, HEAD);
+  const first = head.bytes.subarray(0, HEAD_BYTES);
   const begun = wholeCharacters(first.subarray(0, completeUntil(first)));
   const searched = searchWhole(begun, beginningOf(format, begun), contentType, references, false);
   const guard = new GuardedBody(() => invalid("body", TOO_LATE));
@@ -64,7 +64,7 @@ async function readFor(incoming: CallerBody, format: BodyFormat, isWhole: boolea
   const begun = await readBodyHead(incoming);
   const length = contentLengthIn(headers);
   const isLarge = (length ?? 0) > MAX_BUFFERED_BYTES || memory.allowance.maxBytes < MAX_BUFFERED_BYTES;
-  if (!begun.rest || isLarge || (format.kind === "unknown" && !beginsLikeText(begun.bytes.subarray(0, HEAD))))
+  if (!begun.rest || isLarge || (format.kind === "unknown" && !beginsLikeText(begun.bytes.subarray(0, HEAD_BYTES))))
     return begun;
   // One byte above the limit shows that the body is larger.
   const read = begun.bytes.length;

@@ -44,7 +44,9 @@ function inPart({ where }: SearchedBytes): string {
 function searchText(references: RequestReferences, { bytes, where, take }: SearchedBytes, find: FindPlaces): void {
   const text = bytes.toString("utf8");
   references.scan({
-    ...{ field: "body", text, find },
+    field: "body",
+    text,
+    find,
     positionOf: (offset) => `${where}${lineAndColumn(text, offset)}`,
     take: (spliced) => take(Buffer.from(spliced)),
   });
@@ -53,7 +55,9 @@ function searchText(references: RequestReferences, { bytes, where, take }: Searc
 function searchBinary(references: RequestReferences, { bytes, where, take }: SearchedBytes): void {
   if (!bytes.includes("{{")) return;
   references.scan({
-    ...{ field: "body", text: bytes.toString("latin1"), find: placesInBytes },
+    field: "body",
+    text: bytes.toString("latin1"),
+    find: placesInBytes,
     positionOf: (offset) => `${where}byte ${offset + 1}`,
     take: (spliced) => take(Buffer.from(spliced, "latin1")),
   });

@@ -122,7 +122,9 @@ function searchHeaders(
 ): void {
   if (!bytes.includes("{{")) return;
   references.scan({
-    ...{ field: "body", text: bytes.toString("latin1"), find: placesInPartHeader },
+    field: "body",
+    text: bytes.toString("latin1"),
+    find: placesInPartHeader,
     positionOf: () => `${where}headers`,
     take: (spliced) => take(Buffer.from(spliced, "latin1")),
   });

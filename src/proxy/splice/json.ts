@@ -66,7 +66,8 @@ export function placeOutside(text: string, at: number): Replacement | undefined 
   if (close < 0) return undefined;
   const start = text.lastIndexOf("{{", close - 2);
   return {
-    ...{ start, end: close + 2 },
+    start,
+    end: close + 2,
     expression: text.slice(start + 2, close),
     write: (value: Json) => JSON.stringify(value),
   };

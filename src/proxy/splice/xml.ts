@@ -57,7 +57,9 @@ export const placesInXml: FindPlaces = function* (text) {
     yield markup.isSectionAround(start, end)
       ? { start, end, expression: content, write: (value) => asText(value).replaceAll("]]>", "]]]]><![CDATA[>") }
       : {
-          ...{ start, end, expression: unescaped(content) },
+          start,
+          end,
+          expression: unescaped(content),
           write: (value) => asText(value).replaceAll(/[&<>"']/g, (char) => ENTITIES[char] ?? char),
         };
   }

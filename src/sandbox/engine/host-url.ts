@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.js";
-import { object, parseJson } from "../wire/shape.js";
+import { object, parseWireJson } from "../wire/shape.js";
 
 /** Longest address to parse. */
 const MAX_CHARACTERS = 100_000;
@@ -22,7 +22,7 @@ const settable = [
  */
 export function urlCall(request: string): string {
   try {
-    const { input, base, set } = object(parseJson(Buffer.from(request)));
+    const { input, base, set } = object(parseWireJson(Buffer.from(request)));
     if (typeof input !== "string" || input.length > MAX_CHARACTERS) return "";
     const url = new URL(input, typeof base === "string" ? base : undefined);
     if (Array.isArray(set)) change(url, set);

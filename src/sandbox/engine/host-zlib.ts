@@ -1,6 +1,6 @@
 import zlib from "node:zlib";
 import type { JsonObject } from "../../base/json.js";
-import { object, parseJson } from "../wire/shape.js";
+import { object, parseWireJson } from "../wire/shape.js";
 import { bytesOf, optionalWhole } from "./host-crypto/parameters.js";
 
 /** The largest bodies that code sees have 5 MB, and the largest results of the host 10 MB. */
@@ -46,7 +46,7 @@ const inflaters: ReadonlyMap<string, Decompress> = new Map([
 export function zlibCall(operation: string, parameters: string, data: Uint8Array): Uint8Array | string {
   try {
     if (data.length > MAX_BYTES) throw new RangeError(`Data of more than ${MAX_BYTES} bytes is not supported here.`);
-    return run(operation, object(parseJson(Buffer.from(parameters))), data);
+    return run(operation, object(parseWireJson(Buffer.from(parameters))), data);
   } catch (error) {
     const { message, code, errno }: { message?: unknown; code?: unknown; errno?: unknown } = Object(error);
     return JSON.stringify({ message: String(message ?? "the call failed"), code: String(code ?? "ERR_ZLIB"), errno });

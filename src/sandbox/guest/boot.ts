@@ -1,11 +1,11 @@
 import { preloaded } from "guest:packages";
 import { Buffer } from "node:buffer";
+import { HostCalls } from "./ask-host.js";
 import { createBt } from "./bt.js";
 import { ConsoleState, createConsole } from "./console.js";
 import { Ending } from "./ending.js";
 import { type Handler, handlerOf } from "./handler.js";
 import type { GuestLimits, Host } from "./host.js";
-import { HostCalls } from "./host-calls.js";
 import { createFetch, Request, Response } from "./http/fetch.js";
 import { Headers } from "./http/headers.js";
 import { HostIntl } from "./intl/host-intl.js";

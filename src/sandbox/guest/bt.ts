@@ -1,6 +1,6 @@
 import camelcaseKeys from "camelcase-keys";
 import snakecaseKeys from "snakecase-keys";
-import { type HostCalls, RefusedCall } from "./host-calls.js";
+import { type HostCalls, RefusedCall } from "./ask-host.js";
 
 /** The published client's error if the API refuses a call, or cannot be reached (status -1). */
 export class BasisTheoryApiError extends Error {

@@ -21,10 +21,10 @@ export function errorTexts(given: unknown): GuestErrors {
 }
 
 function textsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.slice(0, MAX_TEXTS).map(textOf) : [textOf(value)];
+  return Array.isArray(value) ? value.slice(0, MAX_TEXTS).map(thrownText) : [thrownText(value)];
 }
 
-function textOf(value: unknown): string {
+function thrownText(value: unknown): string {
   if (value === undefined || value === null) return NOTHING_SAID;
   if (value instanceof Error) return cut(String(value.message || value.name));
   return cut(typeof value === "object" ? jsonOf(value) : String(value));

@@ -25,8 +25,8 @@ export interface Host {
   readonly memoryBytes: () => number;
   /** Evaluates the tenant's ES module: a promise of its exports. */
   readonly evaluateModule: () => Promise<unknown>;
-  /** The function around a package outside the snapshot. */
-  readonly loadPackage: (name: string) => PackageFunction;
+  /** The function around a package outside the snapshot. Undefined: this vault was installed without the package. */
+  readonly loadPackage: (name: string) => PackageFunction | undefined;
 }
 
 export type FinishKind = "returned" | "threw" | "memory" | "not_a_function" | "too_large";

@@ -3,9 +3,9 @@ import { Buffer, kMaxLength } from "node:buffer";
 import events from "node:events";
 import path from "node:path";
 import { StringDecoder } from "node:string_decoder";
+import type { HostCalls } from "./ask-host.js";
 import { createCryptoModule } from "./crypto/module.js";
 import type { Host, PackageFunction } from "./host.js";
-import type { HostCalls } from "./host-calls.js";
 import { createAxiosAdapter } from "./http/axios-adapter.js";
 import { createFetch, FetchError, Request, Response } from "./http/fetch.js";
 import { Headers } from "./http/headers.js";
@@ -16,7 +16,7 @@ import { createQuerystringModule } from "./node/querystring.js";
 import { createStreamModule } from "./node/stream.js";
 import type { Timers } from "./node/timers.js";
 import { createTimersPromises } from "./node/timers-promises.js";
-import { unavailable } from "./node/unavailable.js";
+import { unavailableModule } from "./node/unavailable.js";
 import { createUrlModule } from "./node/url.js";
 import { createUtilModule } from "./node/util.js";
 import { createZlibModule } from "./node/zlib.js";
@@ -55,7 +55,9 @@ export function createRequire(host: Host, calls: HostCalls, timers: Timers): Req
   }
 
   function fromPackage(name: string): unknown {
-    return evaluate(host.loadPackage(name), loadForPackage);
+    const code = host.loadPackage(name);
+    if (code === undefined) throw new ModuleNotFound(`The package '${name}' is not installed in this vault.`);
+    return evaluate(code, loadForPackage);
   }
 
   /** A package may require an unavailable module that it can do without: the replacement throws when it is used. */
@@ -63,7 +65,7 @@ export function createRequire(host: Host, calls: HostCalls, timers: Timers): Req
     const name = plainName(given);
     if (name === "guest:axios-adapter") return createAxiosAdapter(calls, zlib);
     const why = refused.get(name);
-    return why === undefined ? load(name) : unavailable(name, why);
+    return why === undefined ? load(name) : unavailableModule(name, why);
   }
 
   const resolve = (given: unknown): string => {
@@ -94,7 +96,11 @@ function builtIns(
     assert: () => fromPackage("assert"),
     "assert/strict": () => Object(load("assert")).strict,
     buffer: () => ({
-      ...{ Buffer, kMaxLength, SlowBuffer: Buffer, atob, btoa },
+      Buffer,
+      kMaxLength,
+      SlowBuffer: Buffer,
+      atob,
+      btoa,
       constants: { MAX_LENGTH: kMaxLength, MAX_STRING_LENGTH: kMaxLength },
     }),
     constants: () => Object.assign({}, ...Object.values(Object(Object(load("os")).constants))),

@@ -18,10 +18,13 @@ const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 /** This file is bundled into the directory of all files that it reads. */
 const image = fileURLToPath(new URL(".", import.meta.url));
 
+/** The folder of the packages that tenants' code may require, where they are installed. */
+const [, , packages] = process.argv;
+
 let runner: Runner | undefined;
 
 async function configure(settings: RunnerSettings): Promise<void> {
-  runner = new Runner(settings, await readGuestImage(image), `${image}worker.js`);
+  runner = new Runner(settings, await readGuestImage(image, packages), `${image}worker.js`);
   if (settings.socketPath !== undefined) await listen(settings.socketPath, runner);
   socket.send(FrameKind.ready);
 }

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../base/json.js";
 import { MAX_NAMES, MAX_VALUES } from "../../base/json-structure.js";
 import { type BtMethod, btMethods, type HeaderList, type HostBody, type HostFetchRequest } from "../host-calls.js";
-import { list, MAX_LEVELS, object, oneOf, parseJson, text, whole } from "./shape.js";
+import { list, MAX_LEVELS, object, oneOf, parseWireJson, text, whole } from "./shape.js";
 
 /** A request of the guest to the host. */
 export type HostCall =
@@ -12,7 +12,7 @@ const MAX_HEADERS = 500;
 
 /** @throws ProtocolError for an invalid host call. The limit on the whole payload bounds all sizes. */
 export function readHostCall(payload: Buffer): HostCall {
-  const call = object(parseJson(payload, { depth: MAX_LEVELS, values: MAX_VALUES, names: MAX_NAMES }));
+  const call = object(parseWireJson(payload, { depth: MAX_LEVELS, values: MAX_VALUES, names: MAX_NAMES }));
   if (oneOf(call.to, ["bt", "fetch"]) === "bt") {
     return { to: "bt", method: oneOf(call.method, btMethods), args: call.args ?? null };
   }

@@ -1,5 +1,5 @@
 import type { RunLimits } from "../limits.js";
-import { object, parseJson, whole } from "./shape.js";
+import { object, parseWireJson, whole } from "./shape.js";
 
 /** The header of a run frame, beside the arguments. */
 export interface RunHeader {
@@ -27,7 +27,7 @@ export interface RunnerHealth {
 
 /** @throws ProtocolError for anything else. */
 export function readHealth(payload: Buffer): RunnerHealth {
-  const health = object(parseJson(payload));
+  const health = object(parseWireJson(payload));
   return {
     rssBytes: whole(health.rssBytes, 0, Number.MAX_SAFE_INTEGER),
     threads: whole(health.threads, 0, 10_000),

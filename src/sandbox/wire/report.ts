@@ -10,7 +10,7 @@ import {
   type RunUsage,
 } from "../run.js";
 import type { SourcePosition } from "../source-position.js";
-import { list, MAX_LEVELS, object, oneOf, parseJson, record, StructureError, text, whole } from "./shape.js";
+import { list, MAX_LEVELS, object, oneOf, parseWireJson, record, StructureError, text, whole } from "./shape.js";
 
 /** The runner's report of a run, beside the value. */
 export interface RunReport {
@@ -66,8 +66,8 @@ const MAX_ENTRIES = 1_000;
  * @throws ProtocolError for an invalid report.
  */
 export function readReport(reportBytes: Buffer, valueBytes: Buffer, maxValues = MAX_RESULT_VALUES): RunReport {
-  const report = object(parseJson(reportBytes));
-  const readValue = () => parseJson(valueBytes, { depth: MAX_LEVELS, values: maxValues, names: MAX_NAMES });
+  const report = object(parseWireJson(reportBytes));
+  const readValue = () => parseWireJson(valueBytes, { depth: MAX_LEVELS, values: maxValues, names: MAX_NAMES });
   return {
     outcome: readOutcome(report, readValue),
     cold: report.cold === true,
@@ -81,7 +81,7 @@ export function readReport(reportBytes: Buffer, valueBytes: Buffer, maxValues = 
  * @throws ProtocolError as readReport.
  */
 export function readCompileReport(reportBytes: Buffer): CompileReport {
-  const report = object(parseJson(reportBytes));
+  const report = object(parseWireJson(reportBytes));
   if (oneOf(report.kind, ["compiled", "failed"]) === "failed") {
     return report.threadEnded === true ? { kind: "overran" } : { kind: "failed" };
   }

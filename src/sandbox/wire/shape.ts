@@ -12,7 +12,7 @@ export const MAX_LEVELS = 128;
 
 const DEPTH_ONLY = { depth: MAX_LEVELS, values: Number.POSITIVE_INFINITY, names: Number.POSITIVE_INFINITY };
 
-export function parseJson(bytes: Buffer, limits: JsonLimits = DEPTH_ONLY): Json {
+export function parseWireJson(bytes: Buffer, limits: JsonLimits = DEPTH_ONLY): Json {
   const exceeded = exceededLimit(bytes, limits);
   if (exceeded && exceeded !== "number") throw new StructureError("a payload has too many values, names or levels");
   try {

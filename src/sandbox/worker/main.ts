@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { move, transferableSymbol, valueSymbol } from "piscina";
 import { QuickJsEngine } from "../engine/quickjs/quickjs-engine.js";
 import { HostLink } from "./host-link.js";
-import { serve } from "./serve.js";
+import { serveRunner } from "./serve.js";
 import type { WorkerReport, WorkerSettings, WorkerTask } from "./task.js";
 import { WarmInstances } from "./warm-instances.js";
 
@@ -16,7 +16,7 @@ parentPort?.postMessage({ hostLink: link.remote }, [link.remote]);
 
 /** The task function of the pool. The value is moved rather than copied. */
 export default async function (task: WorkerTask): Promise<unknown> {
-  const report = await serve(task, engine, warm, link);
+  const report = await serveRunner(task, engine, warm, link);
   return move(new Moved(report));
 }
 

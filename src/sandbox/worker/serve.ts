@@ -5,7 +5,7 @@ import type { CompileTask, RunTask, WorkerReport, WorkerTask } from "./task.js";
 import type { InstanceInUse, WarmInstances } from "./warm-instances.js";
 
 /** Serves one task. Never throws: the report includes errors. */
-export async function serve(
+export async function serveRunner(
   task: WorkerTask,
   engine: Engine,
   warm: WarmInstances,

@@ -11,6 +11,11 @@ export const LISTENING = {
     "Address under which callers reach this server. Links in mails, `webhook_url` and approval pages start with it.",
   ),
   ADMIN_HOST: text("IP address or host name", "127.0.0.1", "Address of the admin port."),
+  ADMIN_NAMES: optional(
+    "host names, separated by commas",
+    "addresses, `localhost` and `CLOAKROOM_ADMIN_HOST` only",
+    "Further names under which the admin port answers, such as `cloakroom` where Prometheus scrapes `cloakroom:9464`.",
+  ),
   ADMIN_PORT: whole(9464, PORTS, "Port that serves `/metrics`, `/healthz` and `/readyz` to operators."),
   TLS_CERT_FILE: optional(
     "file",

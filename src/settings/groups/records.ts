@@ -19,11 +19,6 @@ export const RECORDS = {
     "full",
     "How much of client addresses the log rows of tenants keep. `truncated` keeps the network: /24 of IPv4, /48 of IPv6. PCI DSS 10.2.2 asks for the origin of each event, which `none` leaves out.",
   ),
-  INCLUDED_MONTHLY_ACTIVE_TOKENS: whole(
-    0,
-    [0, 1_000_000_000_000],
-    "Number of monthly active tokens that a tenant's usage report shows as included.",
-  ),
   BIN_TABLE_FILE: optional(
     "JSON file",
     "none",

@@ -1,5 +1,5 @@
 import { DOCUMENTED_POINTS, WINDOW_SECONDS } from "../../rate-limits/rate-scope.js";
-import { optional, secret, text, whole } from "../setting.js";
+import { optional, secret, whole } from "../setting.js";
 
 const MB = 1024 * 1024;
 
@@ -8,11 +8,6 @@ export const REQUESTS = {
     5 * MB,
     [1_024, 100 * MB],
     "Largest request body in bytes. `/proxy` has limits of its own: 5 MB for text, which is searched for references, and for bodies that a transform reads. Other bodies stream through it.",
-  ),
-  MAX_RPC_DEADLINE_MS: whole(
-    30_000,
-    [1_000, 600_000],
-    "Longest deadline in milliseconds that an RPC call can set. A call that sets none gets none, over any protocol: methods bound their own waits.",
   ),
   RATE_LIMITS: optional(
     "`off`, or `scope=requests` separated by commas",
@@ -23,11 +18,6 @@ export const REQUESTS = {
     "`redis://` or `rediss://` URL",
     "each server counts by itself",
     "Valkey or Redis in which replicas share the counters of rate limits and sign-ins.",
-  ),
-  RPC_FAST_PATH: text(
-    "`on` or `off`",
-    "on",
-    "`off` sends unary calls over gRPC, gRPC-Web and Connect through the general handlers, which are slower.",
   ),
 };
 

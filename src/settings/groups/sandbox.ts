@@ -1,9 +1,8 @@
-import { defaultLimits, defaultQueueLimits } from "../../sandbox/limits.js";
+import { defaultLimits } from "../../sandbox/limits.js";
 import { optionalWhole, whole } from "../setting.js";
 
 const MB = 1024 * 1024;
 const { wallMs, memoryBytes } = defaultLimits("reactor");
-const { total, waitMs } = defaultQueueLimits;
 
 export const SANDBOX = {
   SANDBOX_THREADS: optionalWhole("by processors", [1, 64], "Threads that run tenants' code."),
@@ -11,6 +10,4 @@ export const SANDBOX = {
   // the run over.
   SANDBOX_TIMEOUT_MS: whole(wallMs, [100, 30_000], "Longest run of tenants' code, in milliseconds."),
   SANDBOX_MEMORY_MB: whole(memoryBytes / MB, [16, 1_024], "Memory that one run may allocate, in MB."),
-  SANDBOX_QUEUE: whole(total, [1, 100_000], "Runs that may wait for a thread. Further runs are refused."),
-  SANDBOX_QUEUE_WAIT_MS: whole(waitMs, [100, 10_000], "Longest wait of a run for a thread, in milliseconds."),
 };

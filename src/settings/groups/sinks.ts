@@ -1,19 +1,11 @@
-import { optional, secret, whole } from "../setting.js";
-
-const MB = 1024 * 1024;
+import { optional, secret } from "../setting.js";
 
 export const SINKS = {
   AUDIT_FILE: optional(
     "file, or `-` for standard output",
     "none",
-    "File that the log rows of tenants and of the vault are sent to, as lines of JSON. See [Sending the log on](audit-export.md#sending-the-log-on).",
+    "File that the log rows of tenants and of the vault are sent to, as lines of JSON. From 100 MB on it is renamed and a new one begun; remove or move the renamed ones as you like. See [Sending the log on](audit-export.md#sending-the-log-on).",
   ),
-  AUDIT_FILE_BYTES: whole(
-    100 * MB,
-    [MB, 100 * 1024 * MB],
-    "Size in bytes from which that file is renamed, and a new one begun.",
-  ),
-  AUDIT_FILES_KEPT: whole(0, [0, 100_000], "Renamed files that are kept. 0 keeps all."),
   AUDIT_SYSLOG: optional(
     "`tls://host:port` or `tcp://host:port`",
     "none",

@@ -9,6 +9,9 @@ import type { Columns } from "../wire/columns.js";
 export interface ApplicationKeyRow {
   readonly id: Uuid;
   readonly application_id: Uuid;
+  readonly key_hash: Buffer;
+  /** Sealed: a server gave the key to the application. */
+  readonly proof: Buffer;
   readonly created_by: Uuid | null;
   readonly created_at: Date;
 }
@@ -17,8 +20,8 @@ export interface NewApplicationKey {
   readonly id: Uuid;
   readonly application_id: Uuid;
   readonly key_hash: Buffer;
-  /** Null if the tenant's keys are older than the sealing of application keys. */
-  readonly proof: Buffer | null;
+  /** Sealed: a server gave the key to the application. */
+  readonly proof: Buffer;
   readonly created_by: Uuid | null;
 }
 
@@ -37,11 +40,13 @@ export const insertApplicationKey = boundWrite<NewApplicationKey>({
   sortKey: ({ id }) => id,
 });
 
-const COLUMNS = "id, application_id, created_by, created_at";
+const COLUMNS = "id, application_id, key_hash, proof, created_by, created_at";
 
 const readKeyRow = (column: Columns): ApplicationKeyRow => ({
   id: column.uuid(),
   application_id: column.uuid(),
+  key_hash: column.bytes(),
+  proof: column.bytes(),
   created_by: column.uuidOrNull(),
   created_at: column.time(),
 });

@@ -9,29 +9,32 @@ import type { RightsColumns } from "./applications.js";
 export interface CredentialRow extends RightsColumns {
   readonly revision: number;
   readonly settings: JsonObject;
+  readonly event_types: readonly string[];
   readonly application_id: Uuid;
+  /** Of the application. */
+  readonly created_by: Uuid | null;
 }
 
 /** The rights of a key, and its id. */
 export interface KeyCredentialRow extends CredentialRow {
   readonly key_id: Uuid;
   readonly key_hash: Buffer;
-  readonly proof: Buffer | null;
+  readonly key_created_by: Uuid | null;
+  readonly proof: Buffer;
 }
 
 const COLUMNS = `
-  t.auth_revision as revision, t.settings, a.id as application_id, a.type, a.definition, a.name, a.permissions, a.rules`;
+  t.auth_revision as revision, t.settings, t.event_types, a.id as application_id, a.type, a.definition, a.created_by`;
 
 function readCredentials(column: Columns): CredentialRow {
   return {
     revision: column.integer(),
     settings: column.jsonObject(),
+    event_types: column.texts(),
     application_id: column.uuid(),
     type: column.text(),
-    definition: column.bytesOrNull(),
-    name: column.text(),
-    permissions: column.texts(),
-    rules: column.jsonObjects(),
+    definition: column.bytes(),
+    created_by: column.uuidOrNull(),
   };
 }
 
@@ -58,7 +61,7 @@ export const findApplicationKey = boundQuery<Buffer, KeyCredentialRow | null, Ke
   table: "application_keys",
   kind: "read",
   sql: `
-    select ${COLUMNS}, k.id as key_id, k.key_hash, k.proof
+    select ${COLUMNS}, k.id as key_id, k.key_hash, k.proof, k.created_by as key_created_by
     from application_keys k
     join applications a on a.tenant_id = k.tenant_id and a.id = k.application_id
     join tenants t on t.tenant_id = k.tenant_id and t.state = 'active'
@@ -69,7 +72,8 @@ export const findApplicationKey = boundQuery<Buffer, KeyCredentialRow | null, Ke
     ...readCredentials(column),
     key_id: column.uuid(),
     key_hash: column.bytes(),
-    proof: column.bytesOrNull(),
+    proof: column.bytes(),
+    key_created_by: column.uuidOrNull(),
   }),
   outputs: (rows) => rows.map(([row]) => row ?? null),
 });

@@ -15,8 +15,8 @@ export interface SessionColumns {
   /** Null until it is authorized. */
   readonly authorized_by: Uuid | null;
   readonly expires_at: Date;
-  /** Sealed. Null if the tenant's keys are older than the sealing of rights. */
-  readonly rights: Buffer | null;
+  /** Sealed: permissions, rules and the frame. */
+  readonly rights: Buffer;
 }
 
 export type NewSession = Omit<SessionColumns, "authorized_by">;
@@ -33,10 +33,7 @@ export const findSessionByNonce = defineRow<Buffer, SessionColumns>(
 
 export interface SessionAuthorization {
   readonly id: Uuid;
-  /** This and the rules are empty if the rights are sealed. */
-  readonly permissions: readonly string[];
-  readonly rules: readonly JsonObject[];
-  readonly rights: Buffer | null;
+  readonly rights: Buffer;
   readonly authorized_by: Uuid;
   readonly expires_at: Date;
 }
@@ -45,9 +42,8 @@ export interface SessionAuthorization {
 export const authorizeSession = defineHasRow<SessionAuthorization>(
   "write",
   "sessions",
-  (sql, tenantId, { id, permissions, rules, rights, authorized_by, expires_at }) => sql`
-    update sessions set permissions = ${[...permissions]}::text[], rules = ${sql.json([...rules])},
-      rights = ${rights}, authorized_by = ${authorized_by}, expires_at = ${expires_at}
+  (sql, tenantId, { id, rights, authorized_by, expires_at }) => sql`
+    update sessions set rights = ${rights}, authorized_by = ${authorized_by}, expires_at = ${expires_at}
     where tenant_id = ${tenantId} and id = ${id} and authorized_by is null returning 1`,
 );
 
@@ -55,15 +51,14 @@ export const authorizeSession = defineHasRow<SessionAuthorization>(
 export interface SessionRow extends SessionColumns {
   readonly revision: number;
   readonly settings: JsonObject;
+  readonly event_types: readonly string[];
   readonly application_type: string;
-  /** Null until it is authorized; empty if its rights are sealed. */
-  readonly permissions: string[] | null;
-  readonly rules: JsonObject[] | null;
+  readonly application_definition: Buffer;
+  readonly application_created_by: Uuid | null;
   /** Null until it is authorized, and after its authorizer was deleted. */
   readonly authorizer_type: string | null;
-  readonly authorizer_permissions: string[] | null;
-  readonly authorizer_rules: JsonObject[] | null;
   readonly authorizer_definition: Buffer | null;
+  readonly authorizer_created_by: Uuid | null;
 }
 
 /** Finds an unexpired session by its key's hash. */
@@ -73,9 +68,10 @@ export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow
   sortKey: (hash) => hash.toString("hex"),
   queries: (sql, tenantId, hashes, at) => [
     sql`
-      select t.auth_revision as revision, t.settings, s.key_hash, s.nonce_hash, s.id, s.expires_at, s.permissions, s.rules, s.rights,
-        s.authorized_by, a.id as application_id, a.type as application_type, b.type as authorizer_type,
-        b.permissions as authorizer_permissions, b.rules as authorizer_rules, b.definition as authorizer_definition
+      select t.auth_revision as revision, t.settings, t.event_types, s.key_hash, s.nonce_hash, s.id, s.expires_at, s.rights,
+        s.authorized_by, a.id as application_id, a.type as application_type, a.definition as application_definition,
+        a.created_by as application_created_by, b.type as authorizer_type, b.definition as authorizer_definition,
+        b.created_by as authorizer_created_by
       from sessions s
       join applications a on a.tenant_id = s.tenant_id and a.id = s.application_id
       join tenants t on t.tenant_id = s.tenant_id and t.state = 'active'

@@ -1,6 +1,7 @@
 import { MINUTE_MS } from "../../base/clock.js";
 import type { Uuid } from "../../base/ids.js";
 import { scheduleDue } from "../jobs/due.js";
+import { writeEvent } from "../jobs/webhook-events.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { inet, text, uuid } from "../statements/parameter.js";
 import type { Transaction } from "../transactions/transaction.js";
@@ -34,6 +35,10 @@ export interface LogRowDraft {
   readonly outcome: string;
   readonly code: string | undefined;
   readonly transform: string | undefined;
+  /** JSON. */
+  readonly changes: string | undefined;
+  /** The type of the event that webhooks get of it. */
+  readonly event: string | undefined;
 }
 
 /** The cause of a log row: its actor, and the request. */
@@ -60,10 +65,11 @@ const INSERT_LOG_ROW = boundWrite<LogRowDraft>({
   isAtCommit: true,
   sql: `
     insert into audit_logs (
-      tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome, code, transform, ${REQUEST_COLUMNS}
+      tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome, code, transform, changes,
+      ${REQUEST_COLUMNS}
     )
     values {(
-      :tenant, :now, :id, :entity_type, :entity_id, :operation, :message, :outcome, :code, :transform,
+      :tenant, :now, :id, :entity_type, :entity_id, :operation, :message, :outcome, :code, :transform, :changes,
       :actor_id, :actor_type, :key_id, :source_ip, :client, :trace_id, :destination_host, :via_type, :via_id, :reason
     )}`,
   parameters: {
@@ -76,6 +82,7 @@ const INSERT_LOG_ROW = boundWrite<LogRowDraft>({
     outcome: text(({ outcome }) => outcome),
     code: text(({ code }) => code ?? null),
     transform: text(({ transform }) => transform ?? null),
+    changes: text(({ changes }) => changes ?? null),
   },
   sortKey: ({ id }) => id,
 });
@@ -100,8 +107,15 @@ const REQUIRE_OPEN_MINUTE = boundWrite<"once">({
 /** Milliseconds from the start of a minute until it is sealed: the minute itself, and one for clocks that differ. */
 export const SEALED_AFTER_MS = 2 * MINUTE_MS;
 
-/** Writes a log row in the transaction of its effect. It is the marker of an unknown commit, unless the request has set one. */
-export function writeLog(tx: Transaction, draft: LogRowDraft): void {
+/**
+ * Writes a log row in the transaction of its effect, and its event: no effect is without one. The row is the
+ * marker of an unknown commit, unless the request has set one.
+ * @param content what the event says of its entity beside id and type, sealed.
+ */
+export function writeLog(tx: Transaction, draft: LogRowDraft, content?: Buffer): void {
+  if (draft.event !== undefined && tx.listensTo(draft.event)) {
+    writeEvent(tx, { ...draft, event: draft.event, content });
+  }
   tx.enqueue(INSERT_LOG_ROW, draft);
   expectLogRows(tx);
   tx.markCommit({ createdAt: tx.now, id: draft.id });

@@ -7,10 +7,8 @@ import { defineStatement, defineWrite, inSizes } from "../statements/statement.j
 export interface SealRow {
   /** `minute`, or the kind of mark. */
   readonly kind: string;
-  /** The layout of the entry. */
+  /** Of the format. */
   readonly version: number;
-  /** The layout of the digest over the minute's rows; 1 for marks. */
-  readonly digest_version: number;
   /** The first moment of the minute, or the time of the mark. */
   readonly window_start: Date;
   readonly number: number;
@@ -22,7 +20,7 @@ export interface SealRow {
   readonly sealed_at: Date;
   /** The tenant whose seal an attestation names. Set only in attestations. */
   readonly subject: Uuid | null;
-  /** The signed text. Null in entries of earlier releases, and in the vault's own chain. */
+  /** The signed text. Null in the vault's own chain. */
   readonly signed_body: string | null;
   readonly signature: Buffer | null;
 }
@@ -32,6 +30,8 @@ export type NewSeal = Omit<SealRow, "sealed_at">;
 
 /** The stored head of a tenant's chain. */
 export interface HeadRow {
+  /** Of the format. */
+  readonly version: number;
   readonly number: number;
   readonly last_mac: Buffer;
   readonly kept_from: Date | null;
@@ -69,7 +69,7 @@ export const closeLog = defineStatement<Closing, boolean, unknown>({
 });
 
 export const SEAL_COLUMNS =
-  "kind, version, digest_version, window_start, number, row_count, digest, previous, key_version, mac, sealed_at, subject, signed_body, signature";
+  "kind, version, window_start, number, row_count, digest, previous, key_version, mac, sealed_at, subject, signed_body, signature";
 
 /** The last entry of the chain. */
 export const readLastSeal = defineRow<"last", SealRow>(
@@ -109,7 +109,8 @@ export const readAttestation = defineRow<TenantId, SealRow>(
     where tenant_id = ${tenantId} and subject = ${subject} order by number desc limit 1`,
 );
 
-export const HEAD_COLUMNS = "number, last_mac, kept_from, key_version, mac, attested_number, attested_mac, attested_at";
+export const HEAD_COLUMNS =
+  "version, number, last_mac, kept_from, key_version, mac, attested_number, attested_mac, attested_at";
 
 export const readChainHead = defineRow<"head", HeadRow>(
   "read",

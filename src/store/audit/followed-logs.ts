@@ -22,7 +22,7 @@ export const listFollowedRows = defineStatement<FollowedRows, readonly LogRow[],
       ({ entityTypes, entityId, after, until, limit }) => sql`
         select l.id, l.created_at, l.actor_id, l.actor_type, l.entity_type, l.entity_id, l.operation, l.message, l.key_id,
           host(l.source_ip) as source_ip, l.client, l.trace_id, l.outcome, l.code, l.transform, l.destination_host,
-          l.via_type, l.via_id, l.reason
+          l.via_type, l.via_id, l.reason, l.changes
         from audit_logs l
         where l.tenant_id = ${tenantId} and (l.created_at, l.id) > (${after.createdAt}, ${after.id}::uuid)
           ${until ? sql`and l.created_at < ${until}` : sql``}

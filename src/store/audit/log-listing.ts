@@ -21,6 +21,8 @@ export interface LogRow {
   readonly via_type: string | null;
   readonly via_id: Uuid | null;
   readonly reason: string | null;
+  /** JSON. */
+  readonly changes: string | null;
 }
 
 /** Conditions on log rows. An absent one is not checked. */
@@ -45,6 +47,9 @@ export interface LogFilter {
   readonly code?: string | undefined;
   readonly viaId?: Uuid | undefined;
   readonly hasReason?: boolean | undefined;
+  readonly actorType?: string | undefined;
+  readonly viaType?: string | undefined;
+  readonly id?: Uuid | undefined;
 }
 
 /** The place of a row in the order of the log. */
@@ -68,7 +73,7 @@ export interface LogListing extends LogFilter {
  */
 function conditionsOf(sql: SqlTag, filter: LogFilter) {
   const { entityId, from, until, actorId, keyId, outcome, operation, transform } = filter;
-  const { traceId, destinationHost, sourceIp, client, code, viaId, hasReason } = filter;
+  const { traceId, destinationHost, sourceIp, client, code, viaId, hasReason, actorType, viaType, id } = filter;
   const isRefused = outcome !== undefined && outcome !== "allowed";
   return sql`
     ${entityId === undefined ? sql`` : sql`and l.entity_id = ${entityId}`}
@@ -86,7 +91,10 @@ function conditionsOf(sql: SqlTag, filter: LogFilter) {
     ${client === undefined ? sql`` : sql`and l.client = ${client}`}
     ${code === undefined ? sql`` : sql`and l.code = ${code}`}
     ${viaId === undefined ? sql`` : sql`and l.via_id = ${viaId}`}
-    ${hasReason === undefined ? sql`` : sql`and (l.reason is not null) = ${hasReason}`}`;
+    ${hasReason === undefined ? sql`` : sql`and (l.reason is not null) = ${hasReason}`}
+    ${actorType === undefined ? sql`` : sql`and l.actor_type = ${actorType}`}
+    ${viaType === undefined ? sql`` : sql`and l.via_type = ${viaType}`}
+    ${id === undefined ? sql`` : sql`and l.id = ${id}`}`;
 }
 
 /** Newest first. Filters that can match old rows only have an index that ends in (created_at, id), which avoids a sort. */
@@ -100,7 +108,7 @@ export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow
       const columns = sql`
         l.id, l.created_at, l.actor_id, l.actor_type, l.entity_type, l.entity_id, l.operation, l.message, l.key_id,
         host(l.source_ip) as source_ip, l.client, l.trace_id, l.outcome, l.code, l.transform, l.destination_host, l.via_type,
-        l.via_id, l.reason`;
+        l.via_id, l.reason, l.changes`;
       const matching = sql`
         from audit_logs l
         where l.tenant_id = ${tenantId} ${conditionsOf(sql, filter)}

@@ -4,6 +4,7 @@ import { connectOnce } from "../postgres/one-connection.js";
 import type { AnchorRow } from "./audit-anchors.js";
 import { HEAD_COLUMNS, type HeadRow, SEAL_COLUMNS, type SealRow } from "./audit-seals.js";
 import { type RawLogRow, rawLogText, type SealedGroup } from "./raw-log.js";
+import { type RightsRow, rightsRows } from "./rights-rows.js";
 
 /** Rows per trip. 10,000 took as long and held more memory. */
 const PAGE = 2_000;
@@ -23,6 +24,8 @@ export interface LogSnapshot {
   seals(numbers?: Pick<EntryNumbers, "first" | "last">): AsyncGenerator<readonly SealRow[]>;
   /** Pages of rows, oldest first: all rows, or those that an entry has set aside; from a time on, if it is given. */
   rows(group: SealedGroup, from?: Date): AsyncGenerator<readonly RawLogRow[]>;
+  /** The rows that give rights in the tenant, as of the same moment. */
+  rightsRows(): AsyncGenerator<RightsRow>;
   /** Entries with these numbers that time stamps cover. */
   anchors(numbers: Pick<EntryNumbers, "first" | "last">): Promise<readonly AnchorRow[]>;
   /** The entries of a range of time. */
@@ -76,10 +79,14 @@ export async function openLogSnapshot(
     select audit_closed_until as until from tenants where tenant_id = ${tenantId} and audit_set_back_to is null`;
   const owned = stack.move();
   return {
-    ...{ head, setBacks, sealedRows: sum?.rows ?? 0, takenAt: sum?.now ?? new Date(0) },
+    head,
+    setBacks,
+    sealedRows: sum?.rows ?? 0,
+    takenAt: sum?.now ?? new Date(0),
     closedUntil: closing?.until ?? undefined,
     seals: (numbers = { first: 0, last: Number.MAX_SAFE_INTEGER }) => sealPages(sql, tenantId, numbers),
     rows: (group, from) => rowPages(sql, tenantId, group, from),
+    rightsRows: () => rightsRows(sql, tenantId),
     anchors: ({ first, last }) => sql<AnchorRow[]>`
       select number, stamp_id, proof from audit_anchors
       where tenant_id = ${tenantId} and number >= ${first} and number <= ${last} order by number`,

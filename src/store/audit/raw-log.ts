@@ -1,4 +1,4 @@
-import { type Cell, CURRENT_DIGEST, type DigestVersion } from "../../crypto/row-digest.js";
+import type { Cell } from "../../crypto/row-digest.js";
 import { defineStatement } from "../statements/statement.js";
 
 /** A log row as the digest reads it. */
@@ -23,6 +23,7 @@ export interface RawLogRow {
   readonly via_type: Cell;
   readonly via_id: Cell;
   readonly reason: Cell;
+  readonly changes: Cell;
   /** The number of the mark that set the row's minute aside. */
   readonly set_aside: number | null;
 }
@@ -40,25 +41,16 @@ export interface RawLogRange {
   readonly limit: number;
 }
 
-/** The columns of a row that each layout covers, in the order of the digest. */
-const DIGESTED = {
-  1: ["micros", "id", "actor_id", "actor_type", "entity_type", "entity_id", "operation", "message"],
-  2: [
-    ...["micros", "id", "actor_id", "actor_type", "entity_type", "entity_id", "operation", "message"],
-    ...["key_id", "source_ip", "client", "trace_id", "outcome", "code", "transform", "destination_host"],
-    ...["via_type", "via_id", "reason"],
-  ],
-} as const;
+/** The columns of a row that its digest covers, in this order. */
+const DIGESTED = [
+  ...(["micros", "id", "actor_id", "actor_type", "entity_type", "entity_id", "operation", "message"] as const),
+  ...(["key_id", "source_ip", "client", "trace_id", "outcome", "code", "transform", "destination_host"] as const),
+  ...(["via_type", "via_id", "reason", "changes"] as const),
+] as const;
 
-/** The cells of a row that a layout covers, in the order of the digest. */
-export function cellsOf(row: RawLogRow, version: DigestVersion): readonly Cell[] {
-  return DIGESTED[version].map((column) => row[column]);
-}
-
-/** Whether a row has something that a layout does not cover. */
-export function exceedsLayout(row: RawLogRow, version: DigestVersion): boolean {
-  const covered: readonly string[] = DIGESTED[version];
-  return DIGESTED[CURRENT_DIGEST].some((column) => !covered.includes(column) && row[column] !== null);
+/** The cells of a row, in the order of the digest. */
+export function cellsOf(row: RawLogRow): readonly Cell[] {
+  return DIGESTED.map((column) => row[column]);
 }
 
 /** A query text and its parameters, for any client. */
@@ -79,7 +71,7 @@ export function rawLogText(tenantId: string, { group, from, until, after, limit 
   const text = `
     select (extract(epoch from created_at) * 1000000)::bigint::text as micros, id, actor_id, actor_type, entity_type,
       entity_id, operation, message, key_id, host(source_ip) as source_ip, client, trace_id, outcome, code, transform,
-      destination_host, via_type, via_id, reason, set_aside
+      destination_host, via_type, via_id, reason, changes, set_aside
     from audit_logs where ${conditions.join(" and ")}
     order by created_at, id limit $2::int`;
   return { text, values };

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { SCHEMA_LEASE, withLease } from "../jobs/lease.js";
-import { connect, type DatabaseAddress, type Sql } from "../postgres/connect.js";
+import { APPLICATION_PREFIX, connect, type DatabaseAddress, type Sql } from "../postgres/connect.js";
 import { DatabaseSetupError } from "../postgres/roles.js";
 import { retryingLocks } from "../transactions/lock-retries.js";
 import { askNodes } from "./ask-nodes.js";
@@ -160,7 +160,7 @@ async function requireAlone(sql: Sql): Promise<void> {
   for (;;) {
     const [found] = await sql<{ sessions: number }[]>`
       select count(*)::int as sessions from pg_stat_activity
-      where datname = current_database() and application_name = current_setting('application_name')
+      where datname = current_database() and (starts_with(application_name, ${APPLICATION_PREFIX}) or application_name = current_setting('application_name'))
         and pid <> pg_backend_pid()`;
     const sessions = found?.sessions ?? 0;
     if (sessions === 0) return;

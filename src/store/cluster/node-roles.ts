@@ -1,5 +1,5 @@
 import { connect, type DatabaseAddress, type DatabaseRole, type Sql } from "../postgres/connect.js";
-import { codeOf } from "../postgres/database-error.js";
+import { databaseErrorCode } from "../postgres/database-error.js";
 import { DatabaseSetupError } from "../postgres/roles.js";
 import { askNodes } from "./ask-nodes.js";
 
@@ -16,7 +16,7 @@ export async function ensureNodeRoles(address: DatabaseAddress, sql: Sql): Promi
   try {
     for (const statement of statements) await sql.unsafe(statement);
   } catch (error) {
-    if (codeOf(error) !== "42501") throw error;
+    if (databaseErrorCode(error) !== "42501") throw error;
     throw new DatabaseSetupError(
       `The login role may not change the roles that Cloakroom runs as. Let a database administrator run this on the coordinator, then run this again:\n${statements.map((statement) => `${statement};`).join("\n")}`,
     );

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, chown, mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { codeOf } from "../postgres/database-error.js";
+import { databaseErrorCode } from "../postgres/database-error.js";
 import { EmbeddedDatabaseError, REMEDY } from "./embedded-database-error.js";
 import { programFailure } from "./program-failure.js";
 import { canAccessDirectory, runsAsRoot, type ServerAccount } from "./server-account.js";
@@ -47,7 +47,7 @@ export function clusterIn(dataDir: string, major: number, home = join(dataDir, `
 /** The major versions that have a cluster here, newest first. */
 export async function majorsIn(dataDir: string): Promise<readonly number[]> {
   const names = await readdir(dataDir).catch((error: unknown) => {
-    if (codeOf(error) === "ENOENT") return [];
+    if (databaseErrorCode(error) === "ENOENT") return [];
     throw error;
   });
   return names
@@ -81,7 +81,7 @@ export async function readFileIfExists(path: string): Promise<string | undefined
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
+    if (databaseErrorCode(error) === "ENOENT" || databaseErrorCode(error) === "ENOTDIR") return undefined;
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { codeOf } from "../postgres/database-error.js";
+import { databaseErrorCode } from "../postgres/database-error.js";
 import { clusterIn, majorsIn } from "./cluster.js";
 import { EmbeddedDatabaseError, REMEDY } from "./embedded-database-error.js";
 import {
@@ -124,7 +124,7 @@ async function canonical(path: string): Promise<string> {
     return await realpath(path);
   } catch (error) {
     const above = dirname(path);
-    if (codeOf(error) !== "ENOENT" || above === path) throw error;
+    if (databaseErrorCode(error) !== "ENOENT" || above === path) throw error;
     const target = await readlink(path).catch(() => undefined);
     if (target !== undefined) {
       throw new EmbeddedDatabaseError(`${path} is a symbolic link to ${target}, which does not exist.\n${REMEDY}`);

@@ -12,7 +12,7 @@ import {
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { codeOf } from "../postgres/database-error.js";
+import { databaseErrorCode } from "../postgres/database-error.js";
 import { EmbeddedDatabaseError, toOperatorError } from "./embedded-database-error.js";
 
 /**
@@ -116,7 +116,7 @@ function createLockFile(dataDir: string, file: string): void {
   try {
     writeOwned(dataDir, file, "");
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
+    if (databaseErrorCode(error) !== "EEXIST") throw error;
     if (!lstatSync(file).isFile()) throw new Error("not a regular file");
   }
 }

@@ -1,4 +1,4 @@
-import { codeOf } from "../postgres/database-error.js";
+import { databaseErrorCode } from "../postgres/database-error.js";
 
 /** Keeps the embedded database from running. The message is for the operator: what is wrong, and what to do next. */
 export class EmbeddedDatabaseError extends Error {
@@ -27,7 +27,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /** A failed file operation on the data directory, in words; every other error as it is. */
 export function toOperatorError(error: unknown, dataDir: string): unknown {
   if (!(error instanceof Error)) return error;
-  const code = codeOf(error);
+  const code = databaseErrorCode(error);
   const path = "dest" in error ? error.dest : "path" in error ? error.path : undefined;
   // A write names no path: the file was open by then.
   const target = path ?? (["ENOSPC", "EDQUOT", "EIO"].includes(code) ? dataDir : undefined);

@@ -4,7 +4,7 @@ import { cp, readdir, rename, rm, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
-import { codeOf } from "../postgres/database-error.js";
+import { databaseErrorCode } from "../postgres/database-error.js";
 import { majorsIn, type PostgresPrograms, readFileIfExists } from "./cluster.js";
 import type { DataLocation } from "./data-location.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
@@ -124,7 +124,7 @@ async function probe(bin: string, account: ServerAccount): Promise<PostgresProgr
     const major = Number(/\(PostgreSQL\) (\d+)/.exec(stdout)?.[1]);
     return major > 0 ? { postgres, initdb, major } : { problem: "it names no version", copyMayHelp: false };
   } catch (error) {
-    const code = codeOf(error);
+    const code = databaseErrorCode(error);
     if (code === "EACCES") return { problem: `${account.label} may not execute it`, copyMayHelp: true };
     // The file exists, but the loader that it names does not.
     const problem = "it needs glibc, which this system (Alpine?) does not have";
@@ -147,7 +147,7 @@ async function makeLinks(packageDir: string): Promise<void> {
   for (const { source, target } of links) {
     await symlink(relative(dirname(target), source), join(packageDir, target)).catch((error: unknown) => {
       // If the package is read-only, the trial run shows whether the link matters.
-      if (!["EEXIST", "EACCES", "EPERM", "EROFS"].includes(codeOf(error))) throw error;
+      if (!["EEXIST", "EACCES", "EPERM", "EROFS"].includes(databaseErrorCode(error))) throw error;
     });
   }
 }

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf } from "../postgres/database-error.js";
+import { databaseErrorCode } from "../postgres/database-error.js";
 import { readFileIfExists } from "./cluster.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 import type { ServerAccount } from "./server-account.js";
@@ -38,7 +38,7 @@ export interface Postmaster {
  * Starts `postgres` on a data directory. It leads its own session: Ctrl-C in a terminal reaches only this process,
  * which first finishes its requests, and the server outlives this process if that is killed.
  */
-export function startServer(
+export function startPostgres(
   postgres: string,
   data: string,
   settings: readonly string[],
@@ -50,10 +50,12 @@ export function startServer(
   child.unref();
   const ended = once(child, "exit").then(
     ([code, signal]) => (signal ? `PostgreSQL was ended by ${signal}` : `PostgreSQL ended with exit code ${code}`),
-    (error: unknown) => `PostgreSQL could not be started (${codeOf(error)})`,
+    (error: unknown) => `PostgreSQL could not be started (${databaseErrorCode(error)})`,
   );
   return {
-    ...{ pid: child.pid ?? 0, data, ended },
+    pid: child.pid ?? 0,
+    data,
+    ended,
     // Not by its command line: that is empty until the kernel has loaded the program, which spawn() does not wait for.
     get isRunning() {
       return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
@@ -71,7 +73,9 @@ export function existingServer(pid: number, data: string): PostgresServer {
     }, WATCH_MS).unref();
   });
   return {
-    ...{ pid, data, ended },
+    pid,
+    data,
+    ended,
     get isRunning() {
       return isServerOf(pid, data);
     },
@@ -100,7 +104,7 @@ export function signalServer(server: PostgresServer, signal: "SIGINT" | "SIGQUIT
   try {
     if (server.isRunning) process.kill(server.pid, signal);
   } catch (error) {
-    if (codeOf(error) !== "ESRCH") throw error;
+    if (databaseErrorCode(error) !== "ESRCH") throw error;
   }
 }
 

@@ -1,4 +1,4 @@
-import { codeOf } from "../postgres/database-error.js";
+import { databaseErrorCode } from "../postgres/database-error.js";
 
 /** How a program of PostgreSQL failed: its exit code, its signal, or why it did not start. */
 export function programFailure(error: unknown): string {
@@ -6,5 +6,5 @@ export function programFailure(error: unknown): string {
     if ("signal" in error && typeof error.signal === "string") return error.signal;
     if ("code" in error && typeof error.code === "number") return `exit code ${error.code}`;
   }
-  return codeOf(error);
+  return databaseErrorCode(error);
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import type { DatabaseAddress } from "../postgres/connect.js";
-import { codeOf } from "../postgres/database-error.js";
+import { databaseErrorCode } from "../postgres/database-error.js";
 import {
   assertMajor,
   type Cluster,
@@ -23,7 +23,7 @@ import {
   type PostgresServer,
   removeStalePidFile,
   signalServer,
-  startServer,
+  startPostgres,
   stopServer,
 } from "./postgres-server.js";
 import { lastFailure, openLog, truncateLog } from "./server-log.js";
@@ -141,7 +141,7 @@ async function tryToStart(program: string, cluster: Cluster, opening: Opening): 
   await using log = await openLog(cluster.logFile);
   const { size: logStart } = await log.stat();
   const settings = serverSettings(socketDirectory, PORT, availableMemory());
-  const server = startServer(program, cluster.data, settings, account, log.fd);
+  const server = startPostgres(program, cluster.data, settings, account, log.fd);
   const stopAtExit = () => signalServer(server, "SIGINT");
   process.once("exit", stopAtExit);
   try {
@@ -202,7 +202,13 @@ async function untilReady(
 /** Returns the error code of a failure. */
 async function tryToConnect(connection: EmbeddedConnection, as: Opening["as"]): Promise<postgres.Sql | string> {
   const session = postgres({
-    ...{ ...connection, max: 1, fetch_types: false, connect_timeout: 10, max_lifetime: null },
+    ...connection,
+    max: 1,
+    fetch_types: false,
+    connect_timeout: 10,
+    max_lifetime: null,
+    // The client's default writes them to standard output, such as the one of a shutdown.
+    onnotice: () => {},
     connection: { application_name: as === "server" ? `${SERVER_SESSION}${process.pid}` : "cloakroom command" },
   });
   try {
@@ -210,7 +216,7 @@ async function tryToConnect(connection: EmbeddedConnection, as: Opening["as"]): 
     return session;
   } catch (error) {
     await session.end({ timeout: 0 });
-    return codeOf(error);
+    return databaseErrorCode(error);
   }
 }
 

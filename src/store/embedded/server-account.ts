@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { dirname } from "node:path";
-import { codeOf } from "../postgres/database-error.js";
+import { databaseErrorCode } from "../postgres/database-error.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 
 /** The operating-system account that runs PostgreSQL. It is never root: initdb and postgres refuse uid 0. */
@@ -71,7 +71,7 @@ export async function canAccessDirectory(directory: string, account: ServerAccou
     const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001;
     return (mode & bit) !== 0;
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return true;
+    if (databaseErrorCode(error) === "ENOENT") return true;
     throw error;
   }
 }

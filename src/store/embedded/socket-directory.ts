@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { chown, mkdtemp, readdir, realpath, rm, rmdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { codeOf } from "../postgres/database-error.js";
+import { databaseErrorCode } from "../postgres/database-error.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 import { inaccessibleParent, ownAccount, type ServerAccount } from "./server-account.js";
 
@@ -40,7 +40,7 @@ export async function removeSocketDirectory(directory: string): Promise<void> {
     for (const name of [SOCKET, `${SOCKET}.lock`]) await rm(join(directory, name), { force: true });
     await rmdir(directory);
   } catch (error) {
-    if (!["ENOENT", "EACCES", "EPERM", "ENOTEMPTY"].includes(codeOf(error))) throw error;
+    if (!["ENOENT", "EACCES", "EPERM", "ENOTEMPTY"].includes(databaseErrorCode(error))) throw error;
   }
 }
 

@@ -2,28 +2,26 @@ import type { Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
 import { offsetOf, type PageRequest } from "../../base/page.js";
 import type { Sql } from "../postgres/connect.js";
+import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
 import { definePage, sizedQueries } from "../statements/counted-page.js";
 import { defineNames } from "../statements/named-listing.js";
 import { defineDelete, defineHasRow, defineRow } from "../statements/row-statements.js";
 
 /** A stored formula: the tenant's own is sealed, an official one readable. */
-export interface FormulaRow {
+export interface FormulaRow extends AuthorshipColumns {
   readonly id: Uuid;
-  readonly name: string;
-  readonly label: Buffer | null;
+  /** Sealed. Null for an official formula. */
+  readonly name: Buffer | null;
+  readonly official_name: string | null;
   readonly sealed: Buffer | null;
   readonly official: JsonObject | null;
   readonly revision: number;
-  readonly created_by: Uuid | null;
-  readonly created_at: Date;
-  readonly modified_by: Uuid | null;
-  readonly modified_at: Date | null;
 }
 
 export interface FormulaDraftRow {
   readonly id: Uuid;
-  readonly name: string;
-  readonly label: Buffer | null;
+  /** Sealed. */
+  readonly name: Buffer;
   readonly definition: Buffer;
   readonly created_by: Uuid;
 }
@@ -42,10 +40,10 @@ export const readFormula = defineRow<Uuid, FormulaRow>(
   "read",
   "reactor_formulas",
   (sql, tenantId, id) => sql`
-    select id, name, label, definition as sealed, null::jsonb as official, revision, created_by, created_at, modified_by, modified_at
+    select id, name, null as official_name, definition as sealed, null::jsonb as official, revision, created_by, created_at, modified_by, modified_at
     from reactor_formulas where tenant_id = ${tenantId} and id = ${id}
     union all
-    select id, name, null, null, definition, 0, null, created_at, null, modified_at from official_formulas where id = ${id}
+    select id, null, name, null, definition, 0, null, created_at, null, modified_at from official_formulas where id = ${id}
     limit 1`,
 );
 
@@ -59,7 +57,7 @@ export const lockFormula = defineHasRow<Uuid>(
 /** Names of the official formulas and the tenant's own, newest first. */
 export const namesOfFormulas = defineNames("reactor_formulas", (sql) => sql`octet_length(definition)`);
 
-const COLUMNS = "id, name, label, sealed, official, revision, created_by, created_at, modified_by, modified_at";
+const COLUMNS = `id, name, official_name, sealed, official, revision, ${AUTHORSHIP}`;
 
 /** A page of official formulas and the tenant's own, newest first. */
 export const listFormulaRows = definePage<PageRequest, FormulaRow>("reactor_formulas", (sql, tenantId, listing) =>
@@ -72,10 +70,10 @@ export const listFormulaRows = definePage<PageRequest, FormulaRow>("reactor_form
           + (select count(*) from official_formulas)`,
       page: sql`
         from (
-          select id, name, label, definition as sealed, null::jsonb as official, revision, created_by, created_at, modified_by, modified_at
+          select id, name, null as official_name, definition as sealed, null::jsonb as official, revision, created_by, created_at, modified_by, modified_at
           from reactor_formulas where tenant_id = ${tenantId}
           union all
-          select id, name, null, null, definition, 0, null, created_at, null, modified_at from official_formulas
+          select id, null, name, null, definition, 0, null, created_at, null, modified_at from official_formulas
         ) formulas
         order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
     },
@@ -84,8 +82,8 @@ export const listFormulaRows = definePage<PageRequest, FormulaRow>("reactor_form
 
 export interface FormulaChange {
   readonly id: Uuid;
-  readonly name: string;
-  readonly label: Buffer | null;
+  /** Sealed. */
+  readonly name: Buffer;
   readonly definition: Buffer;
   readonly modified_by: Uuid;
 }
@@ -94,8 +92,8 @@ export interface FormulaChange {
 export const updateFormulaRow = defineHasRow<FormulaChange>(
   "write",
   "reactor_formulas",
-  (sql, tenantId, { id, name, label, definition, modified_by }, at) => sql`
-    update reactor_formulas set name = ${name}, label = ${label}, definition = ${definition}, modified_by = ${modified_by},
+  (sql, tenantId, { id, name, definition, modified_by }, at) => sql`
+    update reactor_formulas set name = ${name}, definition = ${definition}, modified_by = ${modified_by},
       modified_at = ${at}, revision = revision + 1
     where tenant_id = ${tenantId} and id = ${id} returning 1`,
 );

@@ -1,32 +1,26 @@
 import type { Uuid } from "../../base/ids.js";
-import type { PageRequest } from "../../base/page.js";
-import { defineList, isAnyOf, type RowBytes } from "../statements/counted-page.js";
+import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
+import { amongIds, defineList, type IdListing, type RowBytes } from "../statements/counted-page.js";
 import { defineNames } from "../statements/named-listing.js";
-import { uuid } from "../statements/parameter.js";
-import { defineDelete, defineHasRow, defineRead } from "../statements/row-statements.js";
-import { lockedRead } from "../transactions/row-lock.js";
+import { defineDelete, defineHasRow, defineRead, defineUpdate } from "../statements/row-statements.js";
+import { lockedById } from "../transactions/row-lock.js";
 
-export interface ReactorRow {
+export interface ReactorRow extends AuthorshipColumns {
   readonly id: Uuid;
-  readonly name: string;
-  readonly label: Buffer | null;
+  /** Sealed. */
+  readonly name: Buffer;
   readonly definition: Buffer;
   readonly application_id: Uuid | null;
   readonly formula_id: Uuid | null;
   readonly revision: number;
-  readonly created_by: Uuid | null;
-  readonly created_at: Date;
-  readonly modified_by: Uuid | null;
-  readonly modified_at: Date | null;
 }
 
 /** The columns that a caller decides on. */
-export type ReactorColumns = Pick<ReactorRow, "id" | "name" | "label" | "definition" | "application_id" | "formula_id">;
+export type ReactorColumns = Pick<ReactorRow, "id" | "name" | "definition" | "application_id" | "formula_id">;
 
 export type NewReactor = ReactorColumns & Pick<ReactorRow, "created_by">;
 
-const COLUMNS =
-  "id, name, label, definition, application_id, formula_id, revision, created_by, created_at, modified_by, modified_at";
+const COLUMNS = `id, name, definition, application_id, formula_id, revision, ${AUTHORSHIP}`;
 
 /** A list shows the formula of each reactor too. */
 const bytesOf: RowBytes = (sql, tenantId) => sql`
@@ -46,34 +40,17 @@ export const insertReactor = defineHasRow<NewReactor>(
 export const readReactor = defineRead<ReactorRow>("reactors", COLUMNS);
 
 /** The same, locked until the transaction ends. */
-export const lockReactor = lockedRead("reactors", { id: uuid((id: Uuid) => id) }, readReactor);
+export const lockReactor = lockedById("reactors", readReactor);
 
 export const namesOfReactors = defineNames("reactors", bytesOf);
 
-export interface ReactorListing extends PageRequest {
-  /** If not empty, lists only these. */
-  readonly ids: readonly Uuid[];
-}
-
 /** A page, newest first. */
-export const listReactorRows = defineList<ReactorListing, ReactorRow>(
-  "reactors",
-  COLUMNS,
-  (sql, listing) => isAnyOf(sql, "id", listing.ids),
-  bytesOf,
-);
+export const listReactorRows = defineList<IdListing, ReactorRow>("reactors", COLUMNS, amongIds, bytesOf);
 
 export type ReactorChange = ReactorColumns & Pick<ReactorRow, "revision"> & { readonly modified_by: Uuid };
 
 /** Returns whether the reactor was unchanged since it was read. */
-export const updateReactorRow = defineHasRow<ReactorChange>(
-  "write",
-  "reactors",
-  (sql, tenantId, { id, name, label, definition, application_id, formula_id, revision, modified_by }, at) => sql`
-    update reactors set name = ${name}, label = ${label}, definition = ${definition}, application_id = ${application_id},
-      formula_id = ${formula_id}, modified_by = ${modified_by}, modified_at = ${at}, revision = revision + 1
-    where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} returning 1`,
-);
+export const updateReactorRow = defineUpdate<ReactorChange>("reactors");
 
 /** Returns whether it existed. */
 export const deleteReactorRow = defineDelete("reactors");

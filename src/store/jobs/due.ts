@@ -17,11 +17,22 @@ const SWEPT_KINDS = [
   "three_ds_session",
   "sign_in",
   "sign_in_request",
+  "webhook_event",
 ] as const;
 export type SweptKind = (typeof SWEPT_KINDS)[number];
 
-/** Reactor runs, messages to send, credentials checks, payments to reconcile, and keys to replace. */
-export const STARTED_KINDS = ["reactor_run", "mail", "connection_check", "payment", "key_rotation"] as const;
+/**
+ * Reactor runs, messages to send, credentials checks, payments to reconcile, keys to replace, and
+ * events to send.
+ */
+export const STARTED_KINDS = [
+  "reactor_run",
+  "mail",
+  "connection_check",
+  "payment",
+  "key_rotation",
+  "webhook_delivery",
+] as const;
 export type StartedKind = (typeof STARTED_KINDS)[number];
 
 /** Kinds of work on the log: minutes to seal, and days whose rows may have expired. */

@@ -10,8 +10,8 @@ export interface IdempotencyRow {
   readonly accepted: boolean;
   readonly response: Buffer;
   readonly expires_at: Date;
-  /** A keyed hash of the application key or session that made the request. Null in rows of earlier releases. */
-  readonly maker: Buffer | null;
+  /** A keyed hash of the application key or session that made the request. */
+  readonly maker: Buffer;
 }
 
 /** A stored key. Operations with outside effects store theirs before they act, and the result once they have ended. */
@@ -45,7 +45,7 @@ export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey
     response: column.bytesOrNull(),
     expires_at: column.time(),
     subject: column.uuidOrNull(),
-    maker: column.bytesOrNull(),
+    maker: column.bytes(),
     leased: column.boolean(),
   }),
   outputs: (rows) => rows.map(([row]) => row ?? null),

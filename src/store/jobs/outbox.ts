@@ -5,10 +5,15 @@ import { defineWrite } from "../statements/statement.js";
 
 export interface MessageRow {
   readonly id: Uuid;
-  /** What the message is about: an invitation at a revision, or else a sign-in request. */
+  /**
+   * What the message is about: an invitation at a revision, a sign-in request, a passkey that waits, or a
+   * webhook that was disabled.
+   */
   readonly invitation_id: Uuid | null;
   readonly invitation_revision: number | null;
   readonly sign_in_request_id: Uuid | null;
+  readonly passkey_id: Uuid | null;
+  readonly webhook_id: Uuid | null;
   /** Failed attempts to send it. */
   readonly attempts: number;
   readonly claim: number;
@@ -16,7 +21,9 @@ export interface MessageRow {
 
 export type NewMessage =
   | { readonly id: Uuid; readonly invitation_id: Uuid; readonly invitation_revision: number }
-  | { readonly id: Uuid; readonly sign_in_request_id: Uuid };
+  | { readonly id: Uuid; readonly sign_in_request_id: Uuid }
+  | { readonly id: Uuid; readonly passkey_id: Uuid }
+  | { readonly id: Uuid; readonly webhook_id: Uuid };
 
 /** Inserts a message to send at once. */
 export const insertMessage = defineWrite<NewMessage>({
@@ -32,7 +39,7 @@ export const insertMessage = defineWrite<NewMessage>({
 /** Messages to send. */
 export const { claim: claimMessages, hasDue: hasMessagesDue } = defineDueWork<MessageRow>("outbox", {
   change: "claim = claim + 1",
-  columns: "id, invitation_id, invitation_revision, sign_in_request_id, attempts, claim",
+  columns: "id, invitation_id, invitation_revision, sign_in_request_id, passkey_id, webhook_id, attempts, claim",
 });
 
 /** Releases a message until its next attempt, unless another replica has taken it since. */

@@ -1,23 +1,24 @@
 import type { Uuid } from "../../base/ids.js";
 import { boundQuery } from "../statements/bound-statement.js";
-import { uuid } from "../statements/parameter.js";
 import {
+  defineAll,
   defineChange,
   defineDelete,
   defineHasRow,
   defineInsert,
   defineRead,
   defineRows,
+  defineUpdate,
 } from "../statements/row-statements.js";
-import { lockedRead } from "../transactions/row-lock.js";
+import { lockedById } from "../transactions/row-lock.js";
 
 export type ConnectionStatus = "pending" | "available" | "failed";
 
 export interface ConnectionRow {
   readonly id: Uuid;
   readonly formula_id: string;
-  readonly display_name: string;
-  readonly label: Buffer | null;
+  /** Sealed. */
+  readonly name: Buffer;
   readonly fields: Buffer;
   readonly accepted_countries: string[];
   readonly accepted_currencies: string[];
@@ -33,21 +34,15 @@ export type NewConnection = Omit<ConnectionRow, "revision"> & { readonly created
 export const insertConnection = defineInsert<NewConnection>("connections", { revision: 1 });
 
 const COLUMNS =
-  "id, formula_id, display_name, label, fields, accepted_countries, accepted_currencies, active, status, checks, check_due_at, revision";
+  "id, formula_id, name, fields, accepted_countries, accepted_currencies, active, status, checks, check_due_at, revision";
 
 export const readConnection = defineRead<ConnectionRow>("connections", COLUMNS);
 
 /** The same, locked until the transaction ends. */
-export const lockConnection = lockedRead("connections", { id: uuid((id: Uuid) => id) }, readConnection);
+export const lockConnection = lockedById("connections", readConnection);
 
 /** All connections of a tenant, newest first. */
-export const listConnectionRows = defineRows<"all", ConnectionRow>(
-  "read",
-  "connections",
-  (sql, tenantId) => sql`
-    select ${sql.unsafe(COLUMNS)} from connections where tenant_id = ${tenantId}
-    order by created_at desc, id desc`,
-);
+export const listConnectionRows = defineAll<ConnectionRow>("connections", COLUMNS);
 
 export const countConnections = boundQuery<"all", number, number>({
   table: "connections",
@@ -79,17 +74,7 @@ export const hasChecksDue = defineHasRow<Date>(
 export type ConnectionChange = ConnectionRow & { readonly modified_by: Uuid };
 
 /** Returns whether the connection was unchanged since it was read. */
-export const updateConnectionRow = defineHasRow<ConnectionChange>(
-  "write",
-  "connections",
-  (sql, tenantId, change, at) => sql`
-    update connections set formula_id = ${change.formula_id}, display_name = ${change.display_name},
-      label = ${change.label}, fields = ${change.fields}, accepted_countries = ${change.accepted_countries},
-      accepted_currencies = ${change.accepted_currencies}, active = ${change.active}, status = ${change.status},
-      checks = ${change.checks}, check_due_at = ${change.check_due_at}, modified_by = ${change.modified_by},
-      modified_at = ${at}, revision = revision + 1
-    where tenant_id = ${tenantId} and id = ${change.id} and revision = ${change.revision} returning 1`,
-);
+export const updateConnectionRow = defineUpdate<ConnectionChange>("connections");
 
 export type CheckResult = Pick<ConnectionRow, "id" | "status" | "checks" | "check_due_at" | "revision">;
 

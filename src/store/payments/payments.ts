@@ -6,7 +6,7 @@ import { defineDueWork } from "../statements/due-work.js";
 import { bytes, text, time, uuid } from "../statements/parameter.js";
 import { defineChange, defineRead } from "../statements/row-statements.js";
 import { defineStatement } from "../statements/statement.js";
-import { lockedRead } from "../transactions/row-lock.js";
+import { lockedById } from "../transactions/row-lock.js";
 
 export interface PaymentRow {
   readonly id: Uuid;
@@ -51,7 +51,7 @@ export const readPayment = defineRead<LeasedPaymentRow>(
 );
 
 /** Reads a payment, and locks it until the transaction ends. */
-export const lockPayment = lockedRead("payments", { id: uuid((id: Uuid) => id) }, readPayment);
+export const lockPayment = lockedById("payments", readPayment);
 
 /** A payment service's name for a payment of a connection. */
 export interface ProviderName {

@@ -4,7 +4,7 @@ import { bytes, text, time, uuid } from "../statements/parameter.js";
 import { defineRemoval } from "../statements/removal.js";
 import { readRow } from "../statements/single-row.js";
 import { IS_UNEXPIRED_SQL } from "../statements/unexpired.js";
-import { lockedRead } from "../transactions/row-lock.js";
+import { lockedById } from "../transactions/row-lock.js";
 
 export interface ThreeDSSessionRow {
   readonly id: Uuid;
@@ -50,7 +50,7 @@ export const readThreeDSSession = readRow<Uuid, ThreeDSSessionRow>({
 });
 
 /** Reads an unexpired session, and locks it until the transaction ends. */
-export const lockThreeDSSession = lockedRead("three_ds_sessions", { id: uuid((id: Uuid) => id) }, readThreeDSSession);
+export const lockThreeDSSession = lockedById("three_ds_sessions", readThreeDSSession);
 
 /** Changes a locked session. */
 export const updateThreeDSSession = boundWrite<Pick<ThreeDSSessionRow, "id" | "record" | "payment_id">>({

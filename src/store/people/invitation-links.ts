@@ -18,6 +18,11 @@ export interface LinkedInvitation {
   readonly member_id: Uuid | null;
 }
 
+export interface SentInvitation extends LinkedInvitation {
+  /** The user id of the person, or the id of the application, that sent it last. */
+  readonly sent_by: Uuid | null;
+}
+
 /** Finds the invitation of a valid link: unexpired, of an existing tenant. Also finds an accepted one. */
 export const findLinkedInvitation = defineRow<LinkPlace, LinkedInvitation>(
   "read",
@@ -29,14 +34,14 @@ export const findLinkedInvitation = defineRow<LinkPlace, LinkedInvitation>(
 );
 
 /** Adds another link to an invitation, unless it was sent again since. Returns the invitation's recipient. */
-export const addLink = defineRow<LinkPlace & { readonly revision: number }, LinkedInvitation>(
+export const addLink = defineRow<LinkPlace & { readonly revision: number }, SentInvitation>(
   "write",
   "invitations",
   (sql, tenantId, { id, hash, revision }, at) => sql`
     update invitations set link_hashes = link_hashes || ${byteaArray(sql, [hash])}
     where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} and member_id is null
       and expires_at > ${at}
-    returning id, email, email_term, role, expires_at, member_id`,
+    returning id, email, email_term, role, expires_at, member_id, coalesce(modified_by, created_by) as sent_by`,
 );
 
 /**

@@ -1,30 +1,27 @@
 import type { Uuid } from "../../base/ids.js";
 import type { PageRequest } from "../../base/page.js";
+import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { defineList } from "../statements/counted-page.js";
 import { time, uuid } from "../statements/parameter.js";
 import { byteaArray } from "../statements/parameters.js";
 import { defineRemoval } from "../statements/removal.js";
 import { defineChange, defineDelete, defineHasRow, defineRead, defineRows } from "../statements/row-statements.js";
-import { lockedRead } from "../transactions/row-lock.js";
+import { lockedById } from "../transactions/row-lock.js";
 
-export interface InvitationRow {
+export interface InvitationRow extends AuthorshipColumns {
   readonly id: Uuid;
   readonly email: Buffer;
   readonly role: string;
   readonly revision: number;
   readonly expires_at: Date;
-  readonly created_by: Uuid | null;
-  readonly created_at: Date;
-  readonly modified_by: Uuid | null;
-  readonly modified_at: Date | null;
 }
 
 export type NewInvitation = Pick<InvitationRow, "id" | "email" | "role" | "expires_at" | "created_by"> & {
   readonly email_term: Buffer;
 };
 
-const COLUMNS = "id, email, role, revision, expires_at, created_by, created_at, modified_by, modified_at";
+const COLUMNS = `id, email, role, revision, expires_at, ${AUTHORSHIP}`;
 
 export const insertInvitation = defineChange<NewInvitation>(
   "invitations",
@@ -37,7 +34,7 @@ export const insertInvitation = defineChange<NewInvitation>(
 export const readInvitation = defineRead<InvitationRow>("invitations", COLUMNS, "member_id is null");
 
 /** Reads an invitation that is not accepted, and locks it until the transaction ends. */
-export const lockInvitation = lockedRead("invitations", { id: uuid((id: Uuid) => id) }, readInvitation);
+export const lockInvitation = lockedById("invitations", readInvitation);
 
 /** Whether an address has an invitation. An expired one counts until it is accepted or deleted. */
 export const isInvitedAddress = defineHasRow<Buffer>(

@@ -1,33 +1,30 @@
 import type { Uuid } from "../../base/ids.js";
 import type { PageRequest } from "../../base/page.js";
+import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { defineList, isAnyOf } from "../statements/counted-page.js";
 import { uuid } from "../statements/parameter.js";
 import { defineChange, defineHasRow, defineInsert, defineRead, defineRow } from "../statements/row-statements.js";
-import { lockedRead } from "../transactions/row-lock.js";
+import { lockedById } from "../transactions/row-lock.js";
 
-export interface MemberRow {
+export interface MemberRow extends AuthorshipColumns {
   readonly id: Uuid;
   readonly user_id: Uuid;
   readonly role: string;
   readonly profile: Buffer;
   readonly email_term: Buffer;
-  readonly created_by: Uuid | null;
-  readonly created_at: Date;
-  readonly modified_by: Uuid | null;
-  readonly modified_at: Date | null;
 }
 
 export type NewMember = Pick<MemberRow, "id" | "user_id" | "role" | "profile" | "email_term" | "created_by">;
 
-const COLUMNS = "id, user_id, role, profile, email_term, created_by, created_at, modified_by, modified_at";
+const COLUMNS = `id, user_id, role, profile, email_term, ${AUTHORSHIP}`;
 
 export const insertMember = defineInsert<NewMember>("members");
 
 export const readMember = defineRead<MemberRow>("members", COLUMNS);
 
 /** Reads a member, and locks it until the transaction ends. */
-export const lockMember = lockedRead("members", { id: uuid((id: Uuid) => id) }, readMember);
+export const lockMember = lockedById("members", readMember);
 
 /** The member who owns the tenant. */
 export const readOwner = defineRow<"owner", MemberRow>(
@@ -44,6 +41,14 @@ export const findMemberByAddress = defineRow<Buffer, MemberRow>(
   (sql, tenantId, term) => sql`
     select ${sql.unsafe(COLUMNS)}
     from members where tenant_id = ${tenantId} and email_term = ${term} order by created_at limit 1`,
+);
+
+/** The member with this user id. */
+export const findMemberOfUser = defineRow<Uuid, MemberRow>(
+  "read",
+  "members",
+  (sql, tenantId, userId) => sql`
+    select ${sql.unsafe(COLUMNS)} from members where tenant_id = ${tenantId} and user_id = ${userId} limit 1`,
 );
 
 /** Whether a member has this address. */

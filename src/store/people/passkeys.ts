@@ -1,5 +1,5 @@
 import type { Uuid } from "../../base/ids.js";
-import { defineChange, defineHasRow, defineRows } from "../statements/row-statements.js";
+import { defineChange, defineHasRow, defineRead, defineRows } from "../statements/row-statements.js";
 
 /** A passkey of a member. */
 export interface PasskeyRow {
@@ -29,6 +29,20 @@ export const listPasskeyRows = defineRows<Uuid, PasskeyRow>(
   (sql, tenantId, memberId) => sql`
     select id, member_id, credential_hash, details, created_at, last_used_at from passkeys
     where tenant_id = ${tenantId} and member_id = ${memberId} order by created_at, id`,
+);
+
+/** The passkeys of all members, oldest first. A member has at most 10. */
+export const listAllPasskeyRows = defineRows<"all", PasskeyRow>(
+  "read",
+  "passkeys",
+  (sql, tenantId) => sql`
+    select id, member_id, credential_hash, details, created_at, last_used_at from passkeys
+    where tenant_id = ${tenantId} order by created_at, id`,
+);
+
+export const readPasskeyRow = defineRead<PasskeyRow>(
+  "passkeys",
+  "id, member_id, credential_hash, details, created_at, last_used_at",
 );
 
 /** Replaces the details of a passkey. */

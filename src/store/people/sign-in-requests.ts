@@ -1,6 +1,6 @@
 import type { Uuid } from "../../base/ids.js";
 import { defineRemoval } from "../statements/removal.js";
-import { defineHasRow, defineInsert, defineRow } from "../statements/row-statements.js";
+import { defineChange, defineHasRow, defineInsert, defineRow } from "../statements/row-statements.js";
 import { isUnexpired } from "../statements/unexpired.js";
 
 /** A sign-in that has begun. */
@@ -14,6 +14,26 @@ export interface SignInRequestRow {
 }
 
 export const insertSignInRequest = defineInsert<SignInRequestRow>("sign_in_requests");
+
+/**
+ * Inserts a request with a mail of its own, unless another one that is not used has this key: its mail then serves both.
+ * Returns whether it was inserted.
+ */
+export const insertMailedRequest = defineHasRow<SignInRequestRow & { readonly mail_key: Buffer }>(
+  "write",
+  "sign_in_requests",
+  (sql, tenantId, row, at) => sql`
+    insert into sign_in_requests ${sql({ tenant_id: tenantId, created_at: at, ...row })}
+    on conflict (tenant_id, mail_key) where used_at is null do nothing returning 1`,
+);
+
+/** Lets the next request with this key have a mail of its own. */
+export const unshareMail = defineChange<Buffer>(
+  "sign_in_requests",
+  (sql, tenantId, key) => sql`
+    update sign_in_requests set mail_key = null
+    where tenant_id = ${tenantId} and mail_key = ${key} and used_at is null`,
+);
 
 /** A request that is neither used nor expired. */
 export const readSignInRequest = defineRow<Uuid, SignInRequestRow>(

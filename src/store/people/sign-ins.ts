@@ -34,6 +34,7 @@ export interface PresentedSignInRow extends SignInRow {
   readonly role: string;
   readonly profile: Buffer;
   readonly settings: JsonObject;
+  readonly event_types: readonly string[];
   readonly revision: number;
 }
 
@@ -43,7 +44,7 @@ export const findSignIn = defineRow<Buffer, PresentedSignInRow>(
   "sign_ins",
   (sql, tenantId, hash, at) => sql`
     select s.id, s.token_hash, s.member_id, s.method, s.details, s.created_at, s.last_seen_at, s.expires_at,
-      s.strong_at, m.user_id, m.role, m.profile, t.settings, t.auth_revision as revision
+      s.strong_at, m.user_id, m.role, m.profile, t.settings, t.event_types, t.auth_revision as revision
     from sign_ins s
     join members m on m.tenant_id = s.tenant_id and m.id = s.member_id
     join tenants t on t.tenant_id = s.tenant_id and t.state = 'active'

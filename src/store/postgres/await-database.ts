@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type DatabaseAddress, TLS_MODES, tlsOf, UnknownTlsMode } from "./connect.js";
-import { codeOf } from "./database-error.js";
+import { databaseErrorCode } from "./database-error.js";
 import { connectOnce } from "./one-connection.js";
 import { DatabaseSetupError } from "./roles.js";
 
@@ -37,7 +37,8 @@ export async function awaitDatabase(
     try {
       return await login(address, setting);
     } catch (error) {
-      if (codeOf(error) !== STARTING || performance.now() >= until) throw toSetupError(error, address, setting);
+      if (databaseErrorCode(error) !== STARTING || performance.now() >= until)
+        throw toSetupError(error, address, setting);
       if (isFirst) announce(`The database that ${setting} names is starting up. Waiting for it.`);
       await pause(RETRY_MS);
     }
@@ -90,7 +91,7 @@ const UNTRUSTED = new Set([
 
 function toSetupError(error: unknown, address: DatabaseAddress, setting: string): unknown {
   if (error instanceof DatabaseSetupError) return error;
-  const code = codeOf(error);
+  const code = databaseErrorCode(error);
   if (UNTRUSTED.has(code)) {
     return new DatabaseSetupError(
       `The certificate of the database that ${setting} names is not trusted (${code}). Name its authority in NODE_EXTRA_CA_CERTS, or correct the host.`,

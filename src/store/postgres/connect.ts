@@ -1,6 +1,8 @@
 import type { Socket } from "node:net";
 import postgres from "postgres";
+import { readBuildVersion } from "../../base/build-version.js";
 import { readArrayText, toArrayText } from "../wire/array-text.js";
+import { UnconfirmedCommit } from "../wire/server-error.js";
 import type { TlsMode } from "./open-socket.js";
 
 /** The location of a database and our login: a `postgres://` URL, or the parts of a local address. */
@@ -17,8 +19,10 @@ export type DatabaseAddress =
 /** The roles that run statements. Neither may log in on plain PostgreSQL, and neither bypasses row-level security. */
 export type DatabaseRole = "cloakroom_app" | "cloakroom_jobs";
 
-/** The application name of our connections. */
-export const APPLICATION_NAME = "cloakroom";
+/** Begins the application names of all our connections, of any version. */
+export const APPLICATION_PREFIX = "cloakroom ";
+/** The application name of our connections. An upgrade asks which versions are connected. */
+export const APPLICATION_NAME = `${APPLICATION_PREFIX}${readBuildVersion().version}`;
 
 export interface ConnectOptions {
   /** Absent: the login role itself, for migrations and doctor. */
@@ -41,9 +45,15 @@ export interface ConnectOptions {
   }) => Socket | Promise<Socket>;
   /** Called when a connection is closed, before the client opens another. */
   readonly onClose?: () => void;
+  /**
+   * Commits wait for no standby. For rows that a failover may lose, and whose writers must not wait while a standby is
+   * away.
+   */
+  readonly commitsLocally?: boolean;
 }
 
 export type Sql = postgres.Sql<{ bigint: number; date: Date; array: string[] }>;
+export type TransactionSql = postgres.TransactionSql<{ bigint: number; date: Date; array: string[] }>;
 
 /** bigint columns hold counts and revisions, which stay below 2^53. */
 const bigintAsNumber: postgres.PostgresType<number> = {
@@ -95,13 +105,18 @@ export function connect(address: DatabaseAddress, options: ConnectOptions): Sql 
     max_lifetime: null,
     connect_timeout: options.connectTimeout ?? 10,
     types: { bigint: bigintAsNumber, date, array },
-    onnotice: () => {},
+    // The client takes an error that is thrown here for that of the statement, which is the commit.
+    onnotice: ({ routine }: { readonly routine?: string }) => {
+      if (routine === "SyncRepWaitForLSN") throw new UnconfirmedCommit();
+    },
     // A caller that opens its own sockets expects to lose connections. Other clients, before the server starts, read
     // arrays of more types.
     ...(options.openSocket ? { socket: options.openSocket, fetch_types: false, ssl: false } : {}),
     ...(options.onClose ? { onclose: options.onClose } : {}),
     connection: {
       application_name: APPLICATION_NAME,
+      // A commit whose wait for a standby was cancelled differs from a success only in its warning.
+      client_min_messages: "warning",
       ...(options.role ? { role: options.role } : {}),
       statement_timeout: options.statementTimeout,
       // Two requests with one idempotency key wait for each other this long; then the second one fails.
@@ -110,6 +125,7 @@ export function connect(address: DatabaseAddress, options: ConnectOptions): Sql 
       // A generic plan estimates that any time matches a third of the rows, and would read a million tokens to find no
       // expired one.
       enable_seqscan: "off",
+      ...(options.commitsLocally ? { synchronous_commit: "local" } : {}),
       ...(options.walksIndexes ? { enable_nestloop: "off", enable_hashjoin: "off", enable_bitmapscan: "off" } : {}),
       jit: "off",
       // Citus propagates `set local` to its workers only with this. Plain PostgreSQL accepts it as an unknown setting.

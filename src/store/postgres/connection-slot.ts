@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { ConnectOptions, DatabaseAddress } from "./connect.js";
 import { ConnectionLost } from "./database-error.js";
-import { type Opened, type Opening, openConnection } from "./open-connection.js";
+import { type Opened, type Opening, openPostgresConnection } from "./open-connection.js";
 
 /**
  * The transaction counts after which a connection plans its statements again. A plan made while a table was empty may
@@ -26,7 +26,7 @@ export class ConnectionSlot {
   #use: Promise<unknown> = Promise.resolve();
 
   constructor(address: DatabaseAddress, options: Omit<ConnectOptions, "connections">) {
-    this.#open = () => openConnection(address, options);
+    this.#open = () => openPostgresConnection(address, options);
   }
 
   /**
@@ -37,6 +37,11 @@ export class ConnectionSlot {
     const running = this.#take().then(transaction);
     this.#use = running.catch(() => {});
     return running;
+  }
+
+  /** The database process of the connection, if its commits wait for standbys. */
+  get backendWithStandbys(): number | undefined {
+    return this.#opened?.hasStandbys ? this.#opened.connection.processId : undefined;
   }
 
   /** Drops the connection, or the attempt to open one. The next transaction opens another. */

@@ -39,7 +39,7 @@ const TLS_CODE = /^(?:ERR_(?:SSL|TLS)_|CERT_|UNABLE_TO_)|SELF_SIGNED/;
 const UNAVAILABLE = "The vault cannot serve this request now. Try again shortly.";
 
 export function classifyFailure(error: unknown): DatabaseFailure {
-  const code = codeOf(error);
+  const code = databaseErrorCode(error);
   if (error instanceof ConnectionLost) return "connection";
   if (!isReported(error)) return isOfConnection(error, code) ? "connection" : "other";
   switch (code) {
@@ -105,7 +105,7 @@ function isOfConnection(error: unknown, code: string): boolean {
 }
 
 /** The SQLSTATE or system code, or "unknown". Nothing else of a driver error may be logged. */
-export function codeOf(error: unknown): string {
+export function databaseErrorCode(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
 }
 
@@ -153,13 +153,13 @@ export function toStoreError(error: unknown, table?: string): Error {
       return new StaleAuthorization();
     case "other":
     case "aborted_before":
-      return isOfDriver(error) || codeOf(error) !== "unknown" || !(error instanceof Error)
+      return isOfDriver(error) || databaseErrorCode(error) !== "unknown" || !(error instanceof Error)
         ? new Fault("internal", "Something went wrong on our side.", {
-            cause: new Reason(`database ${codeOf(error)}`),
+            cause: new Reason(`database ${databaseErrorCode(error)}`),
           })
         : error;
     default:
-      return unavailable(`database ${codeOf(error)}`);
+      return unavailable(`database ${databaseErrorCode(error)}`);
   }
 }
 

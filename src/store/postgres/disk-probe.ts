@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { newUuid } from "../../base/ids.js";
 import type { Sql } from "./connect.js";
-import { codeOf } from "./database-error.js";
+import { databaseErrorCode } from "./database-error.js";
 
 /** SQLSTATEs of a database that takes no writes: disk full, disk failure, read-only server. */
 const NO_WRITES = new Set(["53100", "58030", "25006"]);
 
 export function isDiskFull(error: unknown): boolean {
-  return NO_WRITES.has(codeOf(error));
+  return NO_WRITES.has(databaseErrorCode(error));
 }
 
 /** Rows that need about 200 KB of new pages in a table and its index. One small row could still fit in an old page. */

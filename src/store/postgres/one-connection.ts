@@ -57,11 +57,11 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
   };
   const nextSocket = async ({ host, port, path }: Target): Promise<Socket> => {
     while (!isLost && attempts < host.length) {
-      const place = path ? { path } : { host: host[attempts] ?? "localhost", port: port[attempts] ?? 5432 };
+      const address = path ? { path } : { host: host[attempts] ?? "localhost", port: port[attempts] ?? 5432 };
       attempts += 1;
       try {
         socket = await within(1_000 * (options.connectTimeout ?? 10), opening.signal, (signal) =>
-          openSocket(place, mode, negotiation, signal),
+          openSocket(address, mode, negotiation, signal),
         );
         return socket;
       } catch (error) {

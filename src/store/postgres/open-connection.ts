@@ -9,6 +9,8 @@ export type Engine = "postgresql" | "citus";
 export interface Opened {
   readonly connection: Connection;
   readonly engine: Engine;
+  /** Whether commits wait for standbys, as the database was set when the session began. */
+  readonly hasStandbys: boolean;
 }
 
 /** A connection that is being opened. */
@@ -22,17 +24,23 @@ export interface Opening {
  * Opens a session. The client library connects, logs in by any of its methods, and detects the engine. Then the session
  * is taken away from it.
  */
-export function openConnection(address: DatabaseAddress, options: Omit<ConnectOptions, "connections">): Opening {
+export function openPostgresConnection(
+  address: DatabaseAddress,
+  options: Omit<ConnectOptions, "connections">,
+): Opening {
   const one = connectOnce(address, options);
   let connection: Connection | undefined;
   const open = async (): Promise<Opened> => {
     try {
-      const asked = await one.sql<{ citus: string | null }[]>`select current_setting('citus.version', true) as citus`;
+      const asked = await one.sql<{ citus: string | null; hasStandbys: boolean }[]>`
+        select current_setting('citus.version', true) as citus,
+          current_setting('synchronous_standby_names') <> '' as "hasStandbys"`;
       const socket = one.takeSocket();
       if (!socket) throw new ConnectionLost();
       connection = new Connection({ socket, processId: asked.state.pid });
       // Plain PostgreSQL has no such setting, or an empty one after it was set in a transaction.
-      return { connection, engine: asked[0]?.citus ? "citus" : "postgresql" };
+      const engine = asked[0]?.citus ? "citus" : "postgresql";
+      return { connection, engine, hasStandbys: asked[0]?.hasStandbys ?? false };
     } catch (error) {
       one.drop();
       throw one.cause ?? error;

@@ -1,5 +1,5 @@
 import type { Sql } from "./connect.js";
-import { codeOf } from "./database-error.js";
+import { databaseErrorCode } from "./database-error.js";
 
 /** The database is not set up correctly. The message is for the operator and says what to do. */
 export class DatabaseSetupError extends Error {
@@ -22,7 +22,7 @@ async function runBesideOthers(sql: Sql, statement: string, missing: readonly st
   try {
     await sql.unsafe(statement);
   } catch (error) {
-    const code = codeOf(error);
+    const code = databaseErrorCode(error);
     // 42710 and 23505: another process has just created it.
     if (code === "42710" || code === "23505") return;
     // XX000, "tuple concurrently updated": another process is granting the same, and may still fail.

@@ -1,4 +1,4 @@
-import type { TenantId } from "../../base/ids.js";
+import type { TenantId, Uuid } from "../../base/ids.js";
 import { MAX_PAGE_BYTES, offsetOf, type Page, type PageRequest } from "../../base/page.js";
 import type { SqlTag } from "./statement.js";
 import { defineStatement, type Query, type Table } from "./statement.js";
@@ -98,6 +98,16 @@ export function sizedQueries<Row>(
       ) sized
       where is_read order by created_at desc, id desc`,
   };
+}
+
+export interface IdListing extends PageRequest {
+  /** If not empty, lists only these. */
+  readonly ids: readonly Uuid[];
+}
+
+/** The condition of an {@link IdListing}. */
+export function amongIds(sql: SqlTag, { ids }: IdListing): Query<unknown> {
+  return isAnyOf(sql, "id", ids);
 }
 
 /** A condition that a column has one of these ids; none for an empty list. */

@@ -1,5 +1,4 @@
 import type { Uuid } from "../../base/ids.js";
-import type { NameColumns } from "../../crypto/sealed-name.js";
 import type { RowBytes } from "./counted-page.js";
 import { defineStatement, type Statement } from "./statement.js";
 
@@ -7,8 +6,11 @@ import { defineStatement, type Statement } from "./statement.js";
 export const NAMES_PER_BATCH = 500;
 
 /** The name of a row, and the row's position in a list. */
-export interface NamedRow extends NameColumns {
+export interface NamedRow {
   readonly id: Uuid;
+  /** Sealed. Null for an official formula. */
+  readonly name: Buffer | null;
+  readonly official_name: string | null;
   /** The creation time as PostgreSQL writes it, because a Date has no microseconds. */
   readonly position: string;
   /** Stored bytes that a list shows of the row. */
@@ -39,11 +41,11 @@ export function defineNames(table: "proxies" | "reactors" | "reactor_formulas", 
         // Every tenant's list contains the official formulas.
         const official =
           table === "reactor_formulas"
-            ? sql`union all select id, name, null::bytea, created_at, 0 from official_formulas where true ${wanted}`
+            ? sql`union all select id, null, name, created_at, 0 from official_formulas where true ${wanted}`
             : sql``;
         return sql`
-          select id, name, label, created_at::text as position, bytes from (
-            select id, name, label, created_at, ${bytes(sql, tenantId)} as bytes from ${sql(table)} where tenant_id = ${tenantId} ${wanted} ${official}
+          select id, name, official_name, created_at::text as position, bytes from (
+            select id, name, null as official_name, created_at, ${bytes(sql, tenantId)} as bytes from ${sql(table)} where tenant_id = ${tenantId} ${wanted} ${official}
           ) named
           order by named.created_at desc, named.id desc limit ${NAMES_PER_BATCH}`;
       }),

@@ -70,6 +70,30 @@ export function defineRead<Row extends { readonly id: Uuid }>(
   });
 }
 
+/** Reads all rows of a tenant, newest first. */
+export function defineAll<Row>(table: Table, columns: string): Statement<"all", readonly Row[]> {
+  return defineRows<"all", Row>(
+    "read",
+    table,
+    (sql, tenantId) => sql`
+      select ${sql.unsafe(columns)} from ${sql.unsafe(table)} where tenant_id = ${tenantId}
+      order by created_at desc, id desc`,
+  );
+}
+
+/** Sets columns of a row, at the transaction's time. Returns whether the row was unchanged since it was read. */
+export function defineUpdate<Change extends { readonly id: Uuid; readonly revision: number }>(
+  table: Table,
+): Statement<Change, boolean> {
+  return defineHasRow<Change>(
+    "write",
+    table,
+    (sql, tenantId, { id, revision, ...columns }, at) => sql`
+      update ${sql.unsafe(table)} set ${sql({ ...columns, modified_at: at })}, revision = revision + 1
+      where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} returning 1`,
+  );
+}
+
 /** Deletes a row by its id. Returns whether it existed, with the property `only`. */
 export function defineDelete(table: Table, only = "true"): Statement<Uuid, boolean> {
   return defineHasRow<Uuid>(

@@ -171,7 +171,7 @@ export class TextExecution<Row> implements Execution {
     for (const value of this.#values) {
       if (value === null) out.nullValue();
       else if (value instanceof Uint8Array) out.bytesValue(value);
-      else out.textValue(textOf(value));
+      else out.textValue(valueText(value));
     }
   }
 
@@ -194,7 +194,7 @@ function typeOf(value: Scalar): number {
   return typeof value === "boolean" ? 16 : 0;
 }
 
-function textOf(value: Exclude<Scalar, null | Uint8Array>): string {
+function valueText(value: Exclude<Scalar, null | Uint8Array>): string {
   if (value instanceof Typed) return value.text;
   // PostgreSQL rejects the text that replaces an invalid time.
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "no time" : value.toISOString();

@@ -1,4 +1,4 @@
-import { isTenantId, type TenantId, timeOfUuid, type Uuid } from "../../base/ids.js";
+import { isTenantId, type TenantId, timeOfUuid, type Uuid, VAULT_TENANT_ID } from "../../base/ids.js";
 import { connect, type DatabaseAddress, type Sql } from "../postgres/connect.js";
 
 /**
@@ -50,6 +50,25 @@ export function listClosedAhead(ownerAddress: DatabaseAddress): Promise<TenantId
     const rows = await sql<{ id: string }[]>`
       select tenant_id as id from tenants where state = 'active' and audit_closed_until > now() order by tenant_id`;
     return rows.map(({ id }) => id).filter(isTenantId);
+  });
+}
+
+/** Logs without the record of where their chain ends, which each has from its beginning. */
+export interface EmptiedLogs {
+  readonly tenants: readonly TenantId[];
+  /** The vault's own, although there are tenants. */
+  readonly isVaultEmpty: boolean;
+}
+
+export function listEmptiedLogs(ownerAddress: DatabaseAddress): Promise<EmptiedLogs> {
+  return asOwner(ownerAddress, async (sql) => {
+    const rows = await sql<{ id: string }[]>`
+      select t.tenant_id as id from tenants t left join audit_heads h on h.tenant_id = t.tenant_id
+      where t.state = 'active' and h.tenant_id is null order by t.tenant_id`;
+    const [vault] = await sql<{ isEmpty: boolean }[]>`
+      select exists (select from tenants where state = 'active')
+        and not exists (select from audit_heads where tenant_id = ${VAULT_TENANT_ID} and number > 0) as "isEmpty"`;
+    return { tenants: rows.map(({ id }) => id).filter(isTenantId), isVaultEmpty: vault?.isEmpty ?? false };
   });
 }
 

@@ -1,23 +1,21 @@
+import { randomInt } from "node:crypto";
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
 import type { Sql } from "../postgres/connect.js";
+import type { AuthorshipColumns } from "../statements/authorship.js";
 import { boundWrite } from "../statements/bound-statement.js";
-import { json, text, uuid } from "../statements/parameter.js";
+import { bigint, json, text, uuid } from "../statements/parameter.js";
 import { defineHasRow } from "../statements/row-statements.js";
 import { defineStatement, defineWrite } from "../statements/statement.js";
 import { lockedRead } from "../transactions/row-lock.js";
 
-export interface TenantRow {
+export interface TenantRow extends AuthorshipColumns {
   readonly tenant_id: TenantId;
   readonly name: string;
   readonly owner_id: Uuid;
   readonly settings: JsonObject;
   readonly auth_revision: number;
   readonly included_monthly_active_tokens: number | null;
-  readonly created_by: Uuid | null;
-  readonly created_at: Date;
-  readonly modified_by: Uuid | null;
-  readonly modified_at: Date | null;
 }
 
 export const readTenant = defineStatement<TenantId, TenantRow | null, TenantRow>({
@@ -48,10 +46,16 @@ export const insertTenant = defineWrite<NewTenant>({
   queries: (sql, tenantId, inputs, at) =>
     inputs.map(
       ({ name, owner_id, settings }) => sql`
-        insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, created_at)
-        values (${tenantId}, ${name}, ${owner_id}, ${sql.json(settings)}, 'active', 1, ${at})`,
+        insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, event_types, created_at)
+        values (${tenantId}, ${name}, ${owner_id}, ${sql.json(settings)}, 'active', 1, array[]::text[], ${at})`,
     ),
 });
+
+/**
+ * How much a revision rises, by chance: a failover may lose a revision that a server knows, and the next change would
+ * give its number to other rights and keys. 2^33 changes stay below 2^53.
+ */
+const REVISION_STEP = bigint(() => randomInt(1, 2 ** 21));
 
 export interface TenantChange {
   readonly name: string;
@@ -64,9 +68,10 @@ export const updateTenantRow = boundWrite<TenantChange>({
   table: "tenants",
   sql: `
     update tenants set name = :name, settings = :settings, modified_by = :modified_by, modified_at = :now,
-      auth_revision = auth_revision + 1
+      auth_revision = auth_revision + :step
     where tenant_id = :tenant`,
   parameters: {
+    step: REVISION_STEP,
     name: text(({ name }) => name),
     settings: json(({ settings }) => settings),
     modified_by: uuid(({ modified_by }) => modified_by),
@@ -81,8 +86,8 @@ export const updateTenantRow = boundWrite<TenantChange>({
 export const incrementAuthRevision = boundWrite<TenantId>({
   table: "tenants",
   isAtCommit: true,
-  sql: "update tenants set auth_revision = auth_revision + 1 where tenant_id = :tenant",
-  parameters: {},
+  sql: "update tenants set auth_revision = auth_revision + :step where tenant_id = :tenant",
+  parameters: { step: REVISION_STEP },
   sortKey: () => "",
   combine: (inputs) => inputs.slice(0, 1),
 });

@@ -192,7 +192,7 @@ function conditionsOf(
   within: (key: KeyColumns) => Fragment,
 ): Fragment {
   const filters = also.map((filter) => {
-    const row = rowOf(sql, tenantId, filter, within);
+    const row = matchingRow(sql, tenantId, filter, within);
     return sql`and ${isNarrow ? lookedUp(sql, row) : sql`exists (${row})`}`;
   });
   const isShort = isNarrow || (isPage && hasLargeScopes);
@@ -239,7 +239,7 @@ function joined(sql: SqlTag, fragments: readonly Fragment[]): Fragment {
 }
 
 /** The row that proves that a key matches a filter. */
-function rowOf(
+function matchingRow(
   sql: SqlTag,
   tenantId: TenantId,
   filter: KeyFilter,
@@ -275,7 +275,7 @@ function holds(sql: SqlTag, tenantId: TenantId, alternative: ScopeAlternative, i
 function isMet(sql: SqlTag, tenantId: TenantId, requirement: Requirement, isShort: boolean): Fragment {
   switch (requirement.kind) {
     case "below": {
-      const row = rowOf(sql, tenantId, { kind: "term", term: requirement.term });
+      const row = matchingRow(sql, tenantId, { kind: "term", term: requirement.term });
       return isShort ? sql`coalesce(${lookedUp(sql, row)}, false)` : sql`exists (${row})`;
     }
     case "container":

@@ -212,14 +212,16 @@ function arraysOf(rows: readonly GivenRow[]): RowArrays {
 }
 
 function sourceRows(sources: readonly TokenSource[]): RowArrays {
-  return arraysOf(sources.map(({ of, span }) => ({ ...(of.kind === "all" ? { kind: of.kind } : rowOf(of)), span })));
+  return arraysOf(
+    sources.map(({ of, span }) => ({ ...(of.kind === "all" ? { kind: of.kind } : tokenTestRow(of)), span })),
+  );
 }
 
 function testRows(tests: readonly TokenTest[]): RowArrays {
-  return arraysOf(tests.map(rowOf));
+  return arraysOf(tests.map(tokenTestRow));
 }
 
-function rowOf(test: TokenTest): GivenRow {
+function tokenTestRow(test: TokenTest): GivenRow {
   switch (test.kind) {
     case "term":
       return { kind: test.kind, bytes: test.term };

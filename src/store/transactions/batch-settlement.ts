@@ -5,7 +5,7 @@ import { isDiskFull } from "../postgres/disk-probe.js";
 import type { BatchLimits } from "./batch-limits.js";
 import { type CommitLookup, resolveUnknownCommit } from "./commit-lookup.js";
 import type { TransactionResult } from "./shared-transaction.js";
-import { type QueuedRequest, rejectAll, settle, settleOne } from "./tenant-queue.js";
+import { type QueuedRequest, rejectAll, settle, settleOne, type TenantQueue } from "./tenant-queue.js";
 
 /**
  * Most attempts, the first included, before a conflict or an unavailable database is reported to the caller. Only this
@@ -17,8 +17,8 @@ const ATTEMPTS = 5;
 export interface SettlementParts {
   readonly limits: Pick<BatchLimits, "retryDelays" | "timeoutMs">;
   readonly wasCommitted: CommitLookup;
-  /** Puts requests first in the queue of their tenant. */
-  readonly requeue: (tenantId: TenantId, batch: QueuedRequest[]) => void;
+  /** Puts requests first in their queue. */
+  readonly requeue: (queue: TenantQueue, batch: QueuedRequest[]) => void;
   /** The database reported a full disk. */
   readonly onFullDisk: () => void;
   /** The tenant's log is closed beyond this server's clock. */
@@ -34,7 +34,7 @@ export class BatchSettlement {
   }
 
   /** Gives each request of an ended transaction its outcome, or lets it run again. */
-  async settle(tenantId: TenantId, batch: QueuedRequest[], result: TransactionResult): Promise<void> {
+  async settle(queue: TenantQueue, batch: QueuedRequest[], result: TransactionResult): Promise<void> {
     if (result.kind === "committed") {
       // Work that got its last output with the commit ends after it, and does not delay others.
       for (const { waiting, request } of settle(batch, result.requests)) {
@@ -42,6 +42,7 @@ export class BatchSettlement {
       }
       return;
     }
+    const { tenantId } = queue;
     if (result.kind === "unknown") {
       const committed = await resolveUnknownCommit(this.#parts.wasCommitted, this.#parts.limits.retryDelays, {
         ...result,
@@ -50,12 +51,12 @@ export class BatchSettlement {
       if (committed === "unreachable") return rejectAll(batch, unavailable("commit outcome unknown"));
       // If committed, only requests whose last output was lost with the connection run again.
       const unsettled = committed ? settle(batch, result.requests).map(({ waiting }) => waiting) : batch;
-      return this.#retry(tenantId, unsettled, unavailable("connection lost during commit"));
+      return this.#retry(queue, unsettled, unavailable("connection lost during commit"));
     }
     if (result.culprit !== undefined) {
       const [culprit] = batch.splice(result.culprit, 1);
       culprit?.reject(result.error);
-      this.#parts.requeue(tenantId, batch);
+      this.#parts.requeue(queue, batch);
       return;
     }
     if (isDiskFull(result.error)) this.#parts.onFullDisk();
@@ -64,24 +65,24 @@ export class BatchSettlement {
         return rejectAll(batch, toStoreError(result.error));
       case "serialization":
       case "stale_session":
-        return this.#retry(tenantId, batch, unavailable("transactions kept conflicting"));
+        return this.#retry(queue, batch, unavailable("transactions kept conflicting"));
       case "connection":
-        return this.#retry(tenantId, batch, unavailable("database unreachable"));
+        return this.#retry(queue, batch, unavailable("database unreachable"));
       case "closed_minute":
         this.#parts.onClosedMinute(tenantId);
-        return this.#retry(tenantId, batch, unavailable("the tenant's log is closed beyond this server's clock"));
+        return this.#retry(queue, batch, unavailable("the tenant's log is closed beyond this server's clock"));
       default:
     }
     if (batch.length === 1) {
       const error = toStoreError(result.error, result.table);
-      return error instanceof UniqueViolation ? this.#retry(tenantId, batch, error) : rejectAll(batch, error);
+      return error instanceof UniqueViolation ? this.#retry(queue, batch, error) : rejectAll(batch, error);
     }
     for (const waiting of batch) waiting.alone = true;
-    this.#parts.requeue(tenantId, batch);
+    this.#parts.requeue(queue, batch);
   }
 
   /** Runs requests again after a growing delay. Rejects those that have had all attempts, or arrived over twice `timeoutMs` ago. */
-  async #retry(tenantId: TenantId, batch: QueuedRequest[], finalError: Error): Promise<void> {
+  async #retry(queue: TenantQueue, batch: QueuedRequest[], finalError: Error): Promise<void> {
     if (batch.length === 0) return;
     const tooOld = performance.now() - 2 * this.#parts.limits.timeoutMs;
     for (const waiting of batch) waiting.attempts += 1;
@@ -92,6 +93,6 @@ export class BatchSettlement {
     );
     const attempt = hopeful[0]?.attempts ?? 1;
     await pause(25 * 2 ** attempt * (0.5 + Math.random()));
-    this.#parts.requeue(tenantId, hopeful);
+    this.#parts.requeue(queue, hopeful);
   }
 }

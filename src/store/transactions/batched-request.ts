@@ -63,6 +63,10 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
     );
   }
 
+  listensTo(): boolean {
+    return true;
+  }
+
   reserve(storedBytes: number): void {
     this.#reads.reserve(storedBytes);
   }

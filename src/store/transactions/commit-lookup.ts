@@ -15,8 +15,10 @@ export interface UnknownCommit {
 }
 
 /**
- * Returns whether the commit was carried out. The result is final: nothing in the transaction can happen afterwards.
- * @throws if the database does not respond or its process does not end. The commit is then still unknown.
+ * Returns whether the commit was carried out, and is as durable as the database's own settings promise. The result is
+ * final: nothing in the transaction can happen afterwards.
+ * @throws if the database does not respond, its process does not end, or a synchronous standby does not confirm. The
+ *   commit is then still unknown.
  */
 export type CommitLookup = (commit: UnknownCommit) => Promise<boolean>;
 
@@ -37,9 +39,16 @@ export function commitLookupIn(address: DatabaseAddress, timeoutMs = TIMEOUT_MS)
   return async (commit) => {
     // Without a role, because a login may terminate its own processes.
     const connection = connectOnce(address, { statementTimeout: 4_000, connectTimeout: 2 });
-    await asking(connection, (sql) => endBackend(sql, commit.backend));
+    const server = await asking(connection, (sql) => endBackend(sql, commit.backend));
     const options = { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 } as const;
-    return asking(connectOnce(address, options), (sql) => hasLogRow(sql, commit));
+    return asking(connectOnce(address, options), async (sql) => {
+      // A row of one server says nothing of another: an address can lead to the former primary, then to its standby.
+      const [here] = await sql<{ startedAt: string }[]>`select pg_postmaster_start_time()::text as "startedAt"`;
+      if (here?.startedAt !== server) throw new Error("the address leads to several servers");
+      if (!(await hasLogRow(sql, commit))) return false;
+      await awaitDurability(sql, commit.tenantId);
+      return true;
+    });
   };
 }
 
@@ -47,12 +56,26 @@ export function commitLookupIn(address: DatabaseAddress, timeoutMs = TIMEOUT_MS)
  * Terminates the database process that received the commit. It may not have noticed that its connection is lost, and
  * could wait for a lock and commit later. A missing row proves that nothing is stored only once the process has ended.
  * A pooler reports process ids of its own, so through a pooler no process is found.
+ *
+ * A process that waits for a synchronous standby is left alone: to end it would end its wait, and show a commit that a
+ * failover loses. While one of our processes has waited for long, nothing is looked up: the look-up would wait as well,
+ * on a connection that PostgreSQL keeps until the standby is back.
+ * @returns the start of the server, which tells it from every other one.
  */
-async function endBackend(sql: Sql, backend: number): Promise<void> {
-  const ended = await sql<{ hasEnded: boolean }[]>`
-    select pg_terminate_backend(pid, 3000) as "hasEnded" from pg_stat_activity
+async function endBackend(sql: Sql, backend: number): Promise<string> {
+  const [server] = await sql<{ startedAt: string; waits: boolean }[]>`
+    select pg_postmaster_start_time()::text as "startedAt", exists (
+      select from pg_stat_activity
+      where usename = current_user and application_name = ${APPLICATION_NAME} and wait_event = 'SyncRep'
+        and (pid = ${backend} or state_change < clock_timestamp() - interval '1 second')
+    ) as waits`;
+  if (!server || server.waits) throw new Error("a commit waits for a standby");
+  const ended = await sql<{ hasEnded: boolean | null }[]>`
+    select case when wait_event is distinct from 'SyncRep' then pg_terminate_backend(pid, 3000) end as "hasEnded"
+    from pg_stat_activity
     where pid = ${backend} and usename = current_user and application_name = ${APPLICATION_NAME}`;
   if (ended.some(({ hasEnded }) => !hasEnded)) throw new Error("a process of the database does not end");
+  return server.startedAt;
 }
 
 /**
@@ -76,10 +99,33 @@ async function hasLogRow(sql: Sql, commit: UnknownCommit): Promise<boolean> {
     sql,
     tenantId,
     () => sql`
-      insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message)
-      values (${tenantId}, ${marker.createdAt}, ${marker.id}, '', '', '', '') on conflict do nothing returning 1`,
+      insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome)
+      values (${tenantId}, ${marker.createdAt}, ${marker.id}, '', '', '', '', '') on conflict do nothing returning 1`,
   );
   return written.length === 0;
+}
+
+/**
+ * Waits until the synchronous standbys have stored everything that was visible before. A row can be visible without
+ * that: a terminated process, one whose wait was cancelled, and a restart show commits and do not tell whether a standby
+ * has them. A commit of our own after it waits for the same standbys, and writes to the coordinator and to the tenant's
+ * node.
+ * @throws on a standby: whether others have the row, and which one is promoted, is not known there.
+ */
+async function awaitDurability(sql: Sql, tenantId: TenantId): Promise<void> {
+  const [database] = await sql<{ isStandby: boolean; waits: boolean }[]>`
+    select pg_is_in_recovery() as "isStandby",
+      current_setting('synchronous_standby_names') <> '' or nullif(current_setting('citus.version', true), '') is not null
+      as waits`;
+  if (!database || database.isStandby) throw new Error("the database is a standby");
+  if (!database.waits) return;
+  await Promise.all([
+    sql.unsafe("begin"),
+    sql.unsafe(`set local app.tenant_id = '${tenantId}'`),
+    sql`select pg_logical_emit_message(true, 'cloakroom', '')`,
+    sql`select 1 from tenants where tenant_id = ${tenantId} for key share`,
+    sql.unsafe("commit"),
+  ]);
 }
 
 /** Runs a query in a transaction of a tenant, and rolls it back. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { codeOf } from "../postgres/database-error.js";
+import { databaseErrorCode } from "../postgres/database-error.js";
 
 /** With a lock timeout of two seconds: a minute. */
 const ATTEMPTS = 30;
@@ -11,12 +11,12 @@ const RETRIED = ["55P03", "40P01"];
  * it, so it stops waiting at the lock timeout, lets them pass, and tries again.
  * @param change one transaction.
  */
-export async function retryingLocks<T>(change: () => Promise<T>): Promise<T> {
+export async function retryingLocks<T>(change: () => Promise<T>, attempts = ATTEMPTS): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await change();
     } catch (error) {
-      if (!RETRIED.includes(codeOf(error)) || attempt === ATTEMPTS) throw error;
+      if (!RETRIED.includes(databaseErrorCode(error)) || attempt === attempts) throw error;
       await pause(100);
     }
   }

@@ -1,17 +1,19 @@
+import type { CallerTurns } from "../../base/caller-turns.js";
 import type { TenantId } from "../../base/ids.js";
+import { TURN_MS } from "../../base/processor-turns.js";
 import { ConnectionLost, mustDiscardSession } from "../postgres/database-error.js";
 import type { Engine, Opened } from "../postgres/open-connection.js";
 import { boundQuery } from "../statements/bound-statement.js";
 import { bigint } from "../statements/parameter.js";
 import { StatementBatch } from "../statements/statement-batch.js";
-import type { Connection, Execution, StepEnd } from "../wire/connection.js";
+import type { Connection, Execution, LateStep, StepEnd } from "../wire/connection.js";
 import { PreparedStatement } from "../wire/prepared-statement.js";
 import { BatchedRequest } from "./batched-request.js";
 import type { LargeReads } from "./large-reads.js";
 import type { CommitMarker, OrdinaryTransaction, TransactionStart, Work } from "./transaction.js";
 
-/** The revision that all requests of a transaction were authorized under, or "unguarded" for our own work. */
-export type Guard = number | "unguarded";
+/** The revision under which all requests of a transaction were authorized. Undefined for the server's own work. */
+export type Guard = number | undefined;
 
 export type TransactionResult =
   /** Committed. Includes work that threw before it wrote anything, with its error. */
@@ -65,8 +67,10 @@ export interface RunOptions extends TransactionStart {
    * order. Otherwise there is one work, and its statements run in call order.
    */
   readonly isShared: boolean;
-  /** Milliseconds after which an unanswered step loses its connection. Absent: no such limit. */
-  readonly stepTimeoutMs?: number | undefined;
+  /** The tenant's turns of the main thread. */
+  readonly turns: CallerTurns;
+  /** What happens to a step that does not end in time. Absent: nothing. */
+  readonly late?: LateStep | undefined;
 }
 
 /**
@@ -78,8 +82,8 @@ export async function runTransaction(
   options: RunOptions,
   works: readonly TransactionWork[],
 ): Promise<TransactionResult> {
-  const { guard, isShared, stepTimeoutMs } = options;
-  const requests = works.map((work) => started(work, engine, options));
+  const { guard, isShared, late } = options;
+  const requests = await startAll(works, engine, options);
   let isOpen = false;
 
   for (;;) {
@@ -96,7 +100,7 @@ export async function runTransaction(
     const ending = new StatementBatch();
     if (isLast) for (const request of requests) request.joinLastTo(ending);
     // The guard runs even for work without statements: its result is for callers who still have their rights.
-    if (isLast && batch.isEmpty && ending.isEmpty && !isOpen && guard === "unguarded")
+    if (isLast && batch.isEmpty && ending.isEmpty && !isOpen && guard === undefined)
       return { kind: "committed", requests };
 
     const commit = isLast ? new Command(COMMIT) : undefined;
@@ -111,7 +115,7 @@ export async function runTransaction(
     }
 
     isOpen = true;
-    const end = await connection.send(stepTimeoutMs);
+    const end = await connection.send(late);
     if (commit && isUnknown(end, commit)) return unknownCommit(connection, requests, errorIn(end));
     if (end.kind === "lost") return { kind: "aborted", error: end.error };
     if (end.kind === "failed") {
@@ -131,10 +135,27 @@ export async function runTransaction(
   }
 }
 
-function started({ work, reads }: TransactionWork, engine: Engine, options: RunOptions): BatchedRequest {
-  const request = new BatchedRequest(options.tenantId, engine, options, options.isShared, reads);
-  request.start(work);
-  return request;
+/**
+ * Starts the works, in as many turns of the tenant as they need: each seals a value or two. The database knows nothing of
+ * the transaction yet.
+ */
+async function startAll(
+  works: readonly TransactionWork[],
+  engine: Engine,
+  options: RunOptions,
+): Promise<BatchedRequest[]> {
+  const requests: BatchedRequest[] = [];
+  let since = performance.now();
+  for (const { work, reads } of works) {
+    if (requests.length > 0 && performance.now() - since >= TURN_MS) {
+      await options.turns.next();
+      since = performance.now();
+    }
+    const request = new BatchedRequest(options.tenantId, engine, options, options.isShared, reads);
+    request.start(work);
+    requests.push(request);
+  }
+  return requests;
 }
 
 /**
@@ -160,6 +181,7 @@ class Command implements Execution {
   readonly statement: PreparedStatement;
   readonly writeValues: Execution["writeValues"];
   tag: string | undefined;
+  hasWarned = false;
 
   constructor(statement: PreparedStatement, writeValues: Execution["writeValues"] = () => {}) {
     this.statement = statement;
@@ -170,6 +192,10 @@ class Command implements Execution {
 
   takeTag(tag: string): void {
     this.tag = tag;
+  }
+
+  takeWarning(): void {
+    this.hasWarned = true;
   }
 }
 
@@ -206,7 +232,7 @@ function addOpening(connection: Connection, engine: Engine, options: RunOptions)
   connection.add(new Command(BEGIN));
   connection.add(setTenant(engine, tenantId));
   if (options.plansAgain) connection.add(new Command(DISCARD_PLANS));
-  if (guard === "unguarded") return;
+  if (guard === undefined) return;
   const check = new StatementBatch();
   CHECK_REVISION.joinTo(check, guard);
   check.addTo(connection, options);
@@ -228,9 +254,11 @@ function setTenant(engine: Engine, tenantId: TenantId): Command {
  *
  * - it was sent, and the connection was lost before its response;
  * - its response is an error of any kind;
- * - it succeeded, but an earlier output of the same step cannot be read.
+ * - it succeeded, but an earlier output of the same step cannot be read;
+ * - it succeeded with a warning: somebody cancelled its wait for a standby, and it may be lost in a failover.
  */
 function isUnknown(end: StepEnd, commit: Command): boolean {
+  if (commit.hasWarned) return true;
   if (end.kind === "lost") return end.wasSent;
   return end.kind === "failed" && (end.failed === commit || commit.tag === "COMMIT");
 }

@@ -1,4 +1,6 @@
+import { type Party, presentCaller, processorTurns, runFor } from "../../base/caller-turns.js";
 import type { TenantId } from "../../base/ids.js";
+import type { Flow } from "../../base/processor-turns.js";
 import { classifyFailure } from "../postgres/database-error.js";
 import type { BatchedRequest } from "./batched-request.js";
 import type { LargeReads } from "./large-reads.js";
@@ -12,6 +14,8 @@ export interface QueuedRequest extends TransactionWork {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
   readonly since: number;
+  /** Where it comes from: the network of a page. Empty for a back end. */
+  readonly from: string;
   attempts: number;
   /** Whether it runs alone. Set after it failed in a batch, because a bad request must fail only its own caller. */
   alone: boolean;
@@ -27,15 +31,18 @@ export function queuedRequest<T>(
 ): QueuedRequest {
   // The resolved value is the one that this same work returned.
   let value: { readonly of: T } | undefined;
+  const caller = presentCaller();
   return {
     guard,
     reads,
     work: async (tx) => {
-      value = { of: await work(tx) };
+      // The transaction itself runs for its first request.
+      value = { of: await runFor(caller, () => work(tx)) };
     },
     resolve: () => (value ? resolve(value.of) : reject(new Error("work ended without a value"))),
     reject,
     since: performance.now(),
+    from: caller?.party === "pages" ? caller.flow().name : "",
     attempts: 0,
     alone: false,
   };
@@ -46,9 +53,12 @@ const STALL_MS = 1_000;
 /** Milliseconds for which a tenant is stalled after such a transaction, unless another one commits. */
 const STALLED_FOR_MS = 10_000;
 
-/** The requests of one tenant, in order of arrival. */
+/** The requests of one tenant's back end, or of its pages. */
 export class TenantQueue {
   readonly tenantId: TenantId;
+  readonly party: Party;
+  /** For whom the main thread's work on its transactions counts. */
+  readonly flow: Flow;
   readonly waiting: QueuedRequest[] = [];
   /** Transactions that run now. */
   transactions = 0;
@@ -57,8 +67,35 @@ export class TenantQueue {
   readonly #overload = new OverloadDetector();
   #stalledUntil = 0;
 
-  constructor(tenantId: TenantId) {
+  constructor(tenantId: TenantId, party: Party) {
     this.tenantId = tenantId;
+    this.party = party;
+    this.flow =
+      party === "pages" ? { kind: "network", name: `pages of ${tenantId}` } : { kind: "tenant", name: tenantId };
+  }
+
+  /**
+   * Adds a request. The networks of pages take turns: one with many requests comes after one with few, and those of a
+   * back end keep their order.
+   */
+  add(request: QueuedRequest): void {
+    if (this.party === "back end") {
+      this.waiting.push(request);
+      return;
+    }
+    const before = new Map<string, number>();
+    const own = this.waiting.filter(({ from }) => from === request.from).length;
+    const at = this.waiting.findIndex(({ from }) => {
+      const count = before.get(from) ?? 0;
+      before.set(from, count + 1);
+      return count > own;
+    });
+    this.waiting.splice(at < 0 ? this.waiting.length : at, 0, request);
+  }
+
+  /** Most transactions at a time, of those that a tenant may have: half for its pages, which anybody can open. */
+  transactionsAtOnce(ofTenant: number): number {
+    return this.party === "pages" ? Math.max(1, ofTenant >> 1) : ofTenant;
   }
 
   /** Whether another request would be too many. */
@@ -98,11 +135,14 @@ export class TenantQueue {
 
   /**
    * Whether enough requests wait for an additional transaction, or have waited since `before`. Small transactions
-   * beside large ones took a fifth of the capacity for token creation.
+   * beside large ones took a fifth of the capacity for token creation. While more requests of the tenant wait for the
+   * main thread than for this transaction, it waits as long for those that may share it.
    */
-  isWorthATransaction(before: number): boolean {
+  isWorthATransaction(before: number, isShared: boolean): boolean {
     const [first] = this.waiting;
-    return first === undefined || first.since <= before || this.waiting.length * 2 >= this.inFlight;
+    if (first === undefined || first.since <= before) return true;
+    if (isShared && processorTurns.waitingOf(this.flow) > this.waiting.length) return false;
+    return this.waiting.length * 2 >= this.inFlight;
   }
 
   /**

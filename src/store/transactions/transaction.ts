@@ -1,7 +1,15 @@
 import type { TenantId } from "../../base/ids.js";
 import type { Engine } from "../postgres/open-connection.js";
 import type { Statement } from "../statements/statement-batch.js";
-import type { MemoryNeeded } from "./large-reads.js";
+import type { MemoryNeeded, ReadMemory } from "./large-reads.js";
+
+/** The rights under which a request's transactions may commit. */
+export interface Authority {
+  /** The tenant's revision at which the caller was authorized. */
+  readonly revision: number;
+  /** For large values that the work reads. Absent: they are not counted. */
+  readonly memory?: ReadMemory | undefined;
+}
 
 /** The log row that resolves an unknown commit. */
 export interface CommitMarker {
@@ -41,6 +49,11 @@ export interface Transaction {
   readonly now: Date;
   /** See {@link TransactionStart}. */
   readonly isFirstInMinute: boolean;
+  /**
+   * Whether a webhook of the tenant may ask for events of a type. False only if the rights that guard the transaction say
+   * so; otherwise the statement that writes the event decides.
+   */
+  listensTo(eventType: string): boolean;
   /** The database engine, for the few statements that not all support. */
   readonly engine: Engine;
   /**

@@ -40,16 +40,6 @@ export class ExportReader {
     }
   }
 
-  /** Whether the remaining bytes match gzip's checksum. Consumes everything. */
-  async isWhole(): Promise<boolean> {
-    try {
-      while (await this.#more()) this.#rest = Buffer.alloc(0);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
   async isAtEnd(): Promise<boolean> {
     return this.#rest.length === 0 && !(await this.#more());
   }
@@ -61,12 +51,16 @@ export class ExportReader {
   }
 
   async #more(): Promise<boolean> {
-    const next = await this.#pieces.next().catch(() => {
-      // The compressed bytes are damaged.
-      throw damaged();
+    const next = await this.#pieces.next().catch((error: unknown) => {
+      throw isAboutCompression(error) ? damaged() : error;
     });
     if (next.done) return false;
     this.#rest = this.#rest.length === 0 ? next.value : Buffer.concat([this.#rest, next.value]);
     return true;
   }
+}
+
+/** Codes of zlib, such as Z_DATA_ERROR. Other errors are those of the source: a disk, or a network. */
+function isAboutCompression(error: unknown): boolean {
+  return error instanceof Error && "code" in error && String(error.code).startsWith("Z_");
 }

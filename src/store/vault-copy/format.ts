@@ -19,20 +19,17 @@ export interface ExportHeader {
   readonly key: { readonly root_key_id: string; readonly wrapped: string };
   /**
    * SHA-256 of the header without this field, in hexadecimal. It distinguishes a damaged header from one whose root key
-   * is missing. The MAC at the end cannot, because it needs the key. Absent in files of releases that did not write it.
+   * is missing. The MAC at the end cannot, because it needs the key.
    */
-  readonly sha256?: string;
+  readonly sha256: string;
 }
 
 export interface ExportedRootKey {
   readonly id: string;
   readonly check_value: string;
   readonly retired: boolean;
-  /**
-   * The number of shares that restore it, if it was split before the export. Absent in files of releases that did not
-   * write it.
-   */
-  readonly threshold?: number | null;
+  /** The number of shares that restore it, if it was split before the export. */
+  readonly threshold: number | null;
 }
 
 export interface SectionLine {
@@ -55,33 +52,26 @@ export function headerLine(header: Omit<ExportHeader, "sha256">): Buffer {
   return Buffer.from(`${JSON.stringify({ ...header, sha256: digestOf(header) })}\n`);
 }
 
-/**
- * Whether a header is unchanged; undefined for one without a digest.
- * @param line that {@link readHeader} accepted.
- */
-export function isIntact(line: string): boolean | undefined {
-  const { sha256, ...rest } = parse(line);
-  return sha256 === undefined ? undefined : sha256 === digestOf(rest);
-}
-
 function digestOf(header: object): string {
   return createHash("sha256").update(JSON.stringify(header)).digest("hex");
 }
 
 type Parsed = Readonly<Record<string, unknown>>;
 
-/** @throws {ExportFileError} */
+/** @throws {ExportFileError} also for a header that differs from its digest. */
 export function readHeader(line: string): ExportHeader {
   const parsed = parse(line);
-  const { format, migrations, root_keys, key } = parsed;
+  const { sha256, ...digested } = parsed;
+  const { format, migrations, root_keys, key } = digested;
   if (typeof format !== "string" || !format.startsWith("cloakroom-export-")) {
     throw new ExportFileError("The file is no export of Cloakroom.");
   }
   if (format !== FORMAT) throw new ExportFileError(`The file is of another kind (${format}) than this release reads.`);
+  if (typeof sha256 !== "string" || sha256 !== digestOf(digested)) throw damaged();
   if (!isTexts(migrations) || !Array.isArray(root_keys) || !root_keys.every(isRootKey) || !isWrappedKey(key)) {
     throw damaged();
   }
-  return { format, migrations, root_keys, key };
+  return { format, migrations, root_keys, key, sha256 };
 }
 
 /** @throws {ExportFileError} */
@@ -116,7 +106,7 @@ function isTexts(value: unknown): value is string[] {
 
 function isRootKey(value: unknown): value is ExportedRootKey {
   if (!isObject(value)) return false;
-  const { id, check_value, retired, threshold = null } = value;
+  const { id, check_value, retired, threshold } = value;
   const isKey = typeof id === "string" && typeof check_value === "string" && typeof retired === "boolean";
   return isKey && (threshold === null || typeof threshold === "number");
 }

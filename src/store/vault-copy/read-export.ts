@@ -2,12 +2,15 @@ import { type Hmac, timingSafeEqual } from "node:crypto";
 import { VAULT_TENANT_ID } from "../../base/ids.js";
 import { listStoredTables, type StoredTable } from "../catalogue/stored-tables.js";
 import type { Sql } from "../postgres/connect.js";
-import { codeOf } from "../postgres/database-error.js";
+import { databaseErrorCode } from "../postgres/database-error.js";
 import { quoteName } from "../postgres/roles.js";
 import { setRootKeyThreshold } from "../tenancy/root-keys.js";
 import { copyIn } from "./copy-streams.js";
 import type { ExportReader } from "./export-reader.js";
 import { damaged, ExportFileError, readLine, SECTION_END, type SectionLine } from "./format.js";
+
+/** Numbers of rows by table. Tables without rows are left out. */
+export type RowCounts = Readonly<Record<string, number>>;
 
 /**
  * Imports everything after the header of an export into an empty database, or nothing.
@@ -15,6 +18,7 @@ import { damaged, ExportFileError, readLine, SECTION_END, type SectionLine } fro
  * @param mac already contains the header.
  * @param split the root keys that are kept in shares, with the number of shares that restore each. They may have been
  * split after the export.
+ * @returns the rows that the database then has.
  * @throws {ExportFileError} if the file is damaged or the database is not empty.
  */
 export async function importSections(
@@ -22,9 +26,11 @@ export async function importSections(
   reader: ExportReader,
   mac: Hmac,
   split: ReadonlyMap<string, number>,
-): Promise<void> {
+): Promise<RowCounts> {
   await sql.unsafe("begin");
   try {
+    // A slow source makes this transaction wait between two tables.
+    await sql.unsafe("set local idle_in_transaction_session_timeout = 0");
     const tables = await listStoredTables(sql);
     await requireEmpty(sql);
     // The setup of the database registered the configured key. The file brings the keys that it needs.
@@ -46,12 +52,23 @@ export async function importSections(
       await fill(sql, tables, line, reader, mac);
     }
     for (const [id, threshold] of split) await setRootKeyThreshold(sql, id, threshold);
+    const rows = await countRows(sql, tables);
     for (const { name } of guarded) await sql.unsafe(`alter table ${quoteName(name)} force row level security`);
     await sql.unsafe("commit");
+    return rows;
   } catch (error) {
     await sql.unsafe("rollback").catch(() => {});
     throw error;
   }
+}
+
+async function countRows(sql: Sql, tables: readonly StoredTable[]): Promise<RowCounts> {
+  const counts: Record<string, number> = {};
+  for (const { name } of tables) {
+    const [found] = await sql<{ rows: number }[]>`select count(*) as rows from ${sql(name)}`;
+    if (found && found.rows > 0) counts[name] = found.rows;
+  }
+  return counts;
 }
 
 async function requireEmpty(sql: Sql): Promise<void> {
@@ -84,7 +101,7 @@ async function fill(
  * Whether the database rejects values or rows (SQLSTATE classes 22 and 23), or the error follows from such a rejection.
  */
 function isAboutData(error: unknown): boolean {
-  return /^(?:22|23)\w{3}$|^25P02$/.test(codeOf(error));
+  return /^(?:22|23)\w{3}$|^25P02$/.test(databaseErrorCode(error));
 }
 
 async function* authenticated(reader: ExportReader, mac: Hmac): AsyncGenerator<Buffer> {

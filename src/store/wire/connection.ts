@@ -4,7 +4,7 @@ import { type DescribedColumn, mismatchIn, readDescription } from "./described-c
 import { MessageReader } from "./message-reader.js";
 import { MessageWriter } from "./message-writer.js";
 import type { PreparedStatement } from "./prepared-statement.js";
-import { ConnectionLost, type DatabaseError, readServerError, UnreadableRow } from "./server-error.js";
+import { ConnectionLost, type DatabaseError, isWarning, readServerError, UnreadableRow } from "./server-error.js";
 
 /** One run of a statement in a step, with callbacks for its results. */
 export interface Execution {
@@ -16,6 +16,8 @@ export interface Execution {
   takeRow(columns: Columns, described: readonly DescribedColumn[]): void;
   /** Takes the command tag, such as `COMMIT` or `INSERT 0 1`, after all rows. */
   takeTag?(tag: string): void;
+  /** Called for each warning of the database, before the tag. */
+  takeWarning?(): void;
 }
 
 /** The result of a step. */
@@ -28,6 +30,12 @@ export type StepEnd =
   | { readonly kind: "failed"; readonly error: unknown; readonly failed: Execution; readonly isOpen: boolean }
   /** The connection was lost. If the step `wasSent`, any part of it may have run. */
   | { readonly kind: "lost"; readonly error: unknown; readonly wasSent: boolean };
+
+/** What to do about a step that does not end. */
+export interface LateStep {
+  readonly afterMs: number;
+  readonly act: () => void;
+}
 
 /** A session that has just logged in. */
 export interface Session {
@@ -121,8 +129,8 @@ export class Connection {
     this.#step = [];
   }
 
-  /** Sends the step and waits for its end. If it takes longer than `timeoutMs`, drops the connection. */
-  send(timeoutMs?: number): Promise<StepEnd> {
+  /** Sends the step and waits for its end. Calls `late.act` again and again, after each `late.afterMs` without it. */
+  send(late?: LateStep): Promise<StepEnd> {
     if (this.#resolve) throw new Error("a connection runs one step at a time");
     if (this.#lost || !this.#socket.writable) {
       this.discardStep();
@@ -134,7 +142,7 @@ export class Connection {
     if (chunks.length > 1) this.#socket.cork();
     for (const chunk of chunks) this.#socket.write(chunk);
     if (chunks.length > 1) this.#socket.uncork();
-    if (timeoutMs !== undefined) this.#late = setTimeout(() => this.drop(), timeoutMs);
+    if (late) this.#late = setInterval(late.act, late.afterMs);
     return new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -161,7 +169,7 @@ export class Connection {
   #finish(end: StepEnd): void {
     const resolve = this.#resolve;
     this.#resolve = undefined;
-    clearTimeout(this.#late);
+    clearInterval(this.#late);
     this.discardStep();
     this.#current = 0;
     this.#failure = undefined;
@@ -193,10 +201,12 @@ export class Connection {
         this.#lastError = readServerError(bytes, start, end);
         if (this.#resolve) this.#fail(this.#lastError);
         return;
+      case MESSAGE.notice:
+        if (isWarning(bytes, start, end)) this.#step[this.#current]?.takeWarning?.();
+        return;
       case MESSAGE.parseComplete:
       case MESSAGE.bindComplete:
       case MESSAGE.parameterDescription:
-      case MESSAGE.notice:
       case MESSAGE.parameterStatus:
       case MESSAGE.notification:
         return;

@@ -15,6 +15,17 @@ export class TlsRefused extends ConnectionLost {
   readonly code = "TLS_REFUSED";
 }
 
+/** A commit whose wait for a synchronous standby was cancelled, by an administrator or by a shutdown. */
+export class UnconfirmedCommit extends Error {
+  override readonly name = "UnconfirmedCommit";
+
+  constructor() {
+    super(
+      "The change was stored, but no synchronous standby of the database has confirmed it, and a failover may lose it. Once a standby streams again, check whether the change is there.",
+    );
+  }
+}
+
 /** An error that PostgreSQL reported. Its message may quote values, so only the code is kept. */
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
@@ -40,10 +51,26 @@ const CODE = "C".charCodeAt(0);
 /** The severity, which is not translated. */
 const SEVERITY = "V".charCodeAt(0);
 
-/** Reads the fields of an ErrorResponse: a byte and a text each, until a zero byte. */
+/** Reads an ErrorResponse. */
 export function readServerError(bytes: Buffer, start: number, end: number): DatabaseError {
-  let code = "XX000";
-  let severity = "ERROR";
+  const { code = "XX000", severity = "ERROR" } = readFields(bytes, start, end);
+  return new DatabaseError(code, severity !== "ERROR");
+}
+
+/** Whether a NoticeResponse is a warning. */
+export function isWarning(bytes: Buffer, start: number, end: number): boolean {
+  return readFields(bytes, start, end).severity === "WARNING";
+}
+
+interface ResponseFields {
+  readonly code?: string | undefined;
+  readonly severity?: string | undefined;
+}
+
+/** Reads the fields of an ErrorResponse or NoticeResponse: a byte and a text each, until a zero byte. */
+function readFields(bytes: Buffer, start: number, end: number): ResponseFields {
+  let code: string | undefined;
+  let severity: string | undefined;
   for (let at = start; at < end && bytes[at] !== 0; ) {
     const stop = bytes.indexOf(0, at + 1);
     if (stop < 0 || stop >= end) break;
@@ -51,5 +78,5 @@ export function readServerError(bytes: Buffer, start: number, end: number): Data
     else if (bytes[at] === SEVERITY) severity = bytes.toString("latin1", at + 1, stop);
     at = stop + 1;
   }
-  return new DatabaseError(code, severity !== "ERROR");
+  return { code, severity };
 }

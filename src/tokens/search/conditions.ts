@@ -32,11 +32,11 @@ function termCondition(keys: TenantKeys, term: SearchTerm, isNegated: boolean): 
 function testOf(keys: TenantKeys, term: SearchTerm): TokenTest {
   switch (term.field) {
     case "id":
-      return { kind: "id", id: textOf(term) };
+      return { kind: "id", id: termText(term) };
     case "data":
-      return { kind: "term", term: indexTerm(keys, textOf(term)) };
+      return { kind: "term", term: indexTerm(keys, termText(term)) };
     case "metadata":
-      return { kind: "term", term: metadataTerm(keys, term.key ?? "", textOf(term)) };
+      return { kind: "term", term: metadataTerm(keys, term.key ?? "", termText(term)) };
     case "type":
       return { kind: "type", type: typeOf(term) };
     case "fingerprint":
@@ -60,7 +60,7 @@ function expects(text: string): Fault {
 }
 
 /** A value that is compared literally. */
-function textOf(term: SearchTerm): string {
+function termText(term: SearchTerm): string {
   const { field, value, position } = term;
   if (value.kind === "range") {
     throw expects(`one value for ${field} at character ${position}: only created_at and modified_at have ranges`);
@@ -74,20 +74,20 @@ function textOf(term: SearchTerm): string {
 }
 
 function typeOf(term: SearchTerm): string {
-  const text = textOf(term);
+  const text = termText(term);
   const names = tokenTypes.map(({ name }) => name);
   if (!names.includes(text)) throw expects(`a type at character ${term.position}: ${names.join(", ")}`);
   return text;
 }
 
 function fingerprintOf(term: SearchTerm): Buffer {
-  const fingerprint = readFingerprint(textOf(term));
+  const fingerprint = readFingerprint(termText(term));
   if (!fingerprint) throw expects(`a fingerprint at character ${term.position}, as tokens show it`);
   return fingerprint;
 }
 
 function actorOf(term: SearchTerm) {
-  const text = textOf(term).toLowerCase();
+  const text = termText(term).toLowerCase();
   if (!isUuid(text)) throw expects(`the UUID of an application at character ${term.position}`);
   return text;
 }

@@ -1,5 +1,5 @@
 import type { Json } from "../../base/json.js";
-import { passesLuhn } from "./check-digits.js";
+import { passesLuhn } from "../../base/luhn.js";
 import { maskCard } from "./default-mask.js";
 import { checkFields, type FieldRule, textThat, wholeNumberFrom } from "./fields.js";
 import { textType } from "./text-type.js";

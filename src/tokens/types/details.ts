@@ -32,6 +32,18 @@ export function tokenDetails(type: TokenType, data: Json, bins?: BinTable): { ca
 }
 
 /**
+ * The details that a page may see of what is typed into a hosted field: those of a card, without what a BIN table has by
+ * digits that the details do not show. A page chooses the type of a value, which may be none of a bank account.
+ */
+export function detailsForPages(type: TokenType, data: Json, bins?: BinTable): { card?: CardDetails } {
+  const number = type.details === "card" ? cardNumberOf(data) : undefined;
+  if (number === undefined) return {};
+  const shown = binOf(number).padEnd(number.length - 4, "0") + number.slice(-4);
+  const card = cardDetails(isJsonObject(data) ? { ...data, number: shown } : shown, bins);
+  return card ? { card } : {};
+}
+
+/**
  * `enrichments` of detokenization expressions: `card_details` for every card, `bin_details` if a BIN table has its
  * issuer. Undefined for other types.
  */

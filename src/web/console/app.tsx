@@ -6,7 +6,7 @@ import { type AroundNavHandler, Router } from "wouter";
 import { createQueryClient } from "./api/queries.js";
 import { createConsoleTransport } from "./api/transport.js";
 import { useConsoleLocation, useConsoleSearch } from "./console-history.js";
-import { Gate } from "./gate.js";
+import { SignInGate } from "./gate.js";
 import { leaveGuard } from "./leave-guard.js";
 import { SignInState } from "./sign-in-state.js";
 
@@ -30,7 +30,7 @@ export function App() {
     <TransportProvider transport={transport}>
       <QueryClientProvider client={queries}>
         <Router base="/console" hook={useConsoleLocation} searchHook={useConsoleSearch} aroundNav={askBeforeLeaving}>
-          <Gate state={state} />
+          <SignInGate state={state} />
         </Router>
       </QueryClientProvider>
     </TransportProvider>

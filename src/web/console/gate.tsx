@@ -3,8 +3,8 @@ import { useQuery } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
-import { SignInService } from "../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
-import { problemOf } from "./api/call-problem.js";
+import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
+import { callProblemOf } from "./api/call-problem.js";
 import { Skeleton } from "./components/loaded.js";
 import { Overlay } from "./components/overlay.js";
 import { ProblemNote } from "./components/problem-note.js";
@@ -17,7 +17,7 @@ import { SignIn } from "./sign-in/sign-in.js";
 import type { SignInState } from "./sign-in-state.js";
 
 /** Asks who is signed in: shows the console, or the sign-in. A sign-in that ends is renewed over the page. */
-export function Gate({ state }: { state: SignInState }) {
+export function SignInGate({ state }: { state: SignInState }) {
   const [path] = useLocation();
   const isOver = useSyncExternalStore(state.subscribe, () => state.isOver);
   const who = useQuery(SignInService.method.whoAmI, {}, { retry: false, staleTime: Number.POSITIVE_INFINITY });
@@ -32,7 +32,7 @@ export function Gate({ state }: { state: SignInState }) {
     return (
       <main className="narrow">
         <h1>Cloakroom</h1>
-        <ProblemNote problem={problemOf(who.error)} retry={() => void who.refetch()} />
+        <ProblemNote problem={callProblemOf(who.error)} retry={() => void who.refetch()} />
       </main>
     );
   }

@@ -1,6 +1,6 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useEffect, useState } from "react";
-import { TenantService } from "../../../clients/typescript/src/proto/cloakroom/v1/tenants_pb.js";
+import { TenantService } from "#client/proto/cloakroom/v1/tenants_pb.js";
 import { useRead } from "./api/queries.js";
 import { Overlay } from "./components/overlay.js";
 import { useSession } from "./session.js";

@@ -1,4 +1,4 @@
-import { parseUrl } from "../../../clients/typescript/src/parse-url.js";
+import { parseUrl } from "#client/parse-url.js";
 
 interface InOtherTabProps {
   readonly issuer: string;

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { SignInService } from "../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
+import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
 import { useChange } from "./api/queries.js";
 import { useSession } from "./session.js";
 import { chooseTheme, chosenTheme, THEMES, type Theme } from "./theme.js";

@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useContext } from "react";
-import type { WhoAmIResponse } from "../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
+import type { WhoAmIResponse } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
 
 /** The person who is signed in. */
 export interface Session {

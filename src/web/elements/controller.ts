@@ -1,14 +1,20 @@
 import { keyNameOf } from "../../../clients/elements/src/key-name.js";
 import type { CallError, ControllerCommand, ControllerEvent } from "../../../clients/elements/src/protocol.js";
-import type { EntryValue } from "./entry-kinds.js";
+import type { TextForm } from "../../../clients/elements/src/text-form.js";
+import type { EntryValue } from "./entry-kind.js";
 import type { ToController, ToField } from "./field-channel.js";
 import { type FrameContext, openFrame } from "./frame-context.js";
-import { fieldsOf, textIn } from "./messages-in.js";
+import { FramePass } from "./frame-pass.js";
+import { messageFields, textIn } from "./messages-in.js";
 import { pairWithFields } from "./pairing.js";
-import { BodyRefused, elementsIn, fill, type Json, shownResponse } from "./request-body.js";
-import { CallFailed, callVault } from "./vault-api.js";
+import { fits } from "./placement.js";
+import { BodyRefused, elementsIn, type Found, fill, type Json } from "./request-body.js";
+import { CallFailed, callVault, type VaultCall } from "./vault-api.js";
 
-/** How long a field may take to hand over its value: it responds at once, unless its page was just removed. */
+/**
+ * How long a field may take to hand over its value: it responds at once, unless its page was just removed, or after
+ * two seconds if the person may still go on.
+ */
 const FIELD_TIMEOUT_MS = 5_000;
 /** The order in which the focus moves on. */
 const ORDER = ["cardNumber", "cardExpirationDate", "cardVerificationCode"];
@@ -18,6 +24,7 @@ type Values = Readonly<Record<string, EntryValue>>;
 interface Field {
   readonly type: string;
   readonly port: MessagePort;
+  form: TextForm;
 }
 
 openFrame(async (context, init, page) => {
@@ -57,6 +64,8 @@ function callErrorOf(error: unknown): CallError {
 /** The only frame with a network: it collects values from the fields and calls the API. */
 class Controller {
   readonly #key: string;
+  readonly #pass: FramePass;
+  /** Sent behind the pass. */
   readonly #frame: string;
   readonly #fields = new Map<string, Field>();
   readonly #waiting = new Map<number, (values: Values | undefined) => void>();
@@ -67,8 +76,12 @@ class Controller {
 
   constructor(context: FrameContext, key: string) {
     this.#key = key;
-    this.#frame = `${context.pass} ${context.key} ${context.pageOrigin}`;
-    pairWithFields(context, (id, type, port) => this.#add(id, { type, port }));
+    this.#frame = `${context.key} ${context.pageOrigin}`;
+    const path = "/elements/v1/pass";
+    this.#pass = new FramePass(context.pass, (pass) =>
+      callVault({ method: "POST", path, apiKey: this.#key, frame: `${pass} ${this.#frame}` }),
+    );
+    pairWithFields(context, (id, type, port) => this.#add(id, { type, port, form: {} }));
   }
 
   /** Fills the elements of the body in and creates its tokens. */
@@ -76,7 +89,9 @@ class Controller {
     { body, idempotencyKey }: { readonly body: unknown; readonly idempotencyKey: string },
     signal: AbortSignal,
   ): Promise<Json> {
-    const ids = [...elementsIn(body)];
+    const elements = elementsIn(body);
+    for (const found of elements) this.#requireFit(found);
+    const ids = [...new Set(elements.map(({ element }) => element))];
     const values = new Map(await Promise.all(ids.map(async (id) => [id, await this.#valuesOf(id)] as const)));
     const missing = ids.filter((id) => values.get(id) === undefined);
     if (missing.length > 0) {
@@ -87,20 +102,34 @@ class Controller {
       });
     }
     const filled = fill(body, ({ element, part }) => valueFor(values.get(element), part));
-    const response = await callVault({
-      ...{ method: "POST", path: "/tokenize", apiKey: this.#key, frame: this.#frame },
-      ...{ body: filled, idempotencyKey, signal },
+    return this.#call({
+      method: "POST",
+      path: "/tokenize",
+      apiKey: this.#key,
+      body: filled,
+      idempotencyKey,
+      signal,
     });
-    return shownResponse(body, response);
   }
 
   /** Creates a session for reading. Its key stays here; a back end authorizes it by its nonce. */
   async createSession(): Promise<Json> {
-    const response = fieldsOf(
-      await callVault({ method: "POST", path: "/sessions", apiKey: this.#key, frame: this.#frame }),
-    );
+    const response = messageFields(await this.#call({ method: "POST", path: "/sessions", apiKey: this.#key }));
     this.#sessionKey = textIn(response.session_key);
     return { nonce: textIn(response.nonce) ?? null, expiresAt: textIn(response.expires_at) ?? null };
+  }
+
+  async #call(call: Omit<VaultCall, "frame">): Promise<Json> {
+    return callVault({ ...call, frame: `${await this.#pass.current()} ${this.#frame}` });
+  }
+
+  /** @throws {BodyRefused} for an element at a place where its value could be shown, kept too long, or refused. */
+  #requireFit(found: Found): void {
+    const field = this.#fields.get(found.element);
+    if (!field || fits(field, found)) return;
+    throw new BodyRefused(
+      `${found.place} cannot hold this ${field.type} element: see "What goes where" in the guide to hosted fields`,
+    );
   }
 
   #add(id: string, field: Field): void {
@@ -114,6 +143,12 @@ class Controller {
       case "value":
         this.#waiting.get(message.call)?.(message.values);
         break;
+      case "form":
+        from.form = message;
+        return;
+      case "used":
+        for (const field of this.#fields.values()) if (field !== from) send(field, message);
+        return;
       case "codeLengths":
         if (from.type !== "cardNumber") return;
         this.#codeLengths = message.lengths;
@@ -163,8 +198,8 @@ class Controller {
         });
       }
       const address = `/tokens/${encodeURIComponent(token)}`;
-      const response = await callVault({ method: "GET", path: address, apiKey, frame: this.#frame });
-      send(field, { type: "read", call, value: valueAt(fieldsOf(response).data, path) });
+      const response = await this.#call({ method: "GET", path: address, apiKey });
+      send(field, { type: "read", call, value: valueAt(messageFields(response).data, path) });
     } catch (error) {
       const { code, message } = callErrorOf(error);
       send(field, { type: "read", call, code, message });
@@ -178,20 +213,21 @@ function send(field: Field, message: ToField): void {
 
 /** A part of a token's data, by names with dots between them. @throws {CallFailed} if there is no value. */
 function valueAt(data: unknown, path: string): string {
-  const value = path === "" ? data : path.split(".").reduce((inner: unknown, name) => fieldsOf(inner)[name], data);
+  const value = path === "" ? data : path.split(".").reduce((inner: unknown, name) => messageFields(inner)[name], data);
   if (typeof value === "string" || typeof value === "number") return String(value);
   throw new CallFailed({ code: "no_value", message: "The token has no value at this path that the session may see." });
 }
 
 /** The value of an element at one place of a body. @throws {CallFailed} */
 function valueFor(values: Values | undefined, part: string | undefined): Json {
-  const { value, number, expiration, cvc } = fieldsOf(values);
+  const { value, number, expiration, cvc } = messageFields(values);
   if (typeof value === "string") return value;
-  const { month, year } = fieldsOf(value ?? expiration);
+  const { month, year } = messageFields(value ?? expiration);
   if (number !== undefined) {
     return { number: String(number), expiration_month: Number(month), expiration_year: Number(year), cvc: String(cvc) };
   }
   if (part === "month") return Number(month);
   if (part === "year") return Number(year);
-  throw new CallFailed({ code: "body_refused", message: "Use month() and year() of an expiration date." });
+  // Only an expiration date without a part is left, which no place takes.
+  throw new BodyRefused("Use month() and year() of an expiration date.");
 }

@@ -1,4 +1,4 @@
-import type { EntryKind, Reading } from "./entry-kinds.js";
+import type { EntryKind, Reading } from "./entry-kind.js";
 import type { ErrorCode, Texts } from "./locales.js";
 
 /** An input with its label and error. */
@@ -15,6 +15,17 @@ export interface Entry {
   setText(text: string): void;
   /** Formats again, and drops an error that no longer holds. For a rule of the entry that has changed. */
   refresh(): void;
+  /** Drops an error that no longer holds, because the person has finished. */
+  recheck(): void;
+}
+
+/** How an entry changed: typed or pasted, changed otherwise by a person or a browser, or by a call. */
+export type ChangeSource = "typed" | "edited" | "set";
+
+export interface EntryHooks {
+  /** Before the entry is read. */
+  onText(text: string, source: ChangeSource): void;
+  onChange(source: ChangeSource): void;
 }
 
 export interface EntryOptions {
@@ -28,13 +39,7 @@ export interface EntryOptions {
   readonly className: string;
 }
 
-/** @param onChange called after each change, with whether a person typed or pasted it, in contrast to autofill. */
-export function createEntry(
-  kind: EntryKind,
-  options: EntryOptions,
-  texts: Texts,
-  onChange: (isTyped: boolean) => void,
-): Entry {
+export function createEntry(kind: EntryKind, options: EntryOptions, texts: Texts, hooks: EntryHooks): Entry {
   const input = createInput(kind, options);
   const error = document.createElement("p");
   error.id = `${options.id}-error`;
@@ -52,21 +57,27 @@ export function createEntry(
     error.textContent = code ? texts.errors[code] : "";
     if (code) input.setAttribute("aria-invalid", "true");
     else input.removeAttribute("aria-invalid");
-    const { problem, value } = kind.read(input.value);
+    const { problem, value, looksComplete = false } = kind.read(input.value);
     input.classList.toggle("is-invalid", code !== undefined);
-    input.classList.toggle("is-complete", value !== undefined);
+    input.classList.toggle("is-complete", value !== undefined || looksComplete);
     input.classList.toggle("is-empty", value === undefined && problem === undefined);
   };
-  const changed = (isTyped: boolean) => {
-    // A shown error goes as soon as the entry is right, and a new one waits until the person leaves.
-    const { problem } = kind.read(input.value);
-    show(shown !== undefined && problem !== undefined ? problem : undefined);
-    onChange(isTyped);
+  const recheck = () => {
+    // A shown error goes as soon as the entry is right, or may be, and a new one waits until the person leaves.
+    const { problem, isOpen } = kind.read(input.value);
+    show(shown !== undefined && !isOpen ? problem : undefined);
+  };
+  const changed = (source: ChangeSource) => {
+    hooks.onText(input.value, source);
+    recheck();
+    hooks.onChange(source);
   };
   keepFormatted(input, kind, changed);
   show(undefined);
   return {
-    ...{ input, label, box },
+    input,
+    label,
+    box,
     reading: () => kind.read(input.value),
     shownError: () => shown,
     showError(isSubmitted) {
@@ -76,12 +87,13 @@ export function createEntry(
     },
     setText(text) {
       input.value = kind.format(text);
-      changed(false);
+      changed("set");
     },
     refresh() {
       input.value = kind.format(input.value);
-      changed(false);
+      changed("set");
     },
+    recheck,
   };
 }
 
@@ -102,7 +114,7 @@ function createInput(kind: EntryKind, options: EntryOptions): HTMLInputElement {
 }
 
 /** Formats while a person types. The caret stays behind the character that it was behind. */
-function keepFormatted(input: HTMLInputElement, kind: EntryKind, changed: (isTyped: boolean) => void): void {
+function keepFormatted(input: HTMLInputElement, kind: EntryKind, changed: (source: ChangeSource) => void): void {
   input.addEventListener("beforeinput", (event) => insertFormatted(input, kind, event));
   input.addEventListener("beforeinput", (event) => {
     const { selectionStart: start, selectionEnd: end } = input;
@@ -122,7 +134,7 @@ function keepFormatted(input: HTMLInputElement, kind: EntryKind, changed: (isTyp
       const caret = isAtEnd ? text.length : positionAfter(text, before, kind.significant);
       if (document.activeElement === input) input.setSelectionRange(caret, caret);
     }
-    changed(event instanceof InputEvent && event.inputType.startsWith("insert"));
+    changed(event instanceof InputEvent && event.inputType.startsWith("insert") ? "typed" : "edited");
   };
   input.addEventListener("input", format);
   input.addEventListener("compositionend", format);

@@ -1,4 +1,5 @@
-import type { EntryValue } from "./entry-kinds.js";
+import type { TextForm } from "../../../clients/elements/src/text-form.js";
+import type { EntryValue } from "./entry-kind.js";
 import type { FilledType } from "./hidden-inputs.js";
 
 /** Between a field and the controller, over a port that the controller made. */
@@ -6,6 +7,8 @@ export type ToField =
   | { readonly type: "value"; readonly call: number }
   | { readonly type: "codeLengths"; readonly lengths: readonly number[] }
   | { readonly type: "focus" }
+  /** The person clicked into another field. */
+  | { readonly type: "used" }
   /** A browser filled this in for the field, in the number's frame. */
   | { readonly type: "fill"; readonly text: string }
   | {
@@ -19,6 +22,10 @@ export type ToField =
 export type ToController =
   | { readonly type: "value"; readonly call: number; readonly values: Readonly<Record<string, EntryValue>> | undefined }
   | { readonly type: "codeLengths"; readonly lengths: readonly number[] }
+  /** What a text field takes. */
+  | ({ readonly type: "form" } & TextForm)
+  /** The person types or clicks here. */
+  | { readonly type: "used" }
   /** Complete: the next field may have the focus. */
   | { readonly type: "full" }
   | { readonly type: "filled"; readonly field: FilledType; readonly text: string }

@@ -1,31 +1,26 @@
-import type { ElementOptions, FieldEvent, FieldState, InitMessage } from "../../../clients/elements/src/protocol.js";
+import type { ElementOptions, FieldEvent, InitMessage } from "../../../clients/elements/src/protocol.js";
 import { createEntry, type Entry, type EntryOptions } from "./entry.js";
-import {
-  cardNumberKind,
-  type EntryKind,
-  type EntryValue,
-  expirationKind,
-  textKind,
-  verificationCodeKind,
-} from "./entry-kinds.js";
+import type { EntryValue } from "./entry-kind.js";
+import { entryOptions, partsOf } from "./field-parts.js";
+import { type Part, reporter } from "./field-state.js";
 import { createHiddenInputs, type FilledType } from "./hidden-inputs.js";
-import { TEXTS, type Texts } from "./locales.js";
+import { TEXTS } from "./locales.js";
 import { applyStyle } from "./styles.js";
-
-/** The longest regular expression of a page. A slow one delays only its own frame. */
-const MAX_PATTERN_LENGTH = 500;
 
 /** The inputs of a frame, and what becomes of them. */
 export interface FieldFrame {
-  /** The values by the names that a card has in the API; for other fields the only value under `value`. */
-  values(): Readonly<Record<string, EntryValue>> | undefined;
+  /**
+   * The values by the names that a card has in the API; for other fields the only value under `value`. Shows what is
+   * missing, as after a submit. Waits while the person may still go on.
+   */
+  values(): Promise<Readonly<Record<string, EntryValue>> | undefined>;
   focus(): void;
   blur(): void;
   clear(): void;
   /** Takes what a browser filled in elsewhere. What a person has typed stays. */
   fill(text: string): void;
-  /** Shows what is wrong, as after a submit. */
-  showErrors(): void;
+  /** The person clicked into another field. */
+  settle(): void;
   update(options: ElementOptions): void;
   setCodeLengths(lengths: readonly number[]): void;
 }
@@ -36,42 +31,75 @@ export interface FieldHooks {
   onCodeLengths(lengths: readonly number[]): void;
   /** A person has completed the frame. */
   onFull(): void;
+  /** A person clicks here. */
+  onUsed(): void;
   /** A browser has filled in another field's part of a card. */
   onFilled(type: FilledType, text: string): void;
-}
-
-interface Part {
-  readonly name: string;
-  readonly entry: Entry;
 }
 
 export function createFieldFrame(type: string, init: InitMessage, hooks: FieldHooks): FieldFrame {
   const texts = TEXTS[init.locale];
   const sheet = new CSSStyleSheet();
   document.adoptedStyleSheets = [sheet];
-  let lengths: readonly number[] = [3, 4];
+  const lengths: { current: readonly number[] } = { current: [3, 4] };
   let options = init.options;
+  const warn = (message: string) => hooks.send({ type: "warning", message });
   const parts: Part[] = [];
-  const report = reporter(parts, texts, hooks);
-  const changed = (index: number, isTyped: boolean) => {
-    const { codeLengths, isFull } = parts[index]?.entry.reading() ?? { isFull: false };
-    if (codeLengths && codeLengths.join() !== lengths.join()) frame.setCodeLengths(codeLengths);
+  const report = reporter(parts, texts, hooks.send);
+  const onChange = (part: Part, isTyped: boolean) => {
+    const { codeLengths, isFull } = part.entry.reading();
+    if (codeLengths && codeLengths.join() !== lengths.current.join()) frame.setCodeLengths(codeLengths);
+    showEnds(part);
     report();
     if (!isFull || !isTyped) return;
-    const next = parts[index + 1];
+    const next = parts[parts.indexOf(part) + 1];
     if (next) next.entry.input.focus();
     else hooks.onFull();
   };
-  const kinds = kindsOf(type, options, () => lengths);
-  for (const [index, [name, kind]] of kinds.entries()) {
-    const entry = createEntry(kind, entryOptions(name, type, options, texts), texts, (isTyped) =>
-      changed(index, isTyped),
-    );
-    parts.push({ name, entry });
+  const onSettled = (name: string) => {
+    const part = parts.find((candidate) => candidate.name === name);
+    if (!part) return;
+    part.entry.recheck();
+    leave(part, report);
+  };
+  for (const plan of partsOf(type, options, () => lengths.current, onSettled)) {
+    const entry = createEntry(plan.kind, entryOptions(plan.name, type, options, texts), texts, {
+      onText: plan.changed,
+      onChange: (source) => onChange(part, source === "typed"),
+    });
+    const part: Part = { ...plan, entry };
+    parts.push(part);
   }
   const frame: FieldFrame = {
-    values() {
-      const read = parts.map(({ name, entry }) => [name, entry.reading().value] as const);
+    ...commandsOf(parts, report),
+    update(next) {
+      options = { ...options, ...next };
+      for (const { entry, name } of parts) relabel(entry, entryOptions(name, type, options, texts));
+      applyStyle(sheet, options.style, warn);
+    },
+    setCodeLengths(given) {
+      lengths.current = given;
+      hooks.onCodeLengths(given);
+      for (const { name, entry } of parts) if (name === "cvc") entry.refresh();
+      report();
+    },
+  };
+  applyStyle(sheet, options.style, warn);
+  const hidden = type === "cardNumber" ? createHiddenInputs(hooks.onFilled) : [];
+  document.body.replaceChildren(formOf(parts, hidden));
+  for (const part of parts) listen(part, parts, hooks, report);
+  return frame;
+}
+
+type Commands = Omit<FieldFrame, "update" | "setCodeLengths">;
+
+function commandsOf(parts: readonly Part[], report: () => void): Commands {
+  return {
+    async values() {
+      await Promise.all(parts.map(({ entry, settling }) => (entry.reading().isOpen ? settling.wait() : undefined)));
+      for (const { entry } of parts) entry.showError(true);
+      report();
+      const read = parts.map((part) => [part.name, givenBy(part)] as const);
       const found = read.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
       return found.length === parts.length ? Object.fromEntries(found) : undefined;
     },
@@ -84,26 +112,32 @@ export function createFieldFrame(type: string, init: InitMessage, hooks: FieldHo
       const [only] = parts;
       if (only?.entry.input.value === "") only.entry.setText(text);
     },
-    showErrors() {
-      for (const { entry } of parts) entry.showError(true);
-      report();
-    },
-    update(next) {
-      options = { ...options, ...next };
-      for (const { entry, name } of parts) relabel(entry, entryOptions(name, type, options, texts));
-      applyStyle(sheet, options.style, warn);
-    },
-    setCodeLengths(given) {
-      lengths = given;
-      hooks.onCodeLengths(given);
-      for (const { name, entry } of parts) if (name === "cvc") entry.refresh();
-      report();
+    settle() {
+      for (const { settling } of parts) settling.ended();
     },
   };
-  const warn = (message: string) => hooks.send({ type: "warning", message });
-  applyStyle(sheet, options.style, warn);
-  attach(parts, hooks, report, type === "cardNumber" ? createHiddenInputs(hooks.onFilled) : []);
-  return frame;
+}
+
+/** The value, unless it may still go on. */
+function givenBy({ entry, progress }: Part): EntryValue | undefined {
+  const { value, isOpen } = entry.reading();
+  if (isOpen) return undefined;
+  progress?.given();
+  return value;
+}
+
+/** The page sees the ends of a number while the person is elsewhere. */
+function showEnds({ progress, settling }: Part): void {
+  if (!settling.isFocused) progress?.show();
+}
+
+/** An entry that the person has left: its error appears, unless it may still go on. */
+function leave(part: Part, report: () => void): void {
+  if (!part.settling.isFocused && !part.entry.reading().isOpen) {
+    part.entry.showError(false);
+    showEnds(part);
+  }
+  report();
 }
 
 /**
@@ -119,123 +153,44 @@ function keepFocus(input: HTMLInputElement): void {
   addEventListener("focus", () => setTimeout(restore), { once: true });
 }
 
-/** Tells the page about a change of what it may know, and about nothing else: keys have times. */
-function reporter(parts: readonly Part[], texts: Texts, { send }: FieldHooks): () => void {
-  let sent = "";
-  return () => {
-    const state = stateOf(parts, texts);
-    const text = JSON.stringify(state);
-    if (text === sent) return;
-    sent = text;
-    send({ type: "change", state });
-  };
-}
-
 function relabel(entry: Entry, { label, placeholder, isDisabled }: EntryOptions): void {
   Object.assign(entry.input, { placeholder, disabled: isDisabled });
   entry.label.textContent = label;
 }
 
 /** Puts the inputs into a form, which browsers and password managers fill as one. */
-function attach(
-  parts: readonly Part[],
-  hooks: FieldHooks,
-  report: () => void,
-  hidden: readonly HTMLInputElement[],
-): void {
+function formOf(parts: readonly Part[], hidden: readonly HTMLInputElement[]): HTMLFormElement {
   const form = document.createElement("form");
   form.noValidate = true;
   form.addEventListener("submit", (event) => event.preventDefault());
-  for (const { entry } of parts) {
-    const { input } = entry;
-    input.addEventListener("focus", () => hooks.send({ type: "focus" }));
-    input.addEventListener("blur", () => {
-      entry.showError(false);
-      report();
-      hooks.send({ type: "blur" });
-    });
-    input.addEventListener("keydown", ({ key }) => {
-      if (key === "Enter") hooks.send({ type: "submit" });
-      if (key === "Escape") hooks.send({ type: "escape" });
-    });
-    form.append(entry.box);
-  }
-  form.append(...hidden);
-  document.body.replaceChildren(form);
+  form.append(...parts.map(({ entry }) => entry.box), ...hidden);
+  return form;
 }
 
-function kindsOf(
-  type: string,
-  options: ElementOptions,
-  lengths: () => readonly number[],
-): readonly (readonly [name: string, kind: EntryKind])[] {
-  switch (type) {
-    case "cardNumber":
-      return [["value", cardNumberKind]];
-    case "cardExpirationDate":
-      return [["value", expirationKind]];
-    case "cardVerificationCode":
-      return [["value", verificationCodeKind(lengths)]];
-    case "card":
-      return [
-        ["number", cardNumberKind],
-        ["expiration", expirationKind],
-        ["cvc", verificationCodeKind(lengths)],
-      ];
-    default: {
-      const { mask, pattern, check } = options;
-      return [["value", textKind({ mask, check, pattern: patternOf(pattern) })]];
-    }
-  }
-}
-
-/** A pattern that cannot be read matches nothing: what it should refuse must not pass. */
-function patternOf(pattern: string | undefined): RegExp | undefined {
-  if (pattern === undefined) return undefined;
-  try {
-    return new RegExp(pattern.length > MAX_PATTERN_LENGTH ? "(?!)" : `^(?:${pattern})$`, "u");
-  } catch {
-    return /(?!)/;
-  }
-}
-
-const PART_TYPES = { number: "cardNumber", expiration: "cardExpirationDate", cvc: "cardVerificationCode" } as const;
-const PART_CLASSES: Readonly<Record<string, string>> = {
-  number: "is-number",
-  expiration: "is-expiration",
-  cvc: "is-code",
-};
-
-function entryOptions(name: string, type: string, options: ElementOptions, texts: Texts): EntryOptions {
-  const part = Object.entries(PART_TYPES).find(([known]) => known === name)?.[1];
-  const own = Object.entries(texts.labels).find(([known]) => known === type)?.[1] ?? texts.labels.text;
-  const kind = part ?? type;
-  const usual =
-    kind === "cardExpirationDate" ? texts.expirationPlaceholder : kind === "cardNumber" ? "1234 1234 1234 1234" : "";
-  return {
-    id: part === undefined ? "field" : `field-${name}`,
-    label: part === undefined ? (options.label ?? own) : texts.labels[part],
-    placeholder:
-      (part === undefined ? options.placeholder : undefined) ?? (kind === "cardVerificationCode" ? "CVC" : usual),
-    isRequired: options.required ?? true,
-    isDisabled: options.disabled ?? false,
-    isSecret: options.secret ?? false,
-    showsError: options.showError ?? false,
-    className: PART_CLASSES[name] ?? "",
+function listen(part: Part, parts: readonly Part[], hooks: FieldHooks, report: () => void): void {
+  const { input } = part.entry;
+  input.addEventListener("focus", () => {
+    part.settling.focused();
+    hooks.send({ type: "focus" });
+  });
+  input.addEventListener("blur", () => {
+    part.settling.left();
+    leave(part, report);
+    hooks.send({ type: "blur" });
+  });
+  input.addEventListener("keydown", ({ key }) => {
+    // The person is done here. No page can press keys in a frame of another origin.
+    if (key === "Enter" || key === "Tab") part.settling.ended();
+    if (key === "Enter") hooks.send({ type: "submit" });
+    if (key === "Escape") hooks.send({ type: "escape" });
+  });
+  const endOthers = () => {
+    for (const other of parts) if (other !== part) other.settling.ended();
   };
-}
-
-function stateOf(parts: readonly Part[], texts: Texts): FieldState {
-  const readings = parts.map(({ entry }) => entry.reading());
-  const number = readings.find(({ codeLengths }) => codeLengths !== undefined);
-  const error = parts.map(({ entry }) => entry.shownError()).find((code) => code !== undefined);
-  return {
-    complete: readings.every(({ value }) => value !== undefined),
-    empty: readings.every(({ value, problem }) => value === undefined && problem === undefined),
-    valid: error === undefined && readings.every(({ problem }) => problem === undefined || problem === "incomplete"),
-    ...(number?.brand === undefined ? {} : { brand: number.brand }),
-    ...(number?.bin === undefined ? {} : { bin: number.bin }),
-    ...(number?.last4 === undefined ? {} : { last4: number.last4 }),
-    ...(error === undefined ? {} : { error: { code: error, message: texts.errors[error] } }),
-  };
+  // The page can focus another frame between two keys of a number, which then gets the next key. It cannot click there.
+  input.addEventListener("beforeinput", endOthers);
+  input.addEventListener("pointerdown", () => {
+    endOthers();
+    hooks.onUsed();
+  });
 }

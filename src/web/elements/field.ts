@@ -34,11 +34,14 @@ function startField(context: FrameContext, init: InitMessage, page: MessagePort)
     send,
     onCodeLengths: (lengths) => tell({ type: "codeLengths", lengths }),
     onFull: () => tell({ type: "full" }),
+    onUsed: () => tell({ type: "used" }),
     onFilled: (field, text) => tell({ type: "filled", field, text }),
   });
   const greet = pairWithController(context, (port) => {
     controller = port;
     port.onmessage = ({ data }: MessageEvent<ToField>) => obey(frame, data, tell);
+    const { mask, check } = init.options;
+    tell({ type: "form", ...(mask === undefined ? {} : { mask }), ...(check === undefined ? {} : { check }) });
     send({ type: "paired" });
   });
   page.onmessage = ({ data }: MessageEvent<FieldCommand>) => {
@@ -63,11 +66,13 @@ function startField(context: FrameContext, init: InitMessage, page: MessagePort)
   greet();
 }
 
-function obey(frame: FieldFrame, message: ToField, tell: (message: ToController) => void): void {
+async function obey(frame: FieldFrame, message: ToField, tell: (message: ToController) => void): Promise<void> {
   switch (message.type) {
     case "value":
-      frame.showErrors();
-      tell({ type: "value", call: message.call, values: frame.values() });
+      tell({ type: "value", call: message.call, values: await frame.values() });
+      break;
+    case "used":
+      frame.settle();
       break;
     case "codeLengths":
       frame.setCodeLengths(message.lengths);

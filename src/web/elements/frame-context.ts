@@ -1,11 +1,11 @@
+import { parseUrl } from "#client/parse-url.js";
 import {
   type InitMessage,
   PROTOCOL,
   type ReadyMessage,
   type RefusedMessage,
 } from "../../../clients/elements/src/protocol.js";
-import { parseUrl } from "../../../clients/typescript/src/parse-url.js";
-import { fieldsOf } from "./messages-in.js";
+import { messageFields } from "./messages-in.js";
 
 /** The purpose of this frame: from the server in its document, and from the loader in its address. */
 export interface FrameContext {
@@ -61,7 +61,7 @@ function originInHash(): string {
 /** @throws {Refused} */
 function contextOf(nonce: string, id: string, pageOrigin: string): FrameContext {
   const meta = document.querySelector('meta[name="cloakroom"]')?.getAttribute("content");
-  const { type, key, pass, origins } = fieldsOf(JSON.parse(meta ?? "{}"));
+  const { type, key, pass, origins } = messageFields(JSON.parse(meta ?? "{}"));
   if (self.origin === "null") {
     throw new Refused("frame_sandboxed", "The page's sandbox hides the vault's origin: allow-same-origin is missing.");
   }
@@ -75,11 +75,16 @@ function contextOf(nonce: string, id: string, pageOrigin: string): FrameContext 
 }
 
 function readInit(data: unknown): InitMessage | undefined {
-  const { cloakroom, nonce, id, locale, dir, colorScheme, options, key } = fieldsOf(data);
+  const { cloakroom, nonce, id, locale, dir, colorScheme, options, key } = messageFields(data);
   if (cloakroom !== "init") return undefined;
   return {
-    ...{ cloakroom, nonce: String(nonce), id: String(id), locale: localeOf(locale) },
-    ...{ dir: dir === "rtl" ? "rtl" : "ltr", colorScheme: String(colorScheme), options: fieldsOf(options) },
+    cloakroom,
+    nonce: String(nonce),
+    id: String(id),
+    locale: localeOf(locale),
+    dir: dir === "rtl" ? "rtl" : "ltr",
+    colorScheme: String(colorScheme),
+    options: messageFields(options),
     ...(typeof key === "string" ? { key } : {}),
   };
 }

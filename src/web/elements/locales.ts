@@ -1,7 +1,7 @@
 import { LABELS } from "../../../clients/elements/src/labels.js";
 import type { FieldType, Locale } from "../../../clients/elements/src/protocol.js";
 
-export const ERROR_CODES = ["required", "incomplete", "invalid", "expired", "unsupported"] as const;
+export const ERROR_CODES = ["required", "incomplete", "invalid", "expired", "unsupported", "retype"] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
 export interface Texts {
@@ -31,8 +31,14 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
       invalid: "This entry is not valid.",
       expired: "This card has expired.",
       unsupported: "This entry cannot be used here.",
+      retype: "Empty this field and type the number again.",
     },
-    ...{ show: "Show", hide: "Hide", copy: "Copy", copied: "Copied", hidden: "Hidden", failed: "Not available" },
+    show: "Show",
+    hide: "Hide",
+    copy: "Copy",
+    copied: "Copied",
+    hidden: "Hidden",
+    failed: "Not available",
   },
   de: {
     labels: LABELS.de,
@@ -43,9 +49,14 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
       invalid: "Diese Angabe ist ungültig.",
       expired: "Diese Karte ist abgelaufen.",
       unsupported: "Diese Angabe ist hier nicht möglich.",
+      retype: "Leeren Sie das Feld und geben Sie die Nummer neu ein.",
     },
-    ...{ show: "Anzeigen", hide: "Verbergen", copy: "Kopieren", copied: "Kopiert" },
-    ...{ hidden: "Verborgen", failed: "Nicht verfügbar" },
+    show: "Anzeigen",
+    hide: "Verbergen",
+    copy: "Kopieren",
+    copied: "Kopiert",
+    hidden: "Verborgen",
+    failed: "Nicht verfügbar",
   },
   fr: {
     labels: LABELS.fr,
@@ -56,8 +67,13 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
       invalid: "Cette saisie n’est pas valide.",
       expired: "Cette carte a expiré.",
       unsupported: "Cette saisie n’est pas acceptée ici.",
+      retype: "Videz ce champ et saisissez de nouveau le numéro.",
     },
-    ...{ show: "Afficher", hide: "Masquer", copy: "Copier", copied: "Copié", hidden: "Masqué" },
+    show: "Afficher",
+    hide: "Masquer",
+    copy: "Copier",
+    copied: "Copié",
+    hidden: "Masqué",
     failed: "Indisponible",
   },
   es: {
@@ -69,8 +85,13 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
       invalid: "Este dato no es válido.",
       expired: "Esta tarjeta ha caducado.",
       unsupported: "Este dato no se admite aquí.",
+      retype: "Vacíe el campo y escriba de nuevo el número.",
     },
-    ...{ show: "Mostrar", hide: "Ocultar", copy: "Copiar", copied: "Copiado", hidden: "Oculto" },
+    show: "Mostrar",
+    hide: "Ocultar",
+    copy: "Copiar",
+    copied: "Copiado",
+    hidden: "Oculto",
     failed: "No disponible",
   },
   ar: {
@@ -82,7 +103,13 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
       invalid: "هذا الإدخال غير صالح.",
       expired: "انتهت صلاحية هذه البطاقة.",
       unsupported: "لا يمكن استخدام هذا الإدخال هنا.",
+      retype: "أفرغ هذا الحقل واكتب الرقم من جديد.",
     },
-    ...{ show: "إظهار", hide: "إخفاء", copy: "نسخ", copied: "تم النسخ", hidden: "مخفي", failed: "غير متاح" },
+    show: "إظهار",
+    hide: "إخفاء",
+    copy: "نسخ",
+    copied: "تم النسخ",
+    hidden: "مخفي",
+    failed: "غير متاح",
   },
 };

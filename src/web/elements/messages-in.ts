@@ -1,5 +1,5 @@
 /** The fields of a message, without a prototype; empty for anything but an object. */
-export function fieldsOf(data: unknown): Readonly<Record<string, unknown>> {
+export function messageFields(data: unknown): Readonly<Record<string, unknown>> {
   return Object.assign(Object.create(null), typeof data === "object" && data !== null ? data : {});
 }
 

@@ -1,5 +1,5 @@
 import type { FrameContext } from "./frame-context.js";
-import { fieldsOf } from "./messages-in.js";
+import { messageFields } from "./messages-in.js";
 
 /*
  * Fields and the controller of a group find each other among the page's frames. Every message is addressed to the
@@ -25,7 +25,7 @@ export function pairWithFields(
 ): void {
   addEventListener("message", (event) => {
     if (!isOfGroup(event, context, "hello") || !isWindow(event.source)) return;
-    const { id, type } = fieldsOf(event.data);
+    const { id, type } = messageFields(event.data);
     const { port1, port2 } = new MessageChannel();
     onField(String(id), String(type), port1);
     event.source.postMessage(introduction(context, "pair"), location.origin, [port2]);
@@ -40,7 +40,7 @@ function introduction({ nonce, key, pageOrigin }: FrameContext, cloakroom: "hell
 function isOfGroup(event: MessageEvent, context: FrameContext, kind: "hello" | "pair"): boolean {
   if (event.origin !== location.origin || !isWindow(event.source)) return false;
   if (event.source === self || event.source.parent !== parent) return false;
-  const { cloakroom, nonce, key, pageOrigin } = fieldsOf(event.data);
+  const { cloakroom, nonce, key, pageOrigin } = messageFields(event.data);
   return cloakroom === kind && nonce === context.nonce && key === context.key && pageOrigin === context.pageOrigin;
 }
 

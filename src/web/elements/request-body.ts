@@ -1,4 +1,5 @@
-import { fieldsOf } from "./messages-in.js";
+import { messageFields } from "./messages-in.js";
+import type { DataPlace } from "./placement.js";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
@@ -9,92 +10,86 @@ export class BodyRefused extends Error {
 
 const DEEPEST = 64;
 /**
- * Token fields that the page may see. Its data and mask could hold the value, by an expression that the page wrote. With a
- * fingerprint, the page could find the digits between bin and last four by tokenizing guesses: there are 1,000.
+ * What a page may set of a token. Everything else could hold an expression over the data. The vault refuses it too, and
+ * decides what responses show.
  */
-const SHOWN = [
-  ...["id", "type", "tenant_id", "containers", "metadata", "expires_at", "created_at", "created_by"],
-  ...["card", "bank", "_extras"],
-];
+const ALLOWED = ["type", "data", "metadata", "containers", "expires_at", "template"];
 
-interface Found {
+/** An element in a body. */
+export interface Found extends DataPlace {
   readonly element: string;
-  readonly part: string | undefined;
+  /** Its place, for messages: `body.card.data.number`. */
+  readonly place: string;
 }
 
-/** The elements that a body names. */
-export function elementsIn(body: unknown): ReadonlySet<string> {
-  const found = new Set<string>();
-  fill(body, ({ element }) => {
-    found.add(element);
+/** Where a walk through a body is. */
+interface Position {
+  readonly place: string;
+  readonly depth: number;
+  /** Absent outside of tokens, where each value becomes one. */
+  readonly data?: { readonly tokenType: string; readonly path: string; readonly isTemplated: boolean };
+  /** In a token, beside its data. */
+  readonly isBesideData?: boolean;
+}
+
+/** The elements that a body names, with their places. @throws {BodyRefused} */
+export function elementsIn(body: unknown): readonly Found[] {
+  const found: Found[] = [];
+  fill(body, (element) => {
+    found.push(element);
     return null;
   });
   return found;
 }
 
-/**
- * Puts values in the place of elements. Values go only where the vault tokenizes: into `data`, or to the place of a
- * value that becomes a token by itself.
- * @throws {BodyRefused}
- */
-export function fill(body: unknown, valueFor: (found: Found) => Json, place = "body", depth = 0): Json {
+/** Puts values in the place of elements. @throws {BodyRefused} */
+export function fill(body: unknown, valueFor: (found: Found) => Json): Json {
+  return visit(body, valueFor, { place: "body", depth: 0 });
+}
+
+function visit(value: unknown, valueFor: (found: Found) => Json, at: Position): Json {
+  const { place, depth, data } = at;
   if (depth > DEEPEST) throw new BodyRefused(`${place} is nested too deeply`);
-  if (body === null || typeof body !== "object") return leaf(body, place);
-  const inner = (value: unknown, name: string) => fill(value, valueFor, `${place}${name}`, depth + 1);
-  if (Array.isArray(body)) return body.map((item, index) => inner(item, `[${index}]`));
-  const fields = fieldsOf(body);
+  if (value === null || typeof value !== "object") return leaf(value, at);
+  if (Array.isArray(value))
+    return value.map((item, index) => visit(item, valueFor, below(at, `[${index}]`, `${index}`)));
+  const fields = messageFields(value);
   const { $element: element, part } = fields;
-  if (typeof element === "string") return valueFor({ element, part: typeof part === "string" ? part : undefined });
-  const isToken = "type" in fields && "data" in fields;
-  const entries = Object.entries(fields).map(([name, value]): [string, Json] => {
-    if (isToken && name !== "data") requirePlain(value, `${place}.${name}`, name);
-    return [name, inner(value, `.${name}`)];
+  if (typeof element === "string") {
+    if (at.isBesideData) throw new BodyRefused(`${place} cannot hold an element: only data is stored encrypted`);
+    const { tokenType, path } = data ?? { tokenType: "token", path: "" };
+    return valueFor({ element, place, tokenType, path, part: typeof part === "string" ? part : undefined });
+  }
+  const isToken = !data && !at.isBesideData && "type" in fields && "data" in fields;
+  const entries = Object.entries(fields).map(([name, inner]): [string, Json] => {
+    const next = isToken ? inToken(fields, name, at) : below(at, `.${name}`, name);
+    return [name, visit(inner, valueFor, next)];
   });
   return Object.fromEntries(entries);
 }
 
-function leaf(value: unknown, place: string): Json {
-  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
-  if (typeof value === "number" && Number.isFinite(value)) return value;
-  throw new BodyRefused(`${place} is not a JSON value`);
+function below(at: Position, step: string, name: string): Position {
+  const { data } = at;
+  const inner = { ...at, place: `${at.place}${step}`, depth: at.depth + 1 };
+  return data ? { ...inner, data: { ...data, path: data.path === "" ? name : `${data.path}.${name}` } } : inner;
 }
 
-/**
- * Beside its data, a token's fields appear in responses. They must not contain elements, an id computed from the data, or
- * a fingerprint chosen by the page: equal fingerprints give the same id to deduplicated tokens, so a page that tries one
- * digit at a time would find all of them.
- */
-function requirePlain(value: unknown, place: string, name: string): void {
-  if (hasElement(value)) throw new BodyRefused(`${place} cannot hold an element: only data is stored encrypted`);
-  if (name === "fingerprint_expression" && value !== null) {
-    throw new BodyRefused(`${place} cannot be chosen by a page: leave it out`);
+/** A field of a token. @throws {BodyRefused} for one that a page may not set. */
+function inToken(token: Readonly<Record<string, unknown>>, name: string, { place, depth }: Position): Position {
+  const inner = { place: `${place}.${name}`, depth: depth + 1 };
+  if (name === "data") {
+    const isTemplated = token.template !== undefined && token.template !== null;
+    return { ...inner, data: { tokenType: String(token.type), path: "", isTemplated } };
   }
-  if (name !== "id" || typeof value !== "string" || !value.includes("{{")) return;
-  if (/^[^{}]*\{\{[^{}]*\|\s*alias_[a-z_]+[^{}|]*\}\}[^{}]*$/.test(value)) return;
-  throw new BodyRefused(`${place} may use an expression only if it ends in an alias filter`);
+  if (ALLOWED.includes(name)) return { ...inner, isBesideData: true };
+  throw new BodyRefused(`${inner.place} cannot be set by a page: name a template of the application in its place`);
 }
 
-function hasElement(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return "$element" in value || Object.values(value).some(hasElement);
-}
-
-/** What the page gets of a response: ids, and tokens without their data. */
-export function shownResponse(body: unknown, response: Json): Json {
-  if (typeof body !== "object" || body === null || "$element" in body)
-    return typeof response === "string" ? response : null;
-  if (Array.isArray(body)) {
-    return Array.isArray(response) ? body.map((item, index) => shownResponse(item, response[index] ?? null)) : null;
-  }
-  const received = fieldsOf(response);
-  const isToken = "type" in body && "data" in body;
-  const names = isToken ? SHOWN.filter((name) => name in received) : Object.keys(body);
-  const show = (name: string) => jsonOf(received[name]);
-  return Object.fromEntries(
-    names.map((name) => [name, isToken ? show(name) : shownResponse(Reflect.get(body, name), show(name))]),
-  );
-}
-
-function jsonOf(value: unknown): Json {
-  return value === undefined ? null : JSON.parse(JSON.stringify(value));
+function leaf(value: unknown, { place, data }: Position): Json {
+  if (value === null || typeof value === "boolean") return value;
+  const isJson = typeof value === "string" || (typeof value === "number" && Number.isFinite(value));
+  if (!isJson) throw new BodyRefused(`${place} is not a JSON value`);
+  // A template may give equal values one id: with a value of its own, the page could try which one was typed.
+  if (data?.isTemplated) throw new BodyRefused(`${place} must be an element, as all data under a template`);
+  return value;
 }

@@ -1,5 +1,5 @@
 import type { CallError } from "../../../clients/elements/src/protocol.js";
-import { fieldsOf, textIn } from "./messages-in.js";
+import { messageFields, textIn } from "./messages-in.js";
 import type { Json } from "./request-body.js";
 
 /** How long a call may take, in milliseconds. Longer than the vault's own limit of 30 s. */
@@ -18,7 +18,7 @@ export interface VaultCall {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly apiKey: string;
-  /** The frame's pass and the page's origin. */
+  /** The frame's pass, the name of its key, and the page's origin. */
   readonly frame: string;
   readonly body?: Json;
   readonly idempotencyKey?: string;
@@ -33,7 +33,11 @@ export async function callVault(call: VaultCall): Promise<Json> {
   if (idempotencyKey !== undefined) headers["BT-IDEMPOTENCY-KEY"] = idempotencyKey;
   const limit = AbortSignal.timeout(TIMEOUT_MS);
   const response = await fetch(path, {
-    ...{ method, headers, credentials: "omit", cache: "no-store", redirect: "error" },
+    method,
+    headers,
+    credentials: "omit",
+    cache: "no-store",
+    redirect: "error",
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     signal: signal ? AbortSignal.any([signal, limit]) : limit,
   }).catch(() => {
@@ -50,9 +54,9 @@ export async function callVault(call: VaultCall): Promise<Json> {
 
 /** What the problem details say. They contain no values. */
 function errorOf(response: Response, content: unknown): CallError {
-  const { code, detail, errors } = fieldsOf(content);
+  const { code, detail, errors } = messageFields(content);
   const traceId = response.headers.get("bt-trace-id");
-  const problems = Object.entries(fieldsOf(errors)).map(([place, texts]): [string, string[]] => [
+  const problems = Object.entries(messageFields(errors)).map(([place, texts]): [string, string[]] => [
     place,
     Array.isArray(texts) ? texts.map(String) : [],
   ]);

@@ -3,7 +3,7 @@ import { createVisits } from "../../../src/api/browser/visits.js";
 import { Sensitive } from "../../../src/crypto/sensitive.js";
 
 const visitsAt = (address: string) =>
-  createVisits({ address: () => address, readAddress: () => "", readClient: () => "" });
+  createVisits({ address: () => address, readAddress: () => "", readNetwork: () => "" });
 const cookieAt = (address: string) =>
   visitsAt(address).setCookie({ name: "sign_in", value: new Sensitive("secret"), maxAge: 60 });
 

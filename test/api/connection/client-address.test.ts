@@ -1,7 +1,7 @@
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { clientReader } from "../../../src/api/connection/client-address.js";
+import { clientReader, networkReader } from "../../../src/api/connection/client-address.js";
 import { readConfig } from "../../../src/settings/config.js";
 
 function clientOf(trusted: string, peer: string, forwarded?: string): string {
@@ -31,11 +31,32 @@ describe("the client of a request", () => {
       "::ffff:203.0.113.7",
       "203.0.113.7",
     ],
+    [
+      "known by an IPv4 address in IPv6's spelling in capitals",
+      "10.0.0.0/8",
+      "10.1.2.3",
+      "::FFFF:203.0.113.7",
+      "203.0.113.7",
+    ],
     ["read without a port", "10.0.0.0/8", "10.1.2.3", "203.0.113.7:5123", "203.0.113.7"],
     ["counted as its network on IPv6", "", "2001:db8:1:2:3:4:5:6", undefined, "2001:db8:1:2::/64"],
     ["counted as its network on IPv6 behind a proxy", "fd00::/8", "fd00::1", "[2001:db8::9]:443", "2001:db8:0:0::/64"],
   ])("is %s", (_name, trusted, peer, forwarded, expected) => {
     expect(clientOf(trusted, peer, forwarded)).toBe(expected);
+  });
+});
+
+describe("the network of a client", () => {
+  it.each([
+    ["the /24 of IPv4", "203.0.113.7", "203.0.113.0"],
+    ["the /48 of IPv6", "2001:db8:1:2:3:4:5:6", "2001:db8:1::"],
+    ["the same for another address in it", "2001:db8:1:ffff::1", "2001:db8:1::"],
+    ["another for an address beside it", "2001:db8:2::1", "2001:db8:2::"],
+    ["the /24 of IPv4 in IPv6's spelling", "::ffff:203.0.113.7", "203.0.113.0"],
+  ])("is %s", (_, peer, expected) => {
+    const socket = new Socket();
+    Object.defineProperty(socket, "remoteAddress", { value: peer });
+    expect(networkReader([])(new IncomingMessage(socket))).toBe(expected);
   });
 });
 

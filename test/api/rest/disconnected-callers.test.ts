@@ -29,7 +29,13 @@ beforeEach(async () => {
   ended = Promise.withResolvers();
   runs = 0;
   const pipelineOf = (desc: Pipeline["method"]["desc"]): Pipeline => ({
-    method: { desc, serve: () => Promise.reject(new Error("is not called")), headersOf: () => [], replay: undefined },
+    method: {
+      desc,
+      serve: () => Promise.reject(new Error("is not called")),
+      headersOf: () => [],
+      replay: undefined,
+      shownToFrame: (message) => message,
+    },
     takesMask: false,
     admit: (head) =>
       new Promise((resolve) => {

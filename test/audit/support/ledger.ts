@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { ChainHistory } from "../../../src/audit/chain-history.js";
+import { ChainHistory } from "../../../src/audit/chain/chain-history.js";
+import type { SealParts } from "../../../src/audit/chain/seal-log.js";
 import { logEntry } from "../../../src/audit/log-entry.js";
-import type { SealParts } from "../../../src/audit/seal-log.js";
-import { type LogVerdict, type SeenSeal, type VerifyOptions, verifyLog } from "../../../src/audit/verify-log.js";
-import { type VaultVerdict, verifyVault } from "../../../src/audit/verify-vault.js";
+import { type LogVerdict, type SeenSeal, type VerifyOptions, verifyLog } from "../../../src/audit/verify/verify-log.js";
+import { type VaultVerdict, verifyVault } from "../../../src/audit/verify/verify-vault.js";
 import { type TenantId, VAULT_TENANT_ID } from "../../../src/base/ids.js";
 import { createKeyFile } from "../../../src/crypto/key-file.js";
 import { createCheckValue, type RootKey } from "../../../src/crypto/root-key.js";
@@ -68,7 +68,9 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
   const { database, keyring, history } = own;
   const vaultOf = async () => {
     const keys = await keyring.of(VAULT_TENANT_ID);
-    return readLogSnapshot(stored.address, VAULT_TENANT_ID, (snapshot) => verifyVault(snapshot, keys));
+    return readLogSnapshot(stored.address, VAULT_TENANT_ID, (snapshot) =>
+      verifyVault(snapshot, keys, { hasTenants: true }),
+    );
   };
   return {
     ...{ stored, database, keyring, rootKeys, history, clock, another },
@@ -77,11 +79,14 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
       await databaseClock.setAhead(milliseconds);
     },
     async newTenant() {
-      const { tenantId } = await provisionTenant(database, root, { name: "Test", ownerEmail: "a@example.com" });
+      const { tenantId } = await provisionTenant(
+        { database, rootKey: root, keyring },
+        { name: "Test", ownerEmail: "a@example.com" },
+      );
       return tenantId;
     },
     log: (tenantId, rows) =>
-      database.shared.run(tenantId, "unguarded", async (tx) => {
+      database.of(tenantId).shared(async (tx) => {
         for (let row = 0; row < rows; row += 1) writeLog(tx, logEntry(undefined, "token", `token-${row}`, "read"));
       }),
     async runJob({ retentionDays = 365, server = own } = {}) {
@@ -101,14 +106,14 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
     async verify(tenantId, seen) {
       const keys = await keyring.of(tenantId);
       return readLogSnapshot(stored.address, tenantId, (snapshot) =>
-        verifyLog(snapshot, tenantId, keys, { seen, onProgress: () => {} }),
+        verifyLog(snapshot, keys, { seen, onProgress: () => {} }),
       );
     },
     verifyVault: vaultOf,
     async verifyAttested(tenantId, { sealedBy } = {}) {
       const [keys, { attested }] = [await keyring.of(tenantId), await vaultOf()];
       const options = { seen: undefined, attested: attested.get(tenantId), sealedBy, onProgress: () => {} };
-      return readLogSnapshot(stored.address, tenantId, (snapshot) => verifyLog(snapshot, tenantId, keys, options));
+      return readLogSnapshot(stored.address, tenantId, (snapshot) => verifyLog(snapshot, keys, options));
     },
     async tamper(tenantId, statement) {
       await stored.asTenant(tenantId, statement);

@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openShop, type Shop, vaultUrl } from "../../e2e/elements/support/shop.js";
-import { launchBrowser } from "../../support/browser.js";
+import { sharedBrowser } from "../../support/browser.js";
 
 const run = promisify(execFile);
 const PACKAGE = "clients/elements";
@@ -128,7 +128,7 @@ describe("the React components", () => {
     const page = shop.page(
       `<!doctype html><html lang="en"><title>Shop</title><div id="root"></div><script>${script.replaceAll("</script", "<\\/script")}</script>`,
     );
-    const browser = await launchBrowser();
+    const browser = await sharedBrowser();
     try {
       const tab = await browser.newPage();
       const errors: string[] = [];

@@ -1,6 +1,6 @@
 import { constants } from "node:http2";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Cloakroom } from "../../../clients/typescript/src/node.js";
 import { Retries } from "../../../clients/typescript/src/retries.js";
 import { errorOf } from "./support/error-of.js";
@@ -65,9 +65,11 @@ describe("a failed call", () => {
   it("waits as long as the server asks, unless that is too long", async () => {
     const soon = await refusing(1, "rate_limited", "resource_exhausted", { "retry-after": "1" });
     await using _ = soon.gate;
-    const startedAt = performance.now();
+    const timers = vi.spyOn(globalThis, "setTimeout");
     await soon.client.tokens.get("x");
-    expect(performance.now() - startedAt).toBeGreaterThan(990);
+    const waits = timers.mock.calls.map(([, ms]) => ms);
+    timers.mockRestore();
+    expect(waits).toContain(1_000);
     const late = await refusing(1, "rate_limited", "resource_exhausted", { "retry-after": "61" });
     await using __ = late.gate;
     expect(await errorOf(late.client.tokens.get("x", { timeout: 0 }))).toMatchObject({ retryAfter: 61, attempts: 1 });
@@ -140,16 +142,39 @@ describe("the retry budget", () => {
   it("stops retries while the server fails, but not those of lost connections", () => {
     const retries = new Retries();
     const waits = Array.from({ length: 12 }, () => retries.waitAfter(down, "read", 1));
-    expect(waits.filter((wait) => wait !== undefined)).toHaveLength(10);
+    expect(waits.filter((wait) => wait !== "spent")).toHaveLength(10);
     expect(retries.waitAfter({ code: "connection_failed", message: "" }, "read", 1)).toBeDefined();
     for (let n = 0; n < 11; n += 1) retries.succeeded();
     expect(retries.waitAfter(down, "read", 1)).toBeDefined();
-    expect(retries.waitAfter(down, "read", 1)).toBeUndefined();
+    expect(retries.waitAfter(down, "read", 1)).toBe("spent");
+  });
+
+  it("is not spent by rate limits that say when to come back: 300 calls at once all get their turn", () => {
+    const retries = new Retries();
+    const limited = { code: "rate_limited", message: "", retryAfter: 10 } as const;
+    const waits = Array.from({ length: 300 }, () => retries.waitAfter(limited, "keyed", 1));
+    expect(new Set(waits)).toEqual(new Set([10_000]));
+    expect(retries.waitAfter(down, "read", 1)).toBeTypeOf("number");
+  });
+
+  it("is named by the error of a call that found it spent", async () => {
+    await using gate = await http1((_, response) => {
+      response.writeHead(400, { "content-type": "application/json" });
+      response.end(refusal("unavailable", "unavailable"));
+    });
+    await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport: "connect" });
+    const errors = await Promise.all(
+      Array.from({ length: 11 }, () => errorOf(client.tokens.get("x", { maxRetries: 1 }))),
+    );
+    expect(errors.map(({ attempts, retryBudgetSpent }) => `${attempts} ${retryBudgetSpent}`).toSorted()).toEqual([
+      "1 true",
+      ...Array.from({ length: 10 }, () => "2 false"),
+    ]);
   });
 
   it("waits at random, longer with each attempt, up to eight seconds", () => {
     const longest = (attempt: number) =>
-      Math.max(...Array.from({ length: 200 }, () => new Retries().waitAfter(down, "read", attempt) ?? 0));
+      Math.max(...Array.from({ length: 200 }, () => Number(new Retries().waitAfter(down, "read", attempt))));
     expect(longest(1)).toBeLessThanOrEqual(500);
     expect(longest(3)).toBeGreaterThan(500);
     expect(longest(3)).toBeLessThanOrEqual(2_000);

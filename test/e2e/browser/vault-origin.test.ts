@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Browser, BrowserContext, Page, Request } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
-import { launchBrowser } from "../../support/browser.js";
+import { sharedBrowser } from "../../support/browser.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { type Destination, httpResponse, type RawRequest, startDestination } from "../proxy/support/destination.js";
 import { makeProxy } from "../proxy/support/proxies.js";
@@ -52,7 +52,7 @@ beforeAll(async () => {
   shop = createServer((_, response) => response.setHeader("Content-Type", "text/html").end(SHOP_PAGE));
   await new Promise<void>((resolve) => shop.listen(0, "localhost", resolve));
   shopUrl = `http://localhost:${Object(shop.address()).port}/`;
-  browser = await launchBrowser();
+  browser = await sharedBrowser();
 });
 afterAll(async () => {
   await browser?.close();

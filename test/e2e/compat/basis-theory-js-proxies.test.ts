@@ -1,7 +1,7 @@
 import type { BasisTheory } from "@basis-theory/basis-theory-js/types/sdk/index.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { serveHttp, type TestServer } from "../../egress/servers.js";
-import { type ServerProcess, startServerProcess } from "../../support/server.js";
+import { type ServerHere, startServerHere } from "../../support/server-here.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { CARD, olderClient, thrownBy } from "./clients.js";
 
@@ -20,13 +20,13 @@ function echo(): Promise<TestServer> {
 
 describe("@basis-theory/basis-theory-js 4.30.2, proxies", () => {
   let destination: TestServer;
-  let server: ServerProcess;
+  let server: ServerHere;
   let tenant: TestTenant;
   let client: BasisTheory;
   let backEnd: BasisTheory;
   beforeAll(async () => {
     destination = await echo();
-    server = await startServerProcess({ EGRESS_ALLOW: `127.0.0.1:${destination.port}` });
+    server = await startServerHere({ EGRESS_ALLOW: `127.0.0.1:${destination.port}` });
     tenant = await newTenant(server.url, { ...server.environment });
     client = await olderClient(tenant.managementKey, server.url);
     backEnd = await olderClient((await tenant.backEnd()).key, server.url);

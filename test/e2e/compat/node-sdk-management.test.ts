@@ -152,7 +152,7 @@ describe("@basis-theory/node-sdk 5.7.0, management", () => {
         return undefined;
       }
     };
-    await expect.poll(later, { timeout: 20_000 }).toMatchObject({ raw: { sum: 42 } });
+    await expect.poll(later).toMatchObject({ raw: { sum: 42 } });
     await client.reactors.delete(id);
     expect(await thrownBy(client.reactors.get(id))).toBeInstanceOf(BasisTheory.NotFoundError);
   });

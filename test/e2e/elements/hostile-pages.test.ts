@@ -1,15 +1,15 @@
 // Needs: chromium
-import { createHash } from "node:crypto";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AS_OLDEST_BROWSER, launchBrowser } from "../../support/browser.js";
+import { AS_OLDEST_BROWSER, sharedBrowser } from "../../support/browser.js";
+import { keyNameOf as nameOf } from "../../support/frame-pass.js";
 import { withoutIds } from "../../support/without-ids.js";
 import { cardPage, fieldFrame, inField, openShop, randomCardNumber, type Shop, vaultUrl } from "./support/shop.js";
 
 let shop: Shop;
 let browser: Browser;
 beforeAll(async () => {
-  [shop, browser] = await Promise.all([openShop(), launchBrowser()]);
+  [shop, browser] = await Promise.all([openShop(), sharedBrowser()]);
 });
 afterAll(async () => {
   await browser?.close();
@@ -30,11 +30,6 @@ async function typeCard(page: Page, number: string): Promise<void> {
   await (await fieldFrame(page, "cardNumber")).locator("#field").fill(number);
   await (await fieldFrame(page, "cardExpirationDate")).locator("#field").fill("12/31");
   await (await fieldFrame(page, "cardVerificationCode")).locator("#field").fill("987");
-}
-
-function nameOf(key: string): string {
-  const [, , kind, tenantPart] = key.split("_");
-  return `${kind}_${tenantPart}_${createHash("sha256").update(key).digest("base64url")}`;
 }
 
 const mounting = (page: Page) =>
@@ -62,6 +57,11 @@ describe("a page of an origin that is not allowed", () => {
     expect(await mounting(page)).toMatch(/^frame_refused: .*Add http:\/\/127\.0\.0\.1:\d+ to allowed_origins/);
     expect(console.join("\n")).toContain("Cloakroom: The controller frame was refused.");
     expect(page.frames().filter((frame) => frame.url().includes("/elements/v1/frame"))).toEqual([]);
+    const notices = () =>
+      Promise.all(
+        ["number", "expiration", "code"].map((id) => page.frameLocator(`#${id} iframe`).locator("p").textContent()),
+      );
+    await expect.poll(notices).toEqual(Array(3).fill("This field cannot be shown in this page."));
     await page.close();
     await other[Symbol.asyncDispose]();
   });
@@ -188,7 +188,7 @@ describe("a hostile page", () => {
       const init = { cloakroom: "init", nonce, id: "mine", locale: "en", dir: "ltr", colorScheme: "normal", options: {}, key: ${JSON.stringify(key)} };
       frame.contentWindow.postMessage(init, ${JSON.stringify(vaultUrl)}, [port2]);
       for (const wait of [0, 500]) setTimeout(() => number.update({ placeholder: "x" }), wait);
-      setTimeout(() => port1.postMessage({ type: "tokenize", call: 1, body: number, idempotencyKey: "k" }), 500);
+      setTimeout(() => port1.postMessage({ type: "tokenize", call: 1, body: number, idempotencyKey: crypto.randomUUID() }), 500);
     });
     document.body.append(frame);
   })`;
@@ -212,27 +212,11 @@ describe("a hostile page", () => {
     await page.close();
   });
 
-  it.each([
-    ["metadata", `{ type: "card", data: window.card().data, metadata: { note: number } }`],
-    ["an id", `{ type: "card", data: window.card().data, id: "{{ data.number }}" }`],
-  ])("cannot have a value written into %s", async (_, body) => {
-    const { page } = await open(shop.page(cardPage(shop.publicKey)));
-    await typeCard(page, randomCardNumber());
-    expect(await page.evaluate(`window.pay(${body})`)).toMatchObject({ code: "body_refused" });
-    await page.close();
-  });
-
-  it("gets no value by a mask, and no styles that load or run", async () => {
+  it("gets no styles that load or run", async () => {
     const { page, console } = await open(shop.page(cardPage(shop.publicKey)));
-    const number = randomCardNumber();
-    await typeCard(page, number);
-    const { token } = await page.evaluate<{ token: object }>(
-      `window.pay({ ...window.card(), mask: "{{ data.number }}", search_indexes: ["{{ data.number }}"] })`,
-    );
-    for (const part of secretParts(number)) expect(withoutIds(token)).not.toContain(part);
-    await page.evaluate(`number.update({ style: {
+    await page.evaluate(`window.mounted.then(() => number.update({ style: {
       base: { color: "rgb(1, 2, 3)", backgroundImage: "url(https://evil.example/x)", fontFamily: "x;}@import 'https://evil.example'", backgroundColor: "url(https://evil.example)" },
-      "input::before": { color: "red" } } })`);
+      "input::before": { color: "red" } } }))`);
     await expect.poll(() => inField(page, "cardNumber", "getComputedStyle(input).color")).toBe("rgb(1, 2, 3)");
     expect(await inField(page, "cardNumber", "getComputedStyle(input).backgroundImage")).toBe("none");
     const warnings = console.filter((text) => text.includes("Cloakroom: style.")).join("\n");

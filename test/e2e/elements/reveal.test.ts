@@ -1,7 +1,7 @@
 // Needs: chromium
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launchBrowser } from "../../support/browser.js";
+import { sharedBrowser } from "../../support/browser.js";
 import type { RestClient } from "../../support/rest.js";
 import { fieldFrame, openShop, randomCardNumber, type Shop, vaultUrl } from "./support/shop.js";
 
@@ -9,7 +9,7 @@ let shop: Shop;
 let browser: Browser;
 let backEnd: RestClient & { readonly id: string };
 beforeAll(async () => {
-  [shop, browser] = await Promise.all([openShop(), launchBrowser()]);
+  [shop, browser] = await Promise.all([openShop(), sharedBrowser()]);
   backEnd = await shop.tenant.backEnd();
 });
 afterAll(async () => {
@@ -104,7 +104,7 @@ describe("a value in a frame", () => {
     const { nonce } = await page.evaluate<{ nonce: string }>("group.createSession()");
     await authorize(nonce, token);
     await page.evaluate("shown.show()");
-    await expect.poll(() => events(page), { timeout: 10_000 }).toEqual(["revealed", "hidden"]);
+    await expect.poll(() => events(page)).toEqual(["revealed", "hidden"]);
     expect(await frame.locator("output").textContent()).toBe("••••");
     await page.close();
   });

@@ -1,14 +1,14 @@
 // Needs: chromium
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launchBrowser } from "../../support/browser.js";
+import { sharedBrowser } from "../../support/browser.js";
 import { withoutIds } from "../../support/without-ids.js";
 import { cardPage, fieldFrame, openShop, randomCardNumber, type Shop, vaultUrl } from "./support/shop.js";
 
 let shop: Shop;
 let browser: Browser;
 beforeAll(async () => {
-  [shop, browser] = await Promise.all([openShop(), launchBrowser()]);
+  [shop, browser] = await Promise.all([openShop(), sharedBrowser()]);
 });
 afterAll(async () => {
   await browser?.close();

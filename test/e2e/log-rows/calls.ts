@@ -21,6 +21,7 @@ const REACTOR = {
   name: "R",
   code: "module.exports = async (req) => ({ raw: 1, tokenize: req.args.later ? undefined : { made: 'new' } });",
 };
+const WEBHOOK = { name: "W", url: "https://shop.example.com/hook", events: ["application.key.deleted"] };
 const FORMULA = { name: "F", type: "private", code: "module.exports = async () => ({ raw: 1 });" };
 const CONNECTION = {
   ...{ connection_formula_id: "simulator-card", method: "card", display_name: "S", active: true },
@@ -109,6 +110,30 @@ const twice = async ({ card, text }: World) => {
   return { first: `{{ ${first} }}`, second: `{{ ${second} }}`, again: [`{{ ${first} }}`, `{{ ${second} }}`] };
 };
 
+/** A call on a new webhook. A tenant may have five: those of earlier calls make room. */
+const onWebhook =
+  (verb: string, below = "", request?: RestRequest): Prepare =>
+  async (world) => {
+    await removeWebhooks(world);
+    return manageOne("/webhooks", WEBHOOK, verb, below, request)(world);
+  };
+
+async function removeWebhooks({ manager }: World): Promise<void> {
+  const { body } = await manager("GET", "/webhooks");
+  for (const { id } of body.data) await succeed(manager("DELETE", `/webhooks/${id}`));
+}
+
+/** The delivery of a test, whether it arrived or not. */
+const onDelivery =
+  (verb: string, below = "", body?: object): Prepare =>
+  async (world) => {
+    await removeWebhooks(world);
+    const webhook = `/webhooks/${await world.made(world.manager, "/webhooks", WEBHOOK)}`;
+    const { body: made } = await succeed(world.manager("POST", `${webhook}/test`, { body: {} }));
+    const path = `${webhook}/deliveries/${made.event_id}${below}`;
+    return { caller: world.manager, verb, path, ...(body ? { request: { body } } : {}) };
+  };
+
 /** How each method is called once. */
 export const CALLS: Readonly<Record<string, Prepare>> = {
   CreateApplication: manage("POST", "/applications", APPLICATION),
@@ -139,6 +164,17 @@ export const CALLS: Readonly<Record<string, Prepare>> = {
   SearchTokens: onPair("POST", "/tokens/search", { body: { query: "metadata.pair:one" } }),
   ListTokensByCursor: onPair("GET", "/v2/tokens?metadata.pair=one"),
   SearchTokensByCursor: onPair("POST", "/v2/tokens/search", { body: { query: "metadata.pair:one" } }),
+  ImportTokens: ({ backEnd }) => ({
+    ...{ caller: backEnd, verb: "POST", path: "/tokens/import" },
+    request: {
+      body: { import_id: "rows", position: 1, rows: [{ type: "card", data: { number: CARD.number } }, null] },
+    },
+  }),
+  ExportTokens: async ({ backEnd, made }) => {
+    await made(backEnd, "/tokens", { type: "token", data: "x", containers: ["/exported/"] });
+    const request = { body: { container: "/exported/" } };
+    return { caller: backEnd, verb: "POST", path: "/tokens/export", request };
+  },
   Tokenize: ({ backEnd }) => ({
     ...{ caller: backEnd, verb: "POST", path: "/tokenize" },
     request: {
@@ -149,6 +185,21 @@ export const CALLS: Readonly<Record<string, Prepare>> = {
     ...{ caller: world.backEnd, verb: "POST", path: "/detokenize" },
     request: { body: await twice(world) },
   }),
+
+  CreateWebhook: async (world) => {
+    await removeWebhooks(world);
+    return { caller: world.manager, verb: "POST", path: "/webhooks", request: { body: WEBHOOK } };
+  },
+  ListWebhooks: manage("GET", "/webhooks"),
+  ListWebhookEventTypes: manage("GET", "/webhooks/event-types"),
+  GetWebhook: onWebhook("GET"),
+  ReplaceWebhook: onWebhook("PUT", "", { body: WEBHOOK }),
+  DeleteWebhook: onWebhook("DELETE"),
+  RotateWebhookSecret: onWebhook("POST", "/secret/rotate", { body: {} }),
+  TestWebhook: onWebhook("POST", "/test", { body: {} }),
+  ListWebhookDeliveries: onWebhook("GET", "/deliveries"),
+  GetWebhookDelivery: onDelivery("GET"),
+  ReplayWebhookDelivery: onDelivery("POST", "/replay", {}),
 
   CreateProxy: manage("POST", "/proxies", PROXY),
   ListProxies: manage("GET", "/proxies"),

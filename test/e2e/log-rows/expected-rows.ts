@@ -30,6 +30,9 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   SearchTokens: ["search token *", "read token stored"],
   ListTokensByCursor: ["list token *", "read token stored"],
   SearchTokensByCursor: ["search token *", "read token stored"],
+  // The second row of the import has an error.
+  ImportTokens: ["import token *", "create card made"],
+  ExportTokens: ["export token *", "read token stored"],
   Tokenize: ["create bank made", "create token made", "create token made"],
   // Each of the two tokens is named twice.
   Detokenize: ["read card stored", "read token stored"],
@@ -44,6 +47,18 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   ListFailedProxyRuns: ["read proxy stored"],
   // Each of the two tokens is named twice.
   InvokeProxy: ["invoke proxy stored", "use card stored", "use token stored"],
+
+  CreateWebhook: ["create webhook made"],
+  ListWebhooks: ["list webhook *"],
+  ListWebhookEventTypes: [],
+  GetWebhook: ["read webhook stored"],
+  ReplaceWebhook: ["update webhook stored"],
+  DeleteWebhook: ["delete webhook stored"],
+  RotateWebhookSecret: ["update webhook stored"],
+  TestWebhook: ["test webhook stored"],
+  ListWebhookDeliveries: ["read webhook stored"],
+  GetWebhookDelivery: ["read webhook stored"],
+  ReplayWebhookDelivery: ["replay webhook stored"],
 
   CreateReactor: ["create reactor made"],
   ListReactors: ["list reactor *"],

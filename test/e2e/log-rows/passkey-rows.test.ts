@@ -2,7 +2,13 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { PasskeyService } from "../../../gen/cloakroom/v1/passkeys_pb.js";
 import { RevealService } from "../../../gen/cloakroom/v1/reveals_pb.js";
 import { newMember } from "../../support/member.js";
-import { callPasskeys, memberWithPasskey, passkeyOrigin } from "../../support/passkeys.js";
+import {
+  addPasskey,
+  callPasskeys,
+  memberWithPasskey,
+  memberWithWaitingPasskey,
+  passkeyOrigin,
+} from "../../support/passkeys.js";
 import { SoftwareAuthenticator } from "../../support/software-authenticator.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { operatorLink, signedIn, TestBrowser } from "../../support/test-browser.js";
@@ -55,14 +61,25 @@ const CALLS: Readonly<Record<string, { readonly call: () => Promise<Run>; readon
       const { challengeId } = body;
       return () => callPasskeys(browser, "FinishPasskeyRegistration", { challengeId, credential, name: "A key" });
     },
-    rows: ["create passkey user"],
+    rows: ["create passkey user", "update member user"],
+  },
+  ConfirmPasskey: {
+    async call() {
+      const owner = await strongOwner();
+      const { passkey } = await memberWithWaitingPasskey(tenant);
+      return () => callPasskeys(owner, "ConfirmPasskey", { id: passkey.id });
+    },
+    rows: ["confirm passkey user"],
   },
   ListPasskeys: { call: withPasskey("ListPasskeys"), rows: ["list passkey user"] },
   RenamePasskey: {
     call: withPasskey("RenamePasskey", (id) => ({ id, name: "Another" })),
     rows: ["update passkey user"],
   },
-  DeletePasskey: { call: withPasskey("DeletePasskey", (id) => ({ id })), rows: ["delete passkey user"] },
+  DeletePasskey: {
+    call: withPasskey("DeletePasskey", (id) => ({ id })),
+    rows: ["delete passkey user", "update member user"],
+  },
   ResetPasskeys: {
     async call() {
       const [admin, lost] = [await memberWithPasskey(tenant), await memberWithPasskey(tenant)];
@@ -82,6 +99,13 @@ const CALLS: Readonly<Record<string, { readonly call: () => Promise<Run>; readon
     rows: ["read token user"],
   },
 };
+
+/** The OWNER, signed in by the operator's link: a passkey that is added there counts at once. */
+async function strongOwner(): Promise<TestBrowser> {
+  const browser = await signedIn(tenant.id, "owner@example.com");
+  await addPasskey(browser, new SoftwareAuthenticator(passkeyOrigin()));
+  return browser;
+}
 
 async function waiting(email: string): Promise<TestBrowser> {
   const browser = new TestBrowser();

@@ -32,9 +32,9 @@ const CALLS: Readonly<
     },
     rows: ["create sign_in user"],
   },
-  // The shared server has no issuer; test/e2e/openid.test.ts has one.
+  // The shared server has no issuer; test/e2e/people/openid.test.ts has one.
   BeginOpenIdSignIn: { call: withStranger("BeginOpenIdSignIn", () => ({ tenantId: tenant.id })), rows: [] },
-  // And test/e2e/device-sign-in.test.ts.
+  // And test/e2e/people/device-sign-in.test.ts.
   BeginDeviceSignIn: { call: withStranger("BeginDeviceSignIn", () => ({ tenantId: tenant.id })), rows: [] },
   EndDeviceSignIn: { call: withStranger("EndDeviceSignIn"), rows: [] },
   WhoAmI: { call: withPerson("WhoAmI"), rows: [] },

@@ -60,6 +60,8 @@ export async function newWorld(): Promise<World> {
         { priority: 2, container: "/", transform: "reveal", permissions: TOKEN_RIGHTS },
       ],
       permissions: [
+        "token:import",
+        "token:export",
         "orchestration:transaction:capture",
         "3ds:session:create",
         "3ds:session:read",
@@ -107,6 +109,6 @@ export function resultOf(world: World, reactorId: string, requestId: string): Pr
       if (response.status !== 200) throw new Error(`the result is ${response.status}`);
       return response;
     },
-    { timeout: 15_000, interval: 100 },
+    { interval: 100 },
   );
 }

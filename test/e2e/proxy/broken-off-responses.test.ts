@@ -7,7 +7,6 @@ import { type Destination, type Reply, startDestination } from "./support/destin
 import { rawCall } from "./support/raw-call.js";
 
 /** The machine that runs the tests is shared. */
-const PATIENCE = { timeout: 10_000 };
 
 const CHUNKED = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n";
 const COUNTED = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf";
@@ -80,7 +79,7 @@ describe("a response", () => {
     const stream = overHttp2();
     await once(stream, "data");
     stream.close(constants.NGHTTP2_CANCEL);
-    await vi.waitFor(() => expect(destination.open.size).toBe(0), PATIENCE);
+    await vi.waitFor(() => expect(destination.open.size).toBe(0));
   });
 
   it.each<[string, () => Socket | ClientHttp2Stream]>([
@@ -110,7 +109,7 @@ describe("a response", () => {
         before = now;
         expect(hasStopped).toBe(true);
       },
-      { ...PATIENCE, interval: 500 },
+      { interval: 500 },
     );
     expect(sent).toBeLessThan(LARGE / 2);
     let received = 0;
@@ -119,7 +118,7 @@ describe("a response", () => {
         received += chunk.length;
       })
       .resume();
-    await vi.waitFor(() => expect(received).toBeGreaterThanOrEqual(LARGE), { ...PATIENCE, interval: 50 });
+    await vi.waitFor(() => expect(received).toBeGreaterThanOrEqual(LARGE), { interval: 50 });
     caller.destroy();
   });
 });

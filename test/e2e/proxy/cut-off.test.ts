@@ -9,7 +9,6 @@ const NO_ERROR = 0;
 const CANCEL = 8;
 
 /** The machine that runs the tests is shared. */
-const PATIENCE = { timeout: 10_000 };
 
 /** More than the server reads of a body before it sends the request. */
 const MUCH = Buffer.alloc(70_000, 0x80);
@@ -66,7 +65,7 @@ describe("a request whose caller breaks off within its body", () => {
   /** The window of HTTP/2 is 64 KB at first, and the server says when there is more. */
   const overHttp2 = async () => {
     caller.write(Buffer.concat([startOverHttp2(), ...[1, 2, 3].map(() => dataFrame(1, SOME))]));
-    await vi.waitFor(() => expect(hasWindowUpdate(heard, 1)).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(hasWindowUpdate(heard, 1)).toBe(true));
     caller.write(Buffer.concat([dataFrame(1, SOME), dataFrame(1, SOME), dataFrame(1, "half")]));
   };
   const startOverHttp2 = () =>
@@ -103,9 +102,9 @@ describe("a request whose caller breaks off within its body", () => {
     ["HTTP/2, by a cut connection", overHttp2, () => caller.destroy()],
   ])("in %s does not look complete to the destination", async (_, start, breakOff) => {
     await start();
-    await vi.waitFor(() => expect(received).toContain("half"), PATIENCE);
+    await vi.waitFor(() => expect(received).toContain("half"));
     breakOff();
-    await vi.waitFor(() => expect(isOver).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(isOver).toBe(true));
     expect(received).not.toMatch(/half\r\n0\r\n/);
     expect(received.endsWith("half") || received.endsWith("half\r\n")).toBe(true);
   });

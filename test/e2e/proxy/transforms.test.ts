@@ -256,7 +256,6 @@ describe("transforms", () => {
     });
 
     it.each<[string, string, Buffer, number]>([
-      ["code that throws", "throw new Error('own words')", httpResponse("201 Made", [], "x"), 500],
       [
         "a wrong content encoding",
         `return { ${SAME} }`,
@@ -294,6 +293,13 @@ describe("transforms", () => {
         status,
         "201",
       ]);
+    });
+
+    it("blame neither destination nor vault if they throw, and say that the destination has responded", async () => {
+      const bytes = httpResponse("201 Made", [], "x");
+      const received = await through({ response_transform: code("throw new Error('own words')") }, { bytes });
+      expect([received.status, received.asked, received.headers.has(STATUS)]).toEqual([500, 1, false]);
+      expect(received.body.proxy_error).toMatchObject({ code: "proxy_error", status: 500, destination_status: 201 });
     });
 
     it("are a 502 with the destination's status if its response ends early", async () => {
@@ -512,7 +518,7 @@ describe("transforms", () => {
       expect([received.status, received.headers.has("x-injected"), received.headers.get(STATUS)]).toEqual([
         500,
         false,
-        "200",
+        null,
       ]);
     });
   });

@@ -69,7 +69,7 @@ describe("the failed runs of a reactor", () => {
   it("include those of asynchronous runs", async () => {
     const id = await reactor();
     await caller("POST", `/reactors/${id}/react-async`, { body: { args: { fails: "later" } } });
-    await expect.poll(async () => (await failedRuns(id)).body.data.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await failedRuns(id)).body.data.length).toBe(1);
   });
 
   it("leave a log row for each reader", async () => {

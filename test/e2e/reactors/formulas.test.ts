@@ -89,8 +89,8 @@ describe("a reactor formula", () => {
     ],
     ["an unknown configuration type", { configuration: [{ name: "a", type: "date" }] }, 400, "configuration[0].type"],
     [
-      "a request parameter of one character",
-      { request_parameters: [{ name: "a", type: "string" }] },
+      "a request parameter that ends with a dash",
+      { request_parameters: [{ name: "a-", type: "string" }] },
       400,
       "request_parameters[0].name",
     ],
@@ -115,6 +115,17 @@ describe("a reactor formula", () => {
     expect(Object.keys(response.body.errors)).toContain(field);
     const listed = await tenant.manage("GET", "/reactor-formulas?name=Refused");
     expect(listed.body.data).toEqual([]);
+  });
+
+  it("may have a parameter of one character, and other names are refused in words", async () => {
+    const withName = (name: string) =>
+      tenant.manage("POST", "/reactor-formulas", {
+        body: { ...FORMULA, request_parameters: [{ name, type: "string" }] },
+      });
+    expect((await withName("n")).status).toBe(201);
+    expect((await withName("n.")).body.errors).toEqual({
+      "request_parameters[0].name": ["must be letters, digits, ., - or _, with a letter, digit or _ at both ends"],
+    });
   });
 
   it("cannot be created by a tenant if it is official", async () => {

@@ -1,18 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ServerProcess, startServerProcess } from "../../support/server.js";
-import { firstTenant, type TestTenant } from "../../support/tenant.js";
+import { type ServerHere, startServerHere } from "../../support/server-here.js";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
 
-let server: ServerProcess;
+let server: ServerHere;
 let tenant: TestTenant;
 let caller: Awaited<ReturnType<TestTenant["backEnd"]>>;
 beforeAll(async () => {
-  server = await startServerProcess({
-    SANDBOX_THREADS: "1",
-    SANDBOX_TIMEOUT_MS: "1500",
-    SANDBOX_MEMORY_MB: "24",
-    SANDBOX_QUEUE: "2",
-  });
-  tenant = await firstTenant(server);
+  server = await startServerHere(
+    { SANDBOX_THREADS: "1", SANDBOX_TIMEOUT_MS: "1500", SANDBOX_MEMORY_MB: "24" },
+    { configure: ({ sandbox }) => ({ sandbox: { ...sandbox, queue: { ...sandbox.queue, total: 2 } } }) },
+  );
+  tenant = await newTenant(server.url, server.environment);
   caller = await tenant.backEnd();
 });
 afterAll(() => server?.[Symbol.asyncDispose]());

@@ -21,7 +21,7 @@ export function processId(said: string, number: number): number {
 
 /** The ids of the first two processes, once the log names them. */
 export function bothOf(said: () => string): Promise<number[]> {
-  return vi.waitFor(() => [processId(said(), 1), processId(said(), 2)], { timeout: 20_000, interval: 50 });
+  return vi.waitFor(() => [processId(said(), 1), processId(said(), 2)], { interval: 50 });
 }
 
 /** The numbers of the processes that served calls of an operation. */

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
 import type { RestClient } from "../../support/rest.js";
 
@@ -20,8 +21,17 @@ export class TokenLoad {
   readonly requests: StoringRequest[] = [];
   /** Responses other than success, by status; 0 if there was none. */
   readonly refusals = new Map<number, number>();
+  readonly #name: string;
+  readonly #clients: number;
   #isOver = false;
+  #pauseMs = 0;
   #running: Promise<unknown> = Promise.resolve();
+
+  /** @param name distinguishes its requests from those of other loads of the same tenant. */
+  constructor(name = "request", clients = 24) {
+    this.#name = name;
+    this.#clients = clients;
+  }
 
   get acknowledged(): StoringRequest[] {
     return this.requests.filter(({ acknowledged }) => acknowledged !== undefined);
@@ -31,18 +41,28 @@ export class TokenLoad {
     return this.requests.filter(({ acknowledged }) => acknowledged === undefined);
   }
 
-  start(client: RestClient, clients = 24): void {
+  start(client: RestClient): void {
     this.#isOver = false;
+    this.#pauseMs = 0;
     const one = async (number: number) => {
       while (!this.#isOver) {
         const path = (this.requests.length + number) % 3 === 0 ? "/tokenize" : "/tokens";
-        const request: StoringRequest = { name: `request-${this.requests.length}`, path, acknowledged: undefined };
+        const request: StoringRequest = {
+          name: `${this.#name}-${this.requests.length}`,
+          path,
+          acknowledged: undefined,
+        };
         this.requests.push(request);
-        if ((await this.send(client, request)) !== "no response") continue;
-        return;
+        if ((await this.send(client, request)) === "no response") return;
+        if (this.#pauseMs > 0) await pause(this.#pauseMs);
       }
     };
-    this.#running = Promise.all(Array.from({ length: clients }, (_, number) => one(number)));
+    this.#running = Promise.all(Array.from({ length: this.#clients }, (_, number) => one(number)));
+  }
+
+  /** From now on the clients pause between their requests, for what only needs a load that goes on. */
+  slowDown(pauseMs = 50): void {
+    this.#pauseMs = pauseMs;
   }
 
   /** Lets the requests in flight finish or fail. */

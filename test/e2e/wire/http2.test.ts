@@ -165,7 +165,7 @@ function* times(make: (index: number) => Buffer, count = MANY): Generator<Buffer
 
 /** Closed by the server, with GOAWAY if that was still read. */
 async function isEnded(session: RawSession): Promise<void> {
-  await expect.poll(() => session.isClosed, { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => session.isClosed).toBe(true);
 }
 
 describe("others are served, within the server's memory, during an HTTP/2 flood of", () => {
@@ -333,7 +333,7 @@ describe("over HTTP/2", () => {
     const session = new RawSession(true);
     for (const bytes of frames) await session.write(bytes);
     const ending = () => session.frames().some(({ type }) => type === RST_STREAM || type === GOAWAY);
-    await expect.poll(() => session.isClosed || ending(), { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => session.isClosed || ending()).toBe(true);
     // No response: neither headers nor data.
     expect(session.frames().filter(({ type, stream }) => type <= 1 && stream > 0)).toEqual([]);
     session.destroy();

@@ -10,7 +10,7 @@ const BEYOND_THE_API =
 const SHARED_SERVER = /newTenant\(|inject\("serverUrl"\)/;
 
 /** Starts servers on the directory of the embedded database. */
-const ON_ITS_DIRECTORY = "test/e2e/cli.test.ts";
+const ON_ITS_DIRECTORY = "test/e2e/vault/cli.test.ts";
 
 /**
  * The end-to-end tests that use nothing but the API of the run's server, whatever its database.

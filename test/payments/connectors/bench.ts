@@ -4,12 +4,12 @@ import { newTenantId, newUuid } from "../../../src/base/ids.js";
 import { Sensitive } from "../../../src/crypto/sensitive.js";
 import { EgressPolicy } from "../../../src/egress/egress-policy.js";
 import { createGuardedAgents, type GuardedAgents } from "../../../src/egress/guarded-agents.js";
-import type { Card } from "../../../src/payments/card.js";
-import type { Connector, ConnectorContext } from "../../../src/payments/connector.js";
-import type { ErrorCode } from "../../../src/payments/error-code.js";
-import type { AuthorizationRequest } from "../../../src/payments/payment-request.js";
-import { providerHttp } from "../../../src/payments/provider-http.js";
-import type { WebhookDelivery } from "../../../src/payments/webhook.js";
+import type { Card } from "../../../src/payments/contract/card.js";
+import type { Connector, ConnectorContext } from "../../../src/payments/contract/connector.js";
+import type { ErrorCode } from "../../../src/payments/contract/error-code.js";
+import type { AuthorizationRequest } from "../../../src/payments/contract/payment-request.js";
+import { providerHttp } from "../../../src/payments/contract/provider-http.js";
+import type { WebhookDelivery } from "../../../src/payments/contract/webhook.js";
 import type { Ledger } from "../standins/ledger.js";
 import type { ProviderServer } from "../standins/provider-server.js";
 

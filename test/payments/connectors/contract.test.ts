@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
-import type { PaymentState } from "../../../src/payments/outcome.js";
-import type { PaymentReference } from "../../../src/payments/payment-request.js";
+import type { PaymentState } from "../../../src/payments/contract/outcome.js";
+import type { PaymentReference } from "../../../src/payments/contract/payment-request.js";
 import { agents, authorization, type Bench, card, contextOf, newReference } from "./bench.js";
 import { BENCHES } from "./benches.js";
 import { settle, settleFollowUp } from "./reconcile.js";

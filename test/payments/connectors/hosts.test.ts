@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { Sensitive } from "../../../src/crypto/sensitive.js";
-import type { FormulaId } from "../../../src/payments/formula.js";
-import { realConnectors } from "../../../src/payments/providers.js";
+import { realConnectors } from "../../../src/payments/connections/providers.js";
+import type { FormulaId } from "../../../src/payments/contract/formula.js";
 
 const ADDRESSES = new Map<FormulaId, string>([["adyen-card", "http://payments.example:8080"]]);
 

@@ -2,8 +2,6 @@ import { describe, expect, test } from "vitest";
 import { newTenantId } from "../../../src/base/ids.js";
 import type { JsonObject } from "../../../src/base/json.js";
 import { Sensitive } from "../../../src/crypto/sensitive.js";
-import { fromProviderAmount, toProviderAmount } from "../../../src/payments/amount.js";
-import type { ConnectorContext } from "../../../src/payments/connector.js";
 import { adyenAddress } from "../../../src/payments/connectors/adyen/address.js";
 import { ADYEN_AMOUNTS } from "../../../src/payments/connectors/adyen/amounts.js";
 import { paymentStateOf as adyenState } from "../../../src/payments/connectors/adyen/payment-state.js";
@@ -12,6 +10,8 @@ import { CHECKOUTCOM_AMOUNTS } from "../../../src/payments/connectors/checkoutco
 import { paymentStateOf as checkoutState } from "../../../src/payments/connectors/checkoutcom/payment-state.js";
 import { STRIPE_AMOUNTS } from "../../../src/payments/connectors/stripe/amounts.js";
 import { paymentStateOf as stripeState } from "../../../src/payments/connectors/stripe/payment-state.js";
+import { fromProviderAmount, toProviderAmount } from "../../../src/payments/contract/amount.js";
+import type { ConnectorContext } from "../../../src/payments/contract/connector.js";
 
 /** Each row: the caller's amount, the currency, and what each service receives; undefined: rejected. */
 type Sent = number | undefined;

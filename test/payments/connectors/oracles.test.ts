@@ -1,8 +1,6 @@
-import { createRequire } from "node:module";
-import Checkout from "checkout-sdk-node";
-import Stripe from "stripe";
 import { afterAll, expect, test } from "vitest";
-import type { Json, JsonObject } from "../../../src/base/json.js";
+import { APIContracts, Checkout, type Contract, Stripe } from "../../../packages/oracles/index.js";
+import type { Json } from "../../../src/base/json.js";
 import { readForm } from "../standins/form.js";
 import { authorizenetBench } from "./authorizenet-bench.js";
 import { agents, authorization, type Bench, contextOf } from "./bench.js";
@@ -10,12 +8,6 @@ import { checkoutBench } from "./checkout-bench.js";
 import { stripeBench } from "./stripe-bench.js";
 
 afterAll(() => agents.close());
-
-type Contract = { [setter: string]: (value: unknown) => void } & { getJSON(): JsonObject };
-// Plain JavaScript without types.
-const { APIContracts }: { APIContracts: Record<string, new () => Contract> } = createRequire(import.meta.url)(
-  "authorizenet",
-);
 
 /** The bodies of the requests so far. */
 function bodies(bench: Bench): string[] {

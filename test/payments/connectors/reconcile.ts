@@ -1,6 +1,6 @@
-import type { AuthorizationOutcome, FollowUpOutcome, PaymentState } from "../../../src/payments/outcome.js";
-import type { AuthorizationRequest, PaymentReference } from "../../../src/payments/payment-request.js";
-import type { WebhookEvent } from "../../../src/payments/webhook.js";
+import type { AuthorizationOutcome, FollowUpOutcome, PaymentState } from "../../../src/payments/contract/outcome.js";
+import type { AuthorizationRequest, PaymentReference } from "../../../src/payments/contract/payment-request.js";
+import type { WebhookEvent } from "../../../src/payments/contract/webhook.js";
 import { type Bench, contextOf } from "./bench.js";
 
 const ROUNDS = 5;

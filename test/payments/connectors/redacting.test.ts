@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { newTenantId } from "../../../src/base/ids.js";
 import { Sensitive } from "../../../src/crypto/sensitive.js";
-import type { ConnectorContext } from "../../../src/payments/connector.js";
-import { FORMULAS, realConnectors } from "../../../src/payments/providers.js";
+import { FORMULAS, realConnectors } from "../../../src/payments/connections/providers.js";
+import type { ConnectorContext } from "../../../src/payments/contract/connector.js";
 import { authorization, card } from "./bench.js";
 import { stripeBench } from "./stripe-bench.js";
 

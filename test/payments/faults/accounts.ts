@@ -1,4 +1,4 @@
-import type { Connector, ConnectorContext } from "../../../src/payments/connector.js";
+import type { Connector, ConnectorContext } from "../../../src/payments/contract/connector.js";
 import { type Bench, contextOf } from "../connectors/bench.js";
 
 /** The fields that select another account of each service, and those that may change within an account. */

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Uuid } from "../../../src/base/ids.js";
-import { type Payment, reconciliationIdOf } from "../../../src/payments/payment.js";
+import { type Payment, reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
 import { KINDS, type Moved, type Service } from "./services.js";
 import type { Till } from "./till.js";
 
@@ -9,18 +9,18 @@ const MAX_ROUNDS = 20;
 
 /** Reconciles a payment until no operation is open. */
 export async function settle(till: Till, id: Uuid, webhooks: "first" | "last" = "last"): Promise<Payment> {
-  if (webhooks === "first") await till.hear();
+  if (webhooks === "first") await till.deliverWebhooks();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const payment = await till.read(id);
     const isOpen = payment.attempt !== undefined || /processing|pending/.test(payment.status);
     if (!isOpen) {
-      await till.hear();
+      await till.deliverWebhooks();
       const after = await till.read(id);
       expect(after.status, "after late webhooks").toBe(payment.status);
       return after;
     }
     await till.sync(id);
-    await till.hear();
+    await till.deliverWebhooks();
   }
   throw new Error(`still ${(await till.read(id)).status} after ${MAX_ROUNDS} rounds`);
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Clock } from "../../../src/base/clock.js";
 import type { Uuid } from "../../../src/base/ids.js";
-import type { Connector } from "../../../src/payments/connector.js";
-import { reconciliationIdOf } from "../../../src/payments/payment.js";
+import type { Connector } from "../../../src/payments/contract/connector.js";
+import { reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
 import { adyenBench } from "../connectors/adyen-bench.js";
 import { agents, type Bench } from "../connectors/bench.js";
 import { checkoutBench } from "../connectors/checkout-bench.js";

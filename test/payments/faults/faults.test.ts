@@ -1,3 +1,4 @@
+// Computes: 15 s
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Uuid } from "../../../src/base/ids.js";
 import { agents } from "../connectors/bench.js";
@@ -50,8 +51,19 @@ const TROUBLES: readonly Trouble[] = [
 const STEPS = ["authorize", "sale", "capture", "void", "refund"] as const;
 type Step = (typeof STEPS)[number];
 
-const MATRIX = SERVICES.flatMap(([name, open]) =>
-  STEPS.flatMap((step) => TROUBLES.map((each) => [`${name}, ${step}: ${each.name}`, step, each, open] as const)),
+/** Whether money may have moved although no response says so. */
+const isUncertain = ({ faults, lives }: Trouble) => lives !== "on" || faults.some(({ acted }) => acted);
+
+/**
+ * What leaves money uncertain meets every step of every service. What does not meets every step once and every service
+ * once, because they all share the code that sends a request again.
+ */
+const MATRIX = SERVICES.flatMap(([name, open], service) =>
+  STEPS.flatMap((step, at) =>
+    TROUBLES.filter((each, index) => isUncertain(each) || (service + index) % STEPS.length === at).map(
+      (each) => [`${name}, ${step}: ${each.name}`, step, each, open] as const,
+    ),
+  ),
 );
 
 describe("money moves at most once, and our record agrees", () => {

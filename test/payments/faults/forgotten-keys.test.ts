@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Clock } from "../../../src/base/clock.js";
-import { reconciliationIdOf } from "../../../src/payments/payment.js";
+import { reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
 import { agents } from "../connectors/bench.js";
 import { BENCHES } from "../connectors/benches.js";
 import { expectAgreement, settle } from "./agreement.js";
@@ -48,7 +48,7 @@ describe("after days without a look-up, when services have forgotten every key",
 
     // Services sign with their time, which is ours.
     ahead = 0;
-    await till.hear();
+    await till.deliverWebhooks();
     await expectAgreement(till, service, await settle(till, id));
   });
 });

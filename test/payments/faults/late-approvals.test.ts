@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Clock } from "../../../src/base/clock.js";
-import { reconciliationIdOf } from "../../../src/payments/payment.js";
+import { reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
 import { agents } from "../connectors/bench.js";
 import { Payer } from "./payer.js";
 import { SERVICES } from "./services.js";
@@ -45,7 +45,7 @@ describe.each(SERVICES)("%s", (_name, open) => {
       // Services sign with their time, which is ours.
       ahead = 0;
       for (let round = 0; round < 6; round += 1) {
-        await till.hear("first to last");
+        await till.deliverWebhooks("first to last");
         await till.sync(id);
       }
       const payment = await till.read(id);

@@ -1,6 +1,7 @@
+// Computes: 8 s
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Clock } from "../../../src/base/clock.js";
-import { reconciliationIdOf } from "../../../src/payments/payment.js";
+import { reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
 import { agents, type Bench } from "../connectors/bench.js";
 import { BENCHES } from "../connectors/benches.js";
 import type { ServiceFault } from "../standins/provider-server.js";

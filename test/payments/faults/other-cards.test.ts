@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Uuid } from "../../../src/base/ids.js";
-import { reconciliationIdOf } from "../../../src/payments/payment.js";
-import { changePayment } from "../../../src/payments/payment-changes.js";
+import { reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
 import { agents } from "../connectors/bench.js";
 import { expectAgreement, settle } from "./agreement.js";
 import { Payer } from "./payer.js";
@@ -32,16 +30,6 @@ const CHANGES: readonly (readonly [name: string, change: (till: Till, tokenId: s
   ],
 ];
 
-/** A payment as stored by a version that did not mark cards. */
-async function unmark(id: Uuid): Promise<void> {
-  const keys = await payer.vault.keyring.of(payer.tenantId);
-  await changePayment(payer.vault.database, keys, payer.tenantId, id, (current) => {
-    if (!current.attempt) throw new Error("nothing is under way");
-    const { card: _, ...attempt } = current.attempt;
-    return { payment: { ...current, attempt }, moved: false, approved: false };
-  });
-}
-
 describe.each(SERVICES)("a payment by %s that did not arrive", (_name, open) => {
   test.each(CHANGES)("is not sent again with %s", async (_change, change) => {
     await using service = await open(payer.vault.database, payer.tenantId);
@@ -54,19 +42,6 @@ describe.each(SERVICES)("a payment by %s that did not arrive", (_name, open) => 
     const payment = await till.read(id);
     expect(payment).toMatchObject({ status: "processing", card });
     expect((await service.moved(reconciliationIdOf(payment))).authorize).toEqual([]);
-  });
-
-  test("identifies a payment without a mark of its card by the masked card", async () => {
-    await using service = await open(payer.vault.database, payer.tenantId);
-    const till = await payer.connect(service);
-    service.fail("authorize", { response: "reset", acted: false }, { response: "reset", acted: false });
-    const [same, changed] = [await till.pay("authorize"), await till.pay("authorize")];
-    await till.patch((await till.read(changed)).tokenId, { data: { expiration_year: 2031 } });
-    for (const id of [same, changed]) await unmark(id);
-    await till.sync(changed);
-    const left = await till.read(changed);
-    expect([left.status, (await service.moved(reconciliationIdOf(left))).authorize]).toEqual(["processing", []]);
-    expect((await settle(till, same)).status).toBe("authorization_succeeded");
   });
 
   test("is sent again if the token still, or again, contains that card", async () => {

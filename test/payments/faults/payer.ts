@@ -1,14 +1,15 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Caller } from "../../../src/access/caller.js";
+import { callerTransaction } from "../../../src/access/caller-transaction.js";
 import { Grant } from "../../../src/access/grant.js";
 import { EMPTY_CONTEXT } from "../../../src/audit/audit-context.js";
 import { type Clock, systemClock } from "../../../src/base/clock.js";
 import type { TenantId, Uuid } from "../../../src/base/ids.js";
 import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
-import { chooseFormula, createConnection } from "../../../src/payments/connection.js";
-import { Connectors } from "../../../src/payments/connectors.js";
-import { providerHttp } from "../../../src/payments/provider-http.js";
+import { chooseFormula, createConnection } from "../../../src/payments/connections/connection.js";
+import { Connectors } from "../../../src/payments/connections/connectors.js";
+import { providerHttp } from "../../../src/payments/contract/provider-http.js";
 import { readConfig } from "../../../src/settings/config.js";
 import { saveCredentialsCheck } from "../../../src/store/payments/connections.js";
 import { connect, type Sql } from "../../../src/store/postgres/connect.js";
@@ -58,6 +59,7 @@ export class Payer implements AsyncDisposable {
       ...{ tenantId, principal: { kind: "application", id: applicationId, type: "private" }, revision: 1 },
       ...{ keyId: undefined, session: undefined },
       context: EMPTY_CONTEXT,
+      eventTypes: [],
       grant: new Grant({ permissions: PERMISSIONS, rules: [] }),
       settings: DEFAULT_SETTINGS,
     };
@@ -68,7 +70,7 @@ export class Payer implements AsyncDisposable {
     const config = readConfig({ CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) });
     const vault = await openVault({ config, as: "server", announce: () => {}, clock });
     const owner = { name: "Shop", ownerEmail: "owner@example.com" };
-    const { tenantId, applicationId } = await provisionTenant(vault.database, vault.rootKey, owner);
+    const { tenantId, applicationId } = await provisionTenant(vault, owner);
     return new Payer(directory, clock, vault, tenantId, await vault.keyring.of(tenantId), applicationId);
   }
 
@@ -87,7 +89,7 @@ export class Payer implements AsyncDisposable {
       ...{ acceptedCountries: ["US"], acceptedCurrencies: [currency] },
     };
     const { id } = await this.run(async (tx) => {
-      const made = await createConnection(tx, this.#caller, this.#keys, draft);
+      const made = await createConnection(callerTransaction(tx, this.#keys, this.#caller), draft);
       tx.enqueue(saveCredentialsCheck, {
         id: made.id,
         revision: 1,
@@ -103,7 +105,7 @@ export class Payer implements AsyncDisposable {
   }
 
   run<T>(work: Work<T, OrdinaryTransaction>): Promise<T> {
-    return this.vault.database.ordinary.run(this.tenantId, "unguarded", work);
+    return this.vault.database.of(this.tenantId).ordinary(work);
   }
 
   /** The time passes for which a process that is gone had the payment reserved. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Uuid } from "../../../src/base/ids.js";
-import { reconciliationIdOf } from "../../../src/payments/payment.js";
+import { reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
 import { agents } from "../connectors/bench.js";
 import { checkoutBench } from "../connectors/checkout-bench.js";
 import { Payer } from "./payer.js";
@@ -83,6 +83,6 @@ test("a sale whose capture is declined is released when webhooks report that, to
   withCheckout(async (till, bench) => {
     bench.standIn.declines.add("Capture");
     const id = await till.pay("capture");
-    await till.hear("first to last");
+    await till.deliverWebhooks("first to last");
     expect(await look(till, id)).toMatchObject({ status: "authorization_voided", intentOutcome: "failed" });
   }));

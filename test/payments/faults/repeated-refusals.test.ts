@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { reconciliationIdOf } from "../../../src/payments/payment.js";
+import { reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
 import { adyenBench } from "../connectors/adyen-bench.js";
 import { agents } from "../connectors/bench.js";
 import { Payer } from "./payer.js";
@@ -19,7 +19,7 @@ test("a refusal of the first capture, repeated while the second is in flight, al
   const service = standingIn(bench);
   const till = await payer.connect(service);
   const id = await till.pay("authorize");
-  await till.hear();
+  await till.deliverWebhooks();
   service.fail("capture", { response: "reset", acted: false });
   await till.follow(id, "capture");
   const { providerId = "" } = await till.read(id);
@@ -38,7 +38,7 @@ test("a refusal of the first capture, repeated while the second is in flight, al
   const open = await till.read(id);
   expect([open.status, open.attempt?.operation]).toEqual(["capture_pending", "capture"]);
   await expect(till.follow(id, "capture")).rejects.toThrow();
-  await till.hear();
+  await till.deliverWebhooks();
   const payment = await till.read(id);
   expect(payment).toMatchObject({ status: "capture_succeeded", capturedAmount: 500 });
   expect(bench.ledger.of(reconciliationIdOf(payment), "capture")).toHaveLength(1);

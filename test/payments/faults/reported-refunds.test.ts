@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Clock } from "../../../src/base/clock.js";
 import { compactUuid } from "../../../src/base/compact-uuid.js";
 import type { Uuid } from "../../../src/base/ids.js";
-import type { WebhookDelivery } from "../../../src/payments/webhook.js";
+import type { WebhookDelivery } from "../../../src/payments/contract/webhook.js";
 import { adyenBench } from "../connectors/adyen-bench.js";
 import { agents } from "../connectors/bench.js";
 import { checkoutBench } from "../connectors/checkout-bench.js";
@@ -156,7 +156,7 @@ describe("a refund whose response was lost", () => {
     for (let round = 0; round < 3; round += 1) await till.sync(id);
     ahead = 0;
     expect([sent(), await seen(till, id)]).toMatchObject([1, { status: "processing", isUnderWay: true }]);
-    await till.hear();
+    await till.deliverWebhooks();
     expect(await seen(till, id)).toEqual(returned);
   });
 

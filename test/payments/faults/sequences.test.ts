@@ -1,8 +1,9 @@
+// Computes: 20 s
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Fault } from "../../../src/base/fault.js";
 import type { Uuid } from "../../../src/base/ids.js";
-import { isSettled } from "../../../src/payments/transaction-states.js";
+import { isSettled } from "../../../src/payments/lifecycle/transaction-states.js";
 import { agents } from "../connectors/bench.js";
 import { SERVICE_FAULTS, type ServiceFault } from "../standins/provider-server.js";
 import { expectAgreement, settle } from "./agreement.js";
@@ -54,7 +55,7 @@ async function make(move: Move, till: Till, service: Service, id: Uuid): Promise
   const before = await till.read(id);
   if (move.kind === "fail") return service.fail(move.what, move.fault);
   try {
-    if (move.kind === "hear") await till.hear();
+    if (move.kind === "hear") await till.deliverWebhooks();
     else if (move.kind === "sync") await till.sync(id);
     else await till.follow(id, move.kind);
   } catch (error) {

@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import type { TenantId } from "../../../src/base/ids.js";
-import type { Connector } from "../../../src/payments/connector.js";
+import type { Connector } from "../../../src/payments/contract/connector.js";
+import type { WebhookDelivery } from "../../../src/payments/contract/webhook.js";
 import { Simulator } from "../../../src/payments/simulator/simulator.js";
 import { SimulatorStore } from "../../../src/payments/simulator/simulator-store.js";
-import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import type { Database } from "../../../src/store/database.js";
 import type { Bench } from "../connectors/bench.js";
 import { BENCHES } from "../connectors/benches.js";

@@ -1,20 +1,27 @@
 import type { Caller } from "../../../src/access/caller.js";
+import { callerTransaction } from "../../../src/access/caller-transaction.js";
 import type { Uuid } from "../../../src/base/ids.js";
 import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
-import { beginCapture, beginRefund, beginVoid, leasePayment } from "../../../src/payments/begin-operation.js";
-import { chooseFormula, getConnection, replaceConnection } from "../../../src/payments/connection.js";
-import type { Connectors } from "../../../src/payments/connectors.js";
-import { createPayment, type PaymentDraft } from "../../../src/payments/create-payment.js";
-import { InboundCallbacks } from "../../../src/payments/inbound-callbacks.js";
-import type { Payment } from "../../../src/payments/payment.js";
-import type { PaymentCall } from "../../../src/payments/payment-call.js";
-import type { Intent } from "../../../src/payments/payment-request.js";
-import { perform } from "../../../src/payments/perform.js";
-import { getPayment, listRefunds } from "../../../src/payments/read-payments.js";
-import { type ReconcileParts, reconcile } from "../../../src/payments/reconcile.js";
-import type { Refund } from "../../../src/payments/refund.js";
+import { chooseFormula, connections, replaceConnection } from "../../../src/payments/connections/connection.js";
+import type { Connectors } from "../../../src/payments/connections/connectors.js";
+import type { Intent } from "../../../src/payments/contract/payment-request.js";
+import type { WebhookDelivery } from "../../../src/payments/contract/webhook.js";
+import type { Payment } from "../../../src/payments/lifecycle/payment.js";
+import type { Refund } from "../../../src/payments/lifecycle/refund.js";
+import { TenantPayments } from "../../../src/payments/lifecycle/tenant-payments.js";
+import {
+  beginCapture,
+  beginRefund,
+  beginVoid,
+  leasePayment,
+} from "../../../src/payments/operations/begin-operation.js";
+import { createPayment, type PaymentDraft } from "../../../src/payments/operations/create-payment.js";
+import type { PaymentCall } from "../../../src/payments/operations/payment-call.js";
+import { PaymentRun } from "../../../src/payments/operations/payment-run.js";
+import { getPayment, listRefunds } from "../../../src/payments/operations/read-payments.js";
+import { InboundCallbacks } from "../../../src/payments/reconciliation/inbound-callbacks.js";
+import { type ReconcileParts, reconcile } from "../../../src/payments/reconciliation/reconcile.js";
 import { encodeSignedPath } from "../../../src/payments/signed-path.js";
-import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import type { OrdinaryTransaction } from "../../../src/store/transactions/transaction.js";
 import { createToken } from "../../../src/tokens/create.js";
 import { deleteToken } from "../../../src/tokens/delete.js";
@@ -65,18 +72,18 @@ export class Till {
       ...{ id, type: "card", data, attributes: {}, containers: [], deduplicate: undefined, expiresAt: undefined },
     };
     const prepared = prepareToken(this.#caller, this.#keys, card, new Date());
-    return (await this.#payer.run((tx) => createToken(tx, this.#caller, this.#keys, prepared))).id;
+    return (await this.#payer.run((tx) => createToken(callerTransaction(tx, this.#keys, this.#caller), prepared))).id;
   }
 
   /** What `PATCH /tokens/{id}` does. */
   async patch(tokenId: string, patch: TokenPatch): Promise<void> {
     const sizes = { bodyBytes: 1_000, maxBytes: 1_000_000 };
-    await this.#payer.run((tx) => updateToken(tx, this.#caller, this.#keys, tokenId, patch, sizes));
+    await this.#payer.run((tx) => updateToken(callerTransaction(tx, this.#keys, this.#caller), tokenId, patch, sizes));
   }
 
   /** What `DELETE /tokens/{id}` does. */
   async forget(tokenId: string): Promise<void> {
-    await this.#payer.run((tx) => deleteToken(tx, this.#caller, this.#keys, tokenId));
+    await this.#payer.run((tx) => deleteToken(callerTransaction(tx, this.#keys, this.#caller), tokenId));
   }
 
   async pay(intent: Intent, lives: Lives = "on", number: string = this.#service.card): Promise<Uuid> {
@@ -89,8 +96,8 @@ export class Till {
     const wanted = { connectionId: this.#connectionId, tokenId, order, threeDSSessionId: undefined };
     const admitted = await this.#payer.run((tx) => createPayment(this.#callIn(tx), wanted));
     const { payment, connection } = admitted;
-    await this.#live(lives, payment.id, (parts) =>
-      perform(parts, this.#keys, this.#payer.tenantId, payment, connection, admitted.card),
+    await this.#live(lives, payment.id, (payments) =>
+      new PaymentRun(this.#parts, payments, connection).send(payment, admitted.card),
     );
     return payment.id;
   }
@@ -107,23 +114,21 @@ export class Till {
           return beginRefund(this.#callIn(tx), id, 500, "broken");
       }
     });
-    await this.#live(lives, payment.id, (parts) =>
-      perform(parts, this.#keys, this.#payer.tenantId, payment, connection, undefined),
-    );
+    await this.#live(lives, payment.id, (payments) => new PaymentRun(this.#parts, payments, connection).send(payment));
   }
 
   #callIn(tx: OrdinaryTransaction): PaymentCall {
-    return { tx, caller: this.#caller, keys: this.#keys, hosts: this.#parts.connectors };
+    return { tx: callerTransaction(tx, this.#keys, this.#caller), hosts: this.#parts.connectors };
   }
 
   /** What `POST /orchestration/transactions/{id}/sync` and the reconciliation job do. */
   async sync(id: Uuid): Promise<Payment> {
     const leased = await this.#payer.run((tx) => leasePayment(this.#callIn(tx), id));
-    return reconcile(this.#parts, this.#keys, this.#payer.tenantId, leased);
+    return reconcile(this.#parts, this.#payments(), leased);
   }
 
   /** Delivers a forged webhook, and then all that are due, twice. A rejected one is due again. */
-  async hear(order: "last to first" | "first to last" = "last to first"): Promise<void> {
+  async deliverWebhooks(order: "last to first" | "first to last" = "last to first"): Promise<void> {
     const forged = await this.deliver(this.#service.forged());
     if (forged !== "unverified") throw new Error(`a forged webhook got ${forged}`);
     const told = [...this.#refused.splice(0), ...this.#service.webhooks()];
@@ -137,24 +142,24 @@ export class Till {
 
   /** Delivers a webhook to the connection's address. Returns the outcome. */
   async deliver(delivery: WebhookDelivery): Promise<string> {
-    const address = encodeSignedPath(this.#keys, "payment-webhook", this.#payer.tenantId, this.#connectionId);
+    const address = encodeSignedPath(this.#keys, "payment-webhook", this.#connectionId);
     const endpoint = await this.#incoming.endpoint(address);
     return endpoint ? (await this.#incoming.webhook(endpoint, delivery)).kind : "not_found";
   }
 
   /** The buyer returns with the query that the bank's page added. */
   async comeBack(id: Uuid, query: URLSearchParams): Promise<Payment | undefined> {
-    const address = encodeSignedPath(this.#keys, "payment-return", this.#payer.tenantId, id);
+    const address = encodeSignedPath(this.#keys, "payment-return", id);
     return this.#incoming.approval(address, query);
   }
 
   read(id: Uuid): Promise<Payment> {
-    return this.#payer.run((tx) => getPayment(tx, this.#caller, this.#keys, id));
+    return this.#payer.run((tx) => getPayment(callerTransaction(tx, this.#keys, this.#caller), id));
   }
 
   async connectionStatus(): Promise<string> {
     const id = this.#connectionId;
-    return (await this.#payer.run((tx) => getConnection(tx, this.#caller, this.#keys, id))).status;
+    return (await this.#payer.run((tx) => connections.get(callerTransaction(tx, this.#keys, this.#caller), id))).status;
   }
 
   /** What `PUT /orchestration/connections/{id}` does with other fields. */
@@ -165,30 +170,33 @@ export class Till {
       ...{ formula: chooseFormula(connector.formulaId, "card"), fields, displayName: "Shop", active: true },
       ...{ acceptedCountries: ["US"], acceptedCurrencies: [currency] },
     };
-    await this.#payer.run((tx) => replaceConnection(tx, this.#caller, this.#keys, this.#connectionId, draft));
+    await this.#payer.run((tx) =>
+      replaceConnection(callerTransaction(tx, this.#keys, this.#caller), this.#connectionId, draft),
+    );
   }
 
   refunds(id: Uuid): Promise<readonly Refund[]> {
-    return this.#payer.run((tx) => listRefunds(tx, this.#caller, this.#keys, id));
+    return this.#payer.run((tx) => listRefunds(callerTransaction(tx, this.#keys, this.#caller), id));
+  }
+
+  #payments(): TenantPayments {
+    return new TenantPayments(this.#payer.vault.database, this.#keys);
   }
 
   /** A killed process writes nothing any more, and its reservations expire after a while. */
-  async #live(lives: Lives, id: Uuid, send: (parts: ReconcileParts) => Promise<Payment>): Promise<void> {
+  async #live(lives: Lives, id: Uuid, send: (payments: TenantPayments) => Promise<Payment>): Promise<void> {
     switch (lives) {
       case "on":
-        await send(this.#parts);
+        await send(this.#payments());
         return;
       case "until the request is written down":
         await this.#payer.lapse(id);
         return;
       case "until the service has responded": {
         const killed = new Error("killed");
-        const { database } = this.#parts;
-        const gone = {
-          ...database,
-          shared: Object.create(database.shared, { run: { value: () => Promise.reject(killed) } }),
-        };
-        await send({ ...this.#parts, database: gone }).catch((error: unknown) => {
+        const payments = this.#payments();
+        payments.change = () => Promise.reject(killed);
+        await send(payments).catch((error: unknown) => {
           if (error !== killed) throw error;
         });
         await this.#payer.lapse(id);

@@ -19,7 +19,7 @@ test("a repeated report that an earlier capture was refused does not end the one
   await using bench = await adyenBench();
   const till = await payer.connect(standingIn(bench));
   const id = await till.pay("authorize");
-  await till.hear();
+  await till.deliverWebhooks();
   await till.follow(id, "capture");
   const payment = await till.read(id);
   expect(payment.status).toBe("capture_pending");
@@ -31,7 +31,7 @@ test("a repeated report that an earlier capture was refused does not end the one
   });
   expect(await till.deliver(stale)).toBe("receipt");
   expect((await till.read(id)).status).toBe("capture_pending");
-  await till.hear();
+  await till.deliverWebhooks();
   expect(await till.read(id)).toMatchObject({ status: "capture_succeeded", capturedAmount: 500 });
 });
 

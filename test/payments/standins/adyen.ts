@@ -1,15 +1,10 @@
-import { createRequire } from "node:module";
+import { AdyenHmacValidator } from "../../../packages/oracles/index.js";
 import type { Json, JsonObject } from "../../../src/base/json.js";
-import type { WebhookDelivery } from "../../../src/payments/webhook.js";
+import type { WebhookDelivery } from "../../../src/payments/contract/webhook.js";
 import { adyenDescription, type Check } from "./adyen-description.js";
 import { at, textAt } from "./form.js";
 import { Ledger, type Movement } from "./ledger.js";
 import { type ProviderRequest, type ProviderResponse, type ProviderServer, serveProvider } from "./provider-server.js";
-
-// CommonJS only, without named exports for ESM.
-const { hmacValidator: HmacValidator }: typeof import("@adyen/api-library") = createRequire(import.meta.url)(
-  "@adyen/api-library",
-);
 
 let description: { readonly check: Check | undefined } | undefined;
 
@@ -87,7 +82,7 @@ export class AdyenStandIn implements AsyncDisposable {
 
   /** A webhook signed by Adyen's own library. */
   signed(event: JsonObject, hmacKey = this.hmacKey): WebhookDelivery {
-    const item = new HmacValidator();
+    const item = new AdyenHmacValidator();
     const { additionalData } = event;
     // The library's type requires its own enumerations.
     const hmacSignature = item.calculateHmac(dataToSign(event), hmacKey);

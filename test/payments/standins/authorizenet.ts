@@ -1,17 +1,12 @@
 import { createHmac } from "node:crypto";
-import { createRequire } from "node:module";
+import { APIContracts } from "../../../packages/oracles/index.js";
 import type { Json, JsonObject } from "../../../src/base/json.js";
-import type { WebhookDelivery } from "../../../src/payments/webhook.js";
+import type { WebhookDelivery } from "../../../src/payments/contract/webhook.js";
 import { at, textAt } from "./form.js";
 import { Ledger, type Movement } from "./ledger.js";
 import { type ProviderRequest, type ProviderResponse, type ProviderServer, serveProvider } from "./provider-server.js";
 
-// The official client: plain JavaScript without types. An empty object of its classes lists its properties in order.
-const { APIContracts }: { APIContracts: Record<string, new () => object> } = createRequire(import.meta.url)(
-  "authorizenet",
-);
-
-/** The order in which the published client writes the properties of a type: that of the schema behind the JSON. */
+/** The order in which the published client writes the properties of a type, which is that of an empty object: that of the schema behind the JSON. */
 function orderOf(type: string): readonly string[] {
   const Type = APIContracts[type];
   if (!Type) throw new Error(`the client has no ${type}`);

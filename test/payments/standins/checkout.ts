@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { JsonObject } from "../../../src/base/json.js";
-import type { WebhookDelivery } from "../../../src/payments/webhook.js";
+import type { WebhookDelivery } from "../../../src/payments/contract/webhook.js";
 import { at, textAt } from "./form.js";
 import { Ledger, type Movement } from "./ledger.js";
 import { type ProviderRequest, type ProviderResponse, type ProviderServer, serveProvider } from "./provider-server.js";

@@ -1,6 +1,6 @@
-import Stripe from "stripe";
+import { Stripe } from "../../../packages/oracles/index.js";
 import type { Json, JsonObject } from "../../../src/base/json.js";
-import type { WebhookDelivery } from "../../../src/payments/webhook.js";
+import type { WebhookDelivery } from "../../../src/payments/contract/webhook.js";
 import { readForm, textAt } from "./form.js";
 import { Ledger, type Movement } from "./ledger.js";
 import { type ProviderRequest, type ProviderResponse, type ProviderServer, serveProvider } from "./provider-server.js";

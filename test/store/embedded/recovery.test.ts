@@ -1,3 +1,4 @@
+// Computes: 10 s
 import { readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

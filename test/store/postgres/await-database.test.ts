@@ -25,7 +25,7 @@ describe("a database that is starting up", () => {
         said.push(line);
       },
     });
-    await expect.poll(() => proxy.opened, { timeout: 5_000 }).toBeGreaterThan(before + 2);
+    await expect.poll(() => proxy.opened).toBeGreaterThan(before + 2);
     proxy.comeBack();
     expect(await waiting).toBe(database.address.username);
     expect(said).toEqual(["The database that DATABASE_URL names is starting up. Waiting for it."]);

@@ -54,10 +54,11 @@ describe("a database that rejects our login", () => {
       { ...database.address, ...wrong },
       { role: "cloakroom_app", statementTimeout: 5_000 },
     );
-    const batcher = new TransactionBatcher([slot], SHARED_LIMITS, systemClock, () =>
-      Promise.reject(new Error("not asked")),
-    );
-    const reading = batcher.run(newTenantId(), "unguarded", (tx) => tx.query(namedRowExists, "any"));
+    const batcher = new TransactionBatcher([slot], SHARED_LIMITS, systemClock, {
+      wasCommitted: () => Promise.reject(new Error("not asked")),
+      waitsForStandby: () => Promise.resolve(false),
+    });
+    const reading = batcher.run(newTenantId(), undefined, (tx) => tx.query(namedRowExists, "any"));
     await expect(reading).rejects.toMatchObject({
       ...{ name: "Fault", code: "unavailable", retryAfter: 1 },
       cause: { message: `database ${code}` },
@@ -73,7 +74,7 @@ describe("a row whose owner was deleted meanwhile", () => {
       id: newUuid(),
       application_id: newUuid(),
       key_hash: Buffer.alloc(32),
-      proof: null,
+      proof: Buffer.alloc(0),
       created_by: newUuid(),
     };
     const [outcome] = await together(fixture, [async (tx) => tx.enqueue(insertApplicationKey, key)]);

@@ -29,7 +29,7 @@ it("removes the longest expired rows first, up to a limit, and leaves all others
        insert into token_cvc select '${of}', 'lasts-' || n, '\\x01', now() + interval '1 h' from generate_series(1, 5) n`,
     );
   }
-  const remove = () => database.bulk.run(tenantId, "unguarded", (tx) => tx.query(deleteDueCvc, "due"));
+  const remove = () => database.of(tenantId).bulk((tx) => tx.query(deleteDueCvc, "due"));
   const left = async (of: typeof tenantId, like: string) =>
     (await stored.asTenant(of, `select 1 from token_cvc where token_id like '${like}'`)).length;
   expect(await remove()).toBe(ROWS_PER_REMOVAL);
@@ -46,7 +46,7 @@ it("leaves unaccepted invitations: they are shown as expired", async () => {
     insert into invitations (tenant_id, id, email, email_term, role, link_hashes, revision, expires_at, member_id, created_at)
     values ('${tenantId}', gen_random_uuid(), '\\x01', '${term}', 'ADMIN', '{}', 1, now() - interval '1 s', ${member}, now())`;
   await stored.asTenant(tenantId, `${invitation("a", "null")}; ${invitation("b", "gen_random_uuid()")}`);
-  const removed = await database.bulk.run(tenantId, "unguarded", (tx) => tx.query(deleteDueInvitations, "due"));
+  const removed = await database.of(tenantId).bulk((tx) => tx.query(deleteDueInvitations, "due"));
   expect(removed).toBe(1);
   expect(await stored.asTenant(tenantId, "select member_id from invitations")).toEqual([{ member_id: null }]);
 });

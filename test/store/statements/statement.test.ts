@@ -56,7 +56,7 @@ describe("the statements of a transaction", () => {
           const works = wishes.map((wish, request) => async (tx: Transaction) => {
             for (const table of wish) WRITES[table]?.(tx, request);
           });
-          const outcomes = await together(fixture, works, "unguarded");
+          const outcomes = await together(fixture, works, { guard: undefined });
           expect(outcomes).toEqual(works.map(() => ({ status: "fulfilled", value: undefined })));
           await database.asTenant(fixture.tenantId, "delete from token_terms");
           await database.asTenant(fixture.tenantId, "delete from due");
@@ -130,9 +130,11 @@ describe("the statements of a transaction", () => {
 });
 
 describe("batches", () => {
-  it("give each input its own result at every size up to 130", async () => {
+  it("give each input its own result at sizes up to 130", async () => {
     await using fixture = await openFixture(database, { connections: 1, batch: 130 });
-    for (let size = 1; size <= 130; size += 1) {
+    // All that are sent as they are, and those around and between sums of prepared sizes.
+    const sizes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 63, 64, 65, 96, 127, 128, 129, 130];
+    for (const size of sizes) {
       const names = Array.from({ length: size }, (_, index) => `${size}/${index}`);
       const taken = names.filter((_, index) => index % 3 === 0);
       await together(
@@ -148,7 +150,7 @@ describe("batches", () => {
       );
       expect(outcomes).toEqual(names.map((_, index) => ({ status: "fulfilled", value: [index % 3 !== 0, true] })));
     }
-    expect(await fixture.names()).toHaveLength((130 * 131) / 2);
+    expect(await fixture.names()).toHaveLength(sizes.reduce((sum, size) => sum + size, 0));
     const shapes = new Set(fixture.proxy.texts.filter((text) => text.includes("on conflict")));
     expect(shapes.size, "prepared statements of one kind on one connection").toBeLessThanOrEqual(11);
   });

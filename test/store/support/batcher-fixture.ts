@@ -7,6 +7,7 @@ import { insertTenant } from "../../../src/store/tenancy/tenants.js";
 import { type BatchLimits, SHARED_LIMITS } from "../../../src/store/transactions/batch-limits.js";
 import { type CommitLookup, commitLookupIn } from "../../../src/store/transactions/commit-lookup.js";
 import type { Guard } from "../../../src/store/transactions/shared-transaction.js";
+import { standbyWaitIn } from "../../../src/store/transactions/standby-wait.js";
 import type { OrdinaryTransaction, Transaction } from "../../../src/store/transactions/transaction.js";
 import { TransactionBatcher } from "../../../src/store/transactions/transaction-batcher.js";
 import { awaitedLater } from "../../support/awaited-later.js";
@@ -50,11 +51,14 @@ export async function openFixture(database: TestDatabase, options: FixtureOption
     ),
     { ...SHARED_LIMITS, ...limits },
     systemClock,
-    wasCommitted ?? commitLookupIn(proxy.address),
+    {
+      wasCommitted: wasCommitted ?? commitLookupIn(proxy.address),
+      waitsForStandby: standbyWaitIn(proxy.address),
+    },
   );
   const newTenant = async (): Promise<TenantId> => {
     const tenantId = newTenantId();
-    await batcher.run(tenantId, "unguarded", async (tx) => {
+    await batcher.run(tenantId, undefined, async (tx) => {
       tx.enqueue(insertTenant, { name: "Test", owner_id: newUuid(), settings: {} });
     });
     return tenantId;
@@ -94,13 +98,14 @@ export function insertAndLog(tx: Transaction, name: string): void {
 export function together<T>(
   { batcher, tenantId }: BatcherFixture,
   works: readonly ((tx: OrdinaryTransaction) => Promise<T>)[],
-  guard: Guard = FIRST_REVISION,
+  { guard }: { readonly guard: Guard } = { guard: FIRST_REVISION },
 ): Promise<PromiseSettledResult<T>[]> {
   return Promise.allSettled(works.map((work) => batcher.run(tenantId, guard, work)));
 }
 
 /** Queries besides transactions: which engine responds, and what is done before a commit is looked up. */
-const BESIDES = /current_setting\('citus\.version'|pg_terminate_backend/;
+const BESIDES =
+  /current_setting\('citus\.version'|pg_postmaster_start_time|pg_terminate_backend|wait_event = 'SyncRep'/;
 
 /**
  * The transactions that went over the wire, each as its statements from `begin` on.

@@ -33,7 +33,7 @@ describe("tokens that claim the same id in one batch", () => {
   it("are inserted if their content is free, whichever of them comes first", async () => {
     await using fixture = await openFixture(database, { connections: 1 });
     const [taken, free] = [Buffer.from("1 taken"), Buffer.from("2 free")];
-    const outcomes = await fixture.batcher.run(fixture.tenantId, "unguarded", async (tx) => {
+    const outcomes = await fixture.batcher.run(fixture.tenantId, undefined, async (tx) => {
       insertToken(tx, token({ dedupe_key: taken }));
       const wanted = [
         token({ id: "wanted", dedupe_key: taken, data: Buffer.from("first") }),
@@ -44,7 +44,7 @@ describe("tokens that claim the same id in one batch", () => {
       await findToken(tx, "wanted");
       return Promise.all(wanted.map((row) => insertTokenIfFree(tx, row)));
     });
-    const stored = await fixture.batcher.run(fixture.tenantId, "unguarded", (tx) => findToken(tx, "wanted"));
+    const stored = await fixture.batcher.run(fixture.tenantId, undefined, (tx) => findToken(tx, "wanted"));
     expect(outcomes).toEqual([false, true, false, true]);
     expect(stored?.data.toString()).toBe("second");
   });
@@ -69,7 +69,7 @@ describe("tokens of several containers, the newest of which have expired", () =>
     fixture = await openFixture(database, { connections: 1 });
     const now = Date.now();
     live = Array.from({ length: LIVE }, (_, n) => `live-${n}`);
-    await fixture.batcher.run(fixture.tenantId, "unguarded", async (tx) => {
+    await fixture.batcher.run(fixture.tenantId, undefined, async (tx) => {
       const add = (id: string, age: number, expires_at: Date | null) => {
         const created_at = new Date(now - age);
         insertToken(tx, token({ id, created_at, expires_at }));
@@ -83,7 +83,7 @@ describe("tokens of several containers, the newest of which have expired", () =>
 
   it.each(["few", "many"] as const)("are listed without those, %s of them, in full pages", async (kind) => {
     const page = (offset: number, limit: number) =>
-      fixture.batcher.run(fixture.tenantId, "unguarded", async (tx) =>
+      fixture.batcher.run(fixture.tenantId, undefined, async (tx) =>
         (
           await tx.query(listTokenKeys, {
             ...{ selection: selection(kind), order: "newest_first", after: undefined, offset, limit },
@@ -96,7 +96,7 @@ describe("tokens of several containers, the newest of which have expired", () =>
 
   it.each(["few", "many"] as const)("are counted without those, %s of them, up to the limit", async (kind) => {
     const count = (most: number) =>
-      fixture.batcher.run(fixture.tenantId, "unguarded", (tx) =>
+      fixture.batcher.run(fixture.tenantId, undefined, (tx) =>
         tx.query(countTokenKeys, { selection: selection(kind), most }),
       );
     expect([await count(7), await count(100)]).toEqual([7, LIVE]);

@@ -1,8 +1,13 @@
+import { once } from "node:events";
+import { createConnection, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { newTenantId, newUuid } from "../../../src/base/ids.js";
+import { migrate } from "../../../src/store/migrate.js";
+import type { DatabaseAddress } from "../../../src/store/postgres/connect.js";
 import { connectOnce } from "../../../src/store/postgres/one-connection.js";
 import { commitLookupIn, type UnknownCommit } from "../../../src/store/transactions/commit-lookup.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
+import { PostgresCluster } from "../../support/postgres-cluster.js";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -14,23 +19,23 @@ afterAll(() => database[Symbol.asyncDispose]());
  * A transaction that has written its log row, and whose commit is still on its way. On Citus that is the worker's part
  * of a transaction, which goes on after the coordinator's process has ended: no process of that id is found here.
  */
-async function onItsWay() {
+async function onItsWay(address: DatabaseAddress = database.address) {
   const commit: UnknownCommit = {
     ...{ tenantId: newTenantId(), marker: { createdAt: new Date(), id: newUuid() } },
     backend: 2_147_483_647,
   };
   const { tenantId, marker } = commit;
-  const other = connectOnce(database.address, { role: "cloakroom_app", statementTimeout: 20_000, connectTimeout: 5 });
+  const other = connectOnce(address, { role: "cloakroom_app", statementTimeout: 20_000, connectTimeout: 5 });
   await other.sql.unsafe("begin");
   await other.sql.unsafe(`set local app.tenant_id = '${tenantId}'`);
   await other.sql`
-    insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message)
-    values (${tenantId}, ${marker.createdAt}, ${marker.id}, 'token', 'x', 'create', '')`;
+    insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome)
+    values (${tenantId}, ${marker.createdAt}, ${marker.id}, 'token', 'x', 'create', '', 'allowed')`;
   return { commit, end: (how: "commit" | "rollback") => other.sql.unsafe(how), drop: () => other.drop() };
 }
 
-const logRows = async ({ tenantId }: UnknownCommit) => {
-  const { sql, drop } = connectOnce(database.address, { role: "cloakroom_app", statementTimeout: 5_000 });
+const logRows = async ({ tenantId }: UnknownCommit, address: DatabaseAddress = database.address) => {
+  const { sql, drop } = connectOnce(address, { role: "cloakroom_app", statementTimeout: 5_000 });
   const [, , rows] = await Promise.all([
     sql.unsafe("begin"),
     sql.unsafe(`set local app.tenant_id = '${tenantId}'`),
@@ -78,8 +83,8 @@ it.each([
     drop();
     await database.asTenant(
       commit.tenantId,
-      `insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, created_at, audit_closed_until)
-     values ('${commit.tenantId}', '', '${newUuid()}', '{}', 'active', 1, now(), now() + interval '1 hour')`,
+      `insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, event_types, created_at, audit_closed_until)
+     values ('${commit.tenantId}', '', '${newUuid()}', '{}', 'active', 1, '{}', now(), now() + interval '1 hour')`,
     );
     expect(await commitLookupIn(database.address)(commit)).toBe(isStored);
     expect(await logRows(commit)).toBe(rows);
@@ -101,6 +106,35 @@ it("a look-up in a database that takes no writes finds a commit, and leaves the 
   expect(await commitLookupIn(database.address)(discarded.commit)).toBe(false);
 });
 
+it("a look-up does not take the row of one server for that of another, nor one that a standby has", async () => {
+  await using primary = await PostgresCluster.start({ settings: { max_wal_senders: "2" } });
+  const url = await primary.login("vault", { attributes: "createrole" });
+  await migrate({ url });
+  await using standby = await primary.addStandby();
+  const { commit, end, drop } = await onItsWay({ url });
+  await end("commit");
+  drop();
+  const ofStandby = { url: standby.url("vault", "vault") };
+  await expect.poll(() => logRows(commit, ofStandby)).toBe(1);
+  await expect(commitLookupIn(ofStandby)(commit)).rejects.toThrow("the database is a standby");
+  expect(await commitLookupIn({ url })(commit)).toBe(true);
+  // A balancer that gives each connection another server.
+  const sockets: Socket[] = [];
+  const balancer = createServer((client) => {
+    const server = createConnection(sockets.length % 4 === 0 ? primary.port : standby.port, "127.0.0.1");
+    sockets.push(client, server);
+    client.on("error", () => server.destroy()).pipe(server);
+    server.on("error", () => client.destroy()).pipe(client);
+  }).listen(0, "127.0.0.1");
+  await once(balancer, "listening");
+  const place = balancer.address();
+  const port = typeof place === "object" && place ? place.port : 0;
+  const balanced = { url: url.replace(`:${primary.port}/`, `:${port}/`) };
+  await expect(commitLookupIn(balanced)(commit)).rejects.toThrow("the address leads to several servers");
+  for (const socket of sockets) socket.destroy();
+  balancer.close();
+});
+
 /** For sessions that start from now on. */
 async function setReadOnly(state: "on" | "off"): Promise<void> {
   await database.owner.begin("read write", async (tx) => {
@@ -118,7 +152,7 @@ async function waitsForALock(): Promise<void> {
           where datname = current_database() and wait_event_type = 'Lock' and query like '%audit_logs%'`;
         return row?.n;
       },
-      { timeout: 10_000, interval: 20 },
+      { interval: 20 },
     )
     .toBe(1);
 }

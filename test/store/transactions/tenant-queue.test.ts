@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TenantId } from "../../../src/base/ids.js";
+import { CallerTurns, runFor } from "../../../src/base/caller-turns.js";
+import { newTenantId, type TenantId } from "../../../src/base/ids.js";
+import { LargeReads } from "../../../src/store/transactions/large-reads.js";
+import { queuedRequest, TenantQueue } from "../../../src/store/transactions/tenant-queue.js";
 import { awaitedLater } from "../../support/awaited-later.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
 import { type BatcherFixture, openFixture } from "../support/batcher-fixture.js";
@@ -52,6 +55,42 @@ describe("tenants", () => {
       ).toBeLessThanOrEqual(2);
     }
     expect([...flown.values()]).toEqual(tenants.map(() => 10));
+  });
+
+  it("have their own requests served beside those of their pages: refusals by public keys fill no queue of a back end", async () => {
+    await using fixture = await openFixture(database, { connections: 2, batch: 5 });
+    await fixture.insert("warm");
+    const page = (n: number) => new CallerTurns(() => ({ kind: "network", name: `198.51.100.${n}` }));
+    const backEnd = new CallerTurns(() => ({ kind: "tenant", name: fixture.tenantId }));
+    const order: string[] = [];
+    const insertFor = (caller: CallerTurns, name: string) =>
+      runFor(caller, () => fixture.insert(name)).then(() => order.push(name));
+    const pages = Array.from({ length: 200 }, (_, n) => insertFor(page(n % 100), `page ${n}`));
+    const own = Array.from({ length: 10 }, (_, n) => insertFor(backEnd, `own ${n}`));
+    await Promise.all([...pages, ...own]);
+    // All but a few transactions of the pages come later: of five each, behind two of the back end.
+    expect(order.findLastIndex((name) => name.startsWith("own"))).toBeLessThan(100);
+  });
+
+  it("have pages served by network: one with many requests is not before one with few", async () => {
+    const queue = new TenantQueue(newTenantId(), "pages");
+    const work = async () => {};
+    const add = (from: string) =>
+      runFor(new CallerTurns(() => ({ kind: "network", name: from })), () =>
+        queue.add(
+          queuedRequest(
+            work,
+            undefined,
+            new LargeReads(undefined),
+            () => {},
+            () => {},
+          ),
+        ),
+      );
+    for (let n = 0; n < 5; n += 1) add("flood");
+    for (const from of ["a", "b", "a"]) add(from);
+    const order = queue.waiting.map(({ from }) => from);
+    expect(order).toEqual(["flood", "a", "b", "flood", "a", "flood", "flood", "flood"]);
   });
 
   it("are not starved by one that floods: each new request runs within a round", async () => {
@@ -224,7 +263,7 @@ describe("a queue", () => {
   it("is not forgotten with its last request after it rejected a tenant", async () => {
     await using fixture = await openFixture(database, { connections: 2 });
     await fixture.insert("warm");
-    const isRefused = () => fixture.batcher.overloadFault(fixture.tenantId) !== undefined;
+    const isRefused = () => fixture.batcher.overloadFault(fixture.tenantId, "back end") !== undefined;
     const flooded = async (prefix: string, milliseconds: number) => {
       await using _blocked = await blockInserts();
       const requests = Promise.allSettled(Array.from({ length: 300 }, (_, n) => fixture.insert(`${prefix} ${n}`)));

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { passesAba, passesLuhn } from "../../../src/tokens/types/check-digits.js";
+import { passesLuhn } from "../../../src/base/luhn.js";
+import { passesAba } from "../../../src/tokens/types/check-digits.js";
 
 /** The text with the digits at two places exchanged. */
 function swapped(text: string, at: number): string {

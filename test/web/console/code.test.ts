@@ -1,14 +1,14 @@
 // Needs: chromium
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launchBrowser } from "../../support/browser.js";
+import { sharedBrowser } from "../../support/browser.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { memberOf, openConsole, type RoleName } from "./support/console.js";
 
 let browser: Browser;
 let tenant: TestTenant;
 beforeAll(async () => {
-  [browser, tenant] = await Promise.all([launchBrowser(), newTenant()]);
+  [browser, tenant] = await Promise.all([sharedBrowser(), newTenant()]);
 });
 afterAll(() => browser.close());
 

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { httpResponse, startDestination } from "../../e2e/proxy/support/destination.js";
-import { launchBrowser } from "../../support/browser.js";
+import { sharedBrowser } from "../../support/browser.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { operatorLink } from "../../support/test-browser.js";
 import { openBrowser } from "./support/console.js";
@@ -15,7 +15,7 @@ const url = inject("serverUrl").replace("127.0.0.1", "localhost");
 let browser: Browser;
 let tenant: TestTenant;
 beforeAll(async () => {
-  [browser, tenant] = await Promise.all([launchBrowser(), newTenant()]);
+  [browser, tenant] = await Promise.all([sharedBrowser(), newTenant()]);
 });
 afterAll(() => browser.close());
 

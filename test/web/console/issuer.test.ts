@@ -1,7 +1,7 @@
 // Needs: chromium
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { AS_OLDEST_BROWSER, launchBrowser } from "../../support/browser.js";
+import { AS_OLDEST_BROWSER, sharedBrowser } from "../../support/browser.js";
 import { OidcIssuer } from "../../support/oidc-issuer.js";
 import { type ServerProcess, startServerProcess } from "../../support/server.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
@@ -11,7 +11,7 @@ let issuer: OidcIssuer;
 let server: ServerProcess;
 let tenant: TestTenant;
 beforeAll(async () => {
-  [browser, issuer] = await Promise.all([launchBrowser(), OidcIssuer.open()]);
+  [browser, issuer] = await Promise.all([sharedBrowser(), OidcIssuer.open()]);
   server = await startServerProcess({ ...issuer.settings, OPENID_SECOND_FACTOR: "amr=mfa" });
   issuer.serve(server.url);
   tenant = await newTenant(server.url, server.environment);

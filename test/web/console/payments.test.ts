@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AMOUNTS, CARDS } from "../../../src/web/console/screens/payments/simulator-cards.js";
-import { launchBrowser } from "../../support/browser.js";
+import { sharedBrowser } from "../../support/browser.js";
 import { openShop, type Shop } from "../../support/payments.js";
 import { newTenant } from "../../support/tenant.js";
 import { memberOf, openConsole } from "./support/console.js";
@@ -11,7 +11,7 @@ import { memberOf, openConsole } from "./support/console.js";
 let browser: Browser;
 let shop: Shop;
 beforeAll(async () => {
-  [browser, shop] = await Promise.all([launchBrowser(), openShop()]);
+  [browser, shop] = await Promise.all([sharedBrowser(), openShop()]);
 });
 afterAll(() => browser.close());
 

@@ -1,7 +1,9 @@
 // Needs: chromium
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { launchBrowser } from "../../support/browser.js";
+import { storedContainer } from "../../../src/access/container.js";
+import { sharedBrowser } from "../../support/browser.js";
+import { newMember } from "../../support/member.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { withoutIds } from "../../support/without-ids.js";
 import { memberOf, type OpenConsole, openConsole, ROLES, type RoleName } from "./support/console.js";
@@ -16,7 +18,7 @@ let cardId: string;
 const emails = new Map<RoleName, string>();
 
 beforeAll(async () => {
-  [browser, tenant] = await Promise.all([launchBrowser(), newTenant()]);
+  [browser, tenant] = await Promise.all([sharedBrowser(), newTenant()]);
   for (const role of ROLES) emails.set(role, await memberOf(tenant, role));
   const backEnd = await tenant.backEnd();
   const { body } = await backEnd("POST", "/tokens", {
@@ -68,7 +70,8 @@ describe.each(ROLES)("for %s", (role) => {
 
   it.each(PLACES)("%s works, accessibly, within its policy, or says which right is missing", async (path, name) => {
     const { page, wrongs } = console;
-    await console.go(path);
+    // Each place is loaded by its address once, and otherwise reached as by a link.
+    await (role === "OWNER" ? console.go(path) : console.follow(path));
     await page.getByRole("heading", { level: 1, name }).waitFor();
     await console.settle();
     if (hidden.includes(name)) await page.getByText(`Your role ${role} may not call`).first().waitFor();
@@ -86,7 +89,7 @@ describe.each(["light", "dark"] as const)("on a phone, %s", (scheme) => {
 
   it.each(PLACES)("%s does not scroll sideways", async (path, name) => {
     const { page, wrongs } = console;
-    await console.go(path);
+    await console.follow(path);
     await page.getByRole("heading", { level: 1, name }).waitFor();
     await console.settle();
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(320);
@@ -201,11 +204,13 @@ describe("tokens", () => {
 
 describe("applications", () => {
   it("are made with rules that are tried first, and their key is shown once and works", async () => {
-    await using console = await open("DEVELOPER");
+    const email = await newMember(tenant, "DEVELOPER", undefined, [storedContainer("/shop/")]);
+    await using console = await openConsole(browser, tenant, email);
     const { page } = console;
     await console.go("/applications?new=1");
     await page.getByLabel("Name").fill("Made in the console");
     await page.getByLabel("Container", { exact: true }).fill("/shop/");
+    await page.getByLabel("token:read").check();
     await page.getByRole("button", { name: "Try these rights" }).click();
     await page.getByText("No rule gives token:read here.").waitFor();
     await page.getByLabel("Container, or the id of a token").fill("/shop/orders/");
@@ -228,6 +233,35 @@ describe("applications", () => {
     await page.getByText("There is no key").waitFor();
     const after = await tenant.manage("POST", "/tokens", { key, body: { type: "token", data: "x" } });
     expect(after.status).toBe(401);
+    expect(console.wrongs).toEqual([]);
+  });
+
+  it("have templates for hosted fields, and say what page requests give away", async () => {
+    await using console = await open("ADMIN");
+    const { page } = console;
+    await console.go("/applications?new=1");
+    await page.getByLabel("Name").fill("Hosted fields");
+    await page.getByLabel("token:read").check();
+    await page.getByLabel("Type").selectOption("public");
+    await page.getByLabel("Allowed origins").fill("https://shop.example.com");
+    await page.getByLabel("Templates").fill("[{");
+    await page.getByText("must be a JSON list of templates").waitFor();
+    const template = { name: "receipt", mask: "{{ data.number | reveal_last: 4 }}" };
+    await page.getByLabel("Templates").fill(JSON.stringify([template]));
+    await page.getByLabel("Pages may call the API with the key themselves").check();
+    await page.getByText("read what your server authorizes a session for").waitFor();
+    await console.expectAccessible();
+    await page.getByRole("button", { name: "Create application and key" }).click();
+    await page.getByRole("link", { name: "Go to the application" }).click();
+    await page.getByText("Allowed: pages may call the API with the key themselves").waitFor();
+    await page.getByRole("button", { name: "Edit name and rights" }).click();
+    await page.getByLabel("Pages may call the API with the key themselves").uncheck();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Edit name and rights").waitFor();
+    const id = new URL(page.url()).searchParams.get("id");
+    const { body } = await tenant.manage("GET", `/applications/${id}`);
+    expect(body).toMatchObject({ templates: [template], allowed_origins: ["https://shop.example.com"] });
+    expect(body.allow_page_requests ?? false).toBe(false);
     expect(console.wrongs).toEqual([]);
   });
 
@@ -290,6 +324,25 @@ describe("members", () => {
     await page.getByRole("button", { name: "Withdraw" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Withdraw" }).click();
     await page.getByRole("cell", { name: email }).waitFor({ state: "detached" });
+    expect(console.wrongs).toEqual([]);
+  });
+
+  it("change their role after a question, and the button keeps the focus", async () => {
+    const email = await newMember(tenant, "DEVELOPER");
+    await using console = await open("ADMIN");
+    const { page } = console;
+    await console.go("/members");
+    const row = page.getByRole("row", { name: email });
+    const button = page.getByRole("button", { name: `Change the role of ${email}` });
+    await button.click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Assigned containers").waitFor();
+    await dialog.getByLabel("New role").selectOption("AUDITOR");
+    await console.expectAccessible();
+    await dialog.getByRole("button", { name: "Change" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await row.getByText("AUDITOR", { exact: true }).waitFor();
+    expect(await button.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
     expect(console.wrongs).toEqual([]);
   });
 });

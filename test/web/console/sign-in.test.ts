@@ -1,7 +1,7 @@
 // Needs: chromium
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { launchBrowser } from "../../support/browser.js";
+import { sharedBrowser } from "../../support/browser.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { nextSignInLink, operatorLink } from "../../support/test-browser.js";
 import { memberOf, openBrowser, openConsole } from "./support/console.js";
@@ -14,7 +14,7 @@ let browser: Browser;
 let tenant: TestTenant;
 let email: string;
 beforeAll(async () => {
-  [browser, tenant] = await Promise.all([launchBrowser(), newTenant()]);
+  [browser, tenant] = await Promise.all([sharedBrowser(), newTenant()]);
   email = await memberOf(tenant, "ADMIN");
 });
 afterAll(() => browser.close());

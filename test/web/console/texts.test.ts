@@ -2,7 +2,7 @@ import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { csvOf } from "../../../src/web/console/screens/log/csv.js";
-import { filtersOf, paramsOf, requestOf } from "../../../src/web/console/screens/log/log-filters.js";
+import { filtersOf, logRequestOf, paramsOf } from "../../../src/web/console/screens/log/log-filters.js";
 import { moneyOf } from "../../../src/web/console/screens/payments/money.js";
 import { isTerm, queryOf } from "../../../src/web/console/screens/tokens/token-query.js";
 
@@ -36,7 +36,7 @@ describe("filters of the log", () => {
   });
 
   it("search a day where the server needs a window, and everything otherwise", () => {
-    const requestFor = (query: string) => requestOf(filtersOf(new URLSearchParams(query)), NOW);
+    const requestFor = (query: string) => logRequestOf(filtersOf(new URLSearchParams(query)), NOW);
     const day = "2026-11-21T12:00:00.000Z";
     expect(requestFor("")).toEqual({});
     expect(requestFor("entity_id=x")).toEqual({ entityId: "x" });

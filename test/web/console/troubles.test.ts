@@ -3,7 +3,7 @@ import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufb
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ErrorInfoSchema, RetryInfoSchema } from "../../../clients/typescript/src/proto/google/rpc/error_details_pb.js";
-import { launchBrowser } from "../../support/browser.js";
+import { sharedBrowser } from "../../support/browser.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { memberOf, openConsole } from "./support/console.js";
 
@@ -13,7 +13,7 @@ let browser: Browser;
 let tenant: TestTenant;
 let email: string;
 beforeAll(async () => {
-  [browser, tenant] = await Promise.all([launchBrowser(), newTenant()]);
+  [browser, tenant] = await Promise.all([sharedBrowser(), newTenant()]);
   email = await memberOf(tenant, "ADMIN");
 });
 afterAll(() => browser.close());

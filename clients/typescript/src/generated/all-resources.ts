@@ -15,6 +15,7 @@ import { Sessions } from "./resources/sessions.js";
 import { ThreeDS } from "./resources/three-ds.js";
 import { Tokens } from "./resources/tokens.js";
 import { Transactions } from "./resources/transactions.js";
+import { Webhooks } from "./resources/webhooks.js";
 import { Tokenization } from "./resources/tokenization.js";
 
 /** A client with everything that the server has. */
@@ -30,6 +31,7 @@ export abstract class AllResources extends Tokenization {
   readonly connections: Connections = new Connections(this.calls);
   readonly transactions: Transactions = new Transactions(this.calls);
   readonly threeDS: ThreeDS = new ThreeDS(this.calls);
+  readonly webhooks: Webhooks = new Webhooks(this.calls);
   readonly logs: Logs = new Logs(this.calls);
   readonly tenant: OwnTenant = new OwnTenant(this.calls);
   readonly members: Members = new Members(this.calls);

@@ -3,13 +3,17 @@ import type { Shape } from "../shape.js";
 
 export const tokenShape: Shape = { texts: "id tenantId type", lists: "containers searchIndexes", maps: "metadata", times: "expiresAt createdAt modifiedAt", dropped: "cardData bankData" };
 
+export const importTokensResponseShape: Shape = { lists: "results" };
+
 export const applicationKeyShape: Shape = { texts: "id tenantId", times: "createdAt" };
 
 export const accessConditionShape: Shape = { texts: "attribute operator value" };
 
 export const accessRuleShape: Shape = { numbers: "priority", lists: "conditions permissions", nested: { conditions: accessConditionShape } };
 
-export const applicationShape: Shape = { texts: "id tenantId name type", lists: "keys permissions rules allowedOrigins", times: "createdAt modifiedAt", nested: { keys: applicationKeyShape, rules: accessRuleShape } };
+export const tokenTemplateShape: Shape = { texts: "name", lists: "searchIndexes" };
+
+export const applicationShape: Shape = { texts: "id tenantId name type", lists: "keys permissions rules allowedOrigins templates", times: "createdAt modifiedAt", nested: { keys: applicationKeyShape, rules: accessRuleShape, templates: tokenTemplateShape } };
 
 export const permissionShape: Shape = { texts: "type description", lists: "applicationTypes" };
 
@@ -89,7 +93,15 @@ export const threeDSAuthenticationShape: Shape = { lists: "messageExtensions" };
 
 export const threeDSSessionShape: Shape = { texts: "id type tenantId tokenId panTokenId device", times: "expirationDate createdDate modifiedDate", nested: { version: threeDSVersionShape, authentication: threeDSAuthenticationShape } };
 
-export const logShape: Shape = { texts: "id tenantId entityType entityId operation message", times: "createdAt" };
+export const webhookShape: Shape = { texts: "id tenantId status name url", lists: "events", times: "createdAt modifiedAt formerSecretExpiresAt" };
+
+export const listWebhookEventTypesResponseShape: Shape = { lists: "data" };
+
+export const webhookDeliveryShape: Shape = { texts: "eventId webhookId eventType state", numbers: "attempts", times: "createdAt attemptedAt nextAttemptAt" };
+
+export const logChangeShape: Shape = { texts: "field", flags: "truncated" };
+
+export const logShape: Shape = { texts: "id tenantId entityType entityId operation message", times: "createdAt", lists: "changes", nested: { changes: logChangeShape } };
 
 export const logEntityTypeShape: Shape = { texts: "displayName value" };
 
@@ -103,10 +115,10 @@ export const usageReportShape: Shape = { nested: { tokenReport: tokenReportShape
 
 export const userShape: Shape = { texts: "id" };
 
-export const memberShape: Shape = { texts: "id tenantId role", times: "createdAt createdDate modifiedAt", nested: { user: userShape } };
+export const memberShape: Shape = { texts: "id tenantId role", times: "createdAt createdDate modifiedAt", lists: "containers", nested: { user: userShape } };
 
 export const roleShape: Shape = { texts: "name" };
 
-export const invitationShape: Shape = { texts: "id tenantId email status role", times: "expiresAt createdAt modifiedAt" };
+export const invitationShape: Shape = { texts: "id tenantId email status role", times: "expiresAt createdAt modifiedAt", lists: "containers" };
 
 export const serverVersionShape: Shape = { texts: "version" };

@@ -5,7 +5,7 @@ import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import { Fault } from "../../../base/fault.js";
 import type { ArrivedRequest } from "../../connection/exchange.js";
-import { malformed } from "../../messages/json-text.js";
+import { malformedJson } from "../../messages/json-text.js";
 import { COMPRESSED, MAX_FRAMES, PREFIX_BYTES } from "../framing.js";
 import { fromBase64, maxBase64Bytes } from "../grpc-web-text.js";
 import { readBinaryMessage } from "../read-message.js";
@@ -104,7 +104,7 @@ async function readOnly(type: DescMessage, body: Buffer, maxBytes: number, trail
   const messages: Message[] = [];
   for (const { flags, data } of framesIn(body, maxBytes)) {
     // Compressed, although no compression was negotiated.
-    if (flags & COMPRESSED) throw malformed("must be a valid message");
+    if (flags & COMPRESSED) throw malformedJson("must be a valid message");
     if (flags & trailerFlag) continue;
     messages.push(await readBinaryMessage(type, data));
     if (messages.length > 1) throw unimplemented("received extra input message for unary method");
@@ -123,14 +123,14 @@ function isOneMessage(body: Buffer, maxBytes: number): boolean {
 function* framesIn(body: Buffer, maxBytes: number): Generator<{ readonly flags: number; readonly data: Buffer }> {
   let frames = 0;
   for (let start = 0; start < body.length; frames += 1) {
-    if (frames === MAX_FRAMES) throw malformed("must be a valid message");
+    if (frames === MAX_FRAMES) throw malformedJson("must be a valid message");
     const from = start + PREFIX_BYTES;
-    if (body.length < from) throw malformed("must be a valid message");
+    if (body.length < from) throw malformedJson("must be a valid message");
     const to = from + body.readUInt32BE(start + 1);
     if (to - from > maxBytes) {
       throw new Fault("body_too_large", `The message must not be larger than ${maxBytes} bytes.`);
     }
-    if (body.length < to) throw malformed("must be a valid message");
+    if (body.length < to) throw malformedJson("must be a valid message");
     yield { flags: body.readUInt8(start), data: body.subarray(from, to) };
     start = to;
   }

@@ -1,4 +1,5 @@
-import type { ApiCommand, Flags } from "../api-command.js";
+import type { Flags } from "../../command.js";
+import type { ApiCommand } from "../api-command.js";
 import { BODY, LISTED } from "./flags.js";
 
 const APPLICATION_TYPES = ["private", "public", "management"];
@@ -6,6 +7,18 @@ const APPLICATION_TYPES = ["private", "public", "management"];
 const APPLICATION: Flags = {
   name: { kind: "text", value: "NAME", meaning: "the name" },
   permission: { kind: "list", value: "PERMISSION", meaning: "a permission, such as token:read; may be repeated" },
+  origin: { kind: "list", value: "ORIGIN", meaning: "an allowed origin of hosted fields; may be repeated" },
+  templates: {
+    kind: "text",
+    value: "REFERENCE",
+    meaning: "the templates of hosted fields, a JSON list: @FILE, or - for standard input",
+  },
+  "allow-page-requests": {
+    kind: "text",
+    value: "CHOICE",
+    meaning: "whether pages may call the API with the key themselves, which shows them more than hosted fields do",
+    choices: ["yes", "no"],
+  },
   ...BODY,
 };
 

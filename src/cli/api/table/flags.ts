@@ -1,4 +1,4 @@
-import type { Flags } from "../api-command.js";
+import type { Flags } from "../../command.js";
 
 export const LISTED: Flags = {
   limit: { kind: "whole", value: "N", meaning: "how many at most; default: 20" },

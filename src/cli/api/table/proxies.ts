@@ -1,4 +1,5 @@
-import type { ApiCommand, Flags } from "../api-command.js";
+import type { Flags } from "../../command.js";
+import type { ApiCommand } from "../api-command.js";
 import { BODY, LISTED, NAMED } from "./flags.js";
 
 const PROXY: Flags = {

@@ -1,3 +1,4 @@
+import { TIME_MEANING } from "../../time-argument.js";
 import type { ApiCommand } from "../api-command.js";
 import { LISTED } from "./flags.js";
 
@@ -28,8 +29,17 @@ export const TENANT_COMMANDS: readonly ApiCommand[] = [
     flags: {
       "entity-type": { kind: "text", value: "TYPE", meaning: "only rows about this type, such as token" },
       "entity-id": { kind: "text", value: "ID", meaning: "only rows about this entity" },
-      since: { kind: "text", value: "TIME", meaning: "only rows of this time or later, in ISO 8601" },
-      until: { kind: "text", value: "TIME", meaning: "only rows before this time, in ISO 8601" },
+      since: { kind: "text", value: "TIME", meaning: `only rows of this time or later: ${TIME_MEANING}` },
+      until: { kind: "text", value: "TIME", meaning: "only rows before this time" },
+      actor: { kind: "text", value: "ID", meaning: "only what this application or member did" },
+      "actor-type": { kind: "text", value: "TYPE", meaning: "application or user; with --since" },
+      operation: { kind: "text", value: "NAME", meaning: "only this operation, such as read; with --since" },
+      outcome: { kind: "text", value: "OUTCOME", meaning: "allowed, denied or failed" },
+      transform: {
+        kind: "text",
+        value: "NAME",
+        meaning: "how tokens were shown: reveal, mask or redact; with --since",
+      },
       follow: {
         kind: "switch",
         meaning: "print rows as they are committed, until Ctrl-C, which prints the last cursor",
@@ -37,7 +47,11 @@ export const TENANT_COMMANDS: readonly ApiCommand[] = [
       after: { kind: "text", value: "CURSOR", meaning: "with --follow: continue behind an earlier cursor" },
       ...LISTED,
     },
-    examples: ["--entity-type token --limit 50", "--follow --json"],
+    examples: [
+      "--entity-type token --limit 50",
+      "--transform reveal --actor-type user --since 7d --all",
+      "--follow --json",
+    ],
     load: async () => (await import("../log-commands.js")).listLogs,
   },
 ];

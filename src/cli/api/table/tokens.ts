@@ -1,4 +1,5 @@
-import type { ApiCommand, Flags } from "../api-command.js";
+import type { Flags } from "../../command.js";
+import type { ApiCommand } from "../api-command.js";
 import { LISTED, METADATA } from "./flags.js";
 
 const REVEAL: Flags = {
@@ -68,6 +69,38 @@ export const TOKEN_COMMANDS: readonly ApiCommand[] = [
       "--type token --text @secret.txt --container /general/",
     ],
     load: async () => (await import("../token-commands.js")).createToken,
+  },
+  {
+    name: "tokens import",
+    summary: "Store the rows of a CSV or NDJSON file as tokens; run it again to go on after a kill",
+    arguments: ["FILE"],
+    flags: {
+      format: { kind: "text", value: "FORMAT", meaning: "csv or ndjson; default: by the name of the file" },
+      layout: { kind: "text", value: "NAME", meaning: "the vault that wrote the file: stripe or basis-theory" },
+      mapping: { kind: "text", value: "FILE", meaning: "JSON that says which column is which field" },
+      results: {
+        kind: "text",
+        value: "FILE",
+        meaning: "where the result of each row goes; default: FILE.results.ndjson",
+      },
+      "dry-run": { kind: "switch", meaning: "show the first ten rows masked, and store nothing" },
+    },
+    notes: ["docs/moving-in.md has the formats, mapping files and results."],
+    examples: ["cards.csv --layout stripe --dry-run", "tokens.ndjson"],
+    load: async () => (await import("../import-tokens.js")).importTokens,
+  },
+  {
+    name: "tokens export",
+    summary: "Write tokens to a new file, as the rules of the key show them",
+    flags: {
+      file: { kind: "text", value: "FILE", meaning: "the file, which only its owner can read" },
+      format: { kind: "text", value: "FORMAT", meaning: "csv or ndjson; default: by the name of the file" },
+      container: { kind: "text", value: "PATH", meaning: "only this container" },
+      type: { kind: "text", value: "TYPE", meaning: "only this type, such as card" },
+      reason: { kind: "text", value: "TEXT", meaning: "why, for the log of the vault; sent as X-Cloakroom-Reason" },
+    },
+    examples: ["--file tokens.ndjson --container /pci/ --reason 'moving out'"],
+    load: async () => (await import("../export-tokens.js")).exportTokens,
   },
   {
     name: "tokens update",

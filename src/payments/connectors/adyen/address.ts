@@ -1,9 +1,7 @@
-import type { ConnectorContext } from "../../connector.js";
-import { fieldOf } from "../fields.js";
+import type { ConnectorContext } from "../../contract/connector.js";
+import { fieldOf, isHostLabel } from "../fields.js";
 
 const VERSION = "/v71";
-/** Only part of a host name: it must not be able to name another host. */
-const PREFIX = /^[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?$/;
 
 /** The address of the connection's environment. Undefined for a live connection whose prefix is missing or invalid. */
 export function adyenAddress(
@@ -13,7 +11,7 @@ export function adyenAddress(
   if (configured !== undefined) return configured + VERSION;
   const prefix = fieldOf(context, "live_endpoint_prefix");
   if (adyenMode(context) === "test") return `https://checkout-test.adyen.com${VERSION}`;
-  if (prefix === undefined || !PREFIX.test(prefix)) return undefined;
+  if (prefix === undefined || !isHostLabel(prefix)) return undefined;
   return `https://${prefix}-checkout-live.adyenpayments.com/checkout${VERSION}`;
 }
 

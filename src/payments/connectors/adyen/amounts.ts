@@ -1,4 +1,4 @@
-import type { AmountRules } from "../../amount.js";
+import type { AmountRules } from "../../contract/amount.js";
 
 /** Where Adyen counts differently from ISO 4217 (docs.adyen.com, "Currency codes"). */
 export const ADYEN_AMOUNTS: AmountRules = {

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../base/json.js";
-import type { ErrorCode } from "../../error-code.js";
-import type { ProviderCodes } from "../../outcome.js";
+import type { ErrorCode } from "../../contract/error-code.js";
+import type { ProviderCodes } from "../../contract/outcome.js";
 import { errorOfStatus } from "../provider-json.js";
 import { textAt } from "../read-json.js";
 

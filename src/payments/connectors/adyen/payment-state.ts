@@ -1,12 +1,12 @@
 import type { JsonObject } from "../../../base/json.js";
-import { fromProviderAmount } from "../../amount.js";
-import type { AvsCode, CvvCode, PaymentState, ProviderCodes, ThreeDSOutcome } from "../../outcome.js";
-import type { Intent, Money } from "../../payment-request.js";
+import { fromProviderAmount } from "../../contract/amount.js";
+import type { AvsCode, CvvCode, PaymentState, ProviderCodes, ThreeDSOutcome } from "../../contract/outcome.js";
+import type { Intent, Money } from "../../contract/payment-request.js";
 import { APPROVED } from "../approval-codes.js";
-import { ended } from "../ending.js";
+import { endedAuthorization } from "../ending.js";
 import { objectAt, textAt, wholeAt } from "../read-json.js";
 import { ADYEN_AMOUNTS } from "./amounts.js";
-import { errorOfRefusal } from "./refusals.js";
+import { errorOfDecline } from "./decline-codes.js";
 
 /** The request's intent, and whether the buyer was present. */
 export interface SentRequest {
@@ -34,9 +34,9 @@ export function paymentStateOf(body: JsonObject, asked: SentRequest): PaymentSta
       return asked.intent === "capture" ? { kind: "captured", ...known } : { kind: "authorized", ...known };
     }
     case "Refused":
-      return ended(errorOfRefusal(textAt(body, "refusalReasonCode")), { providerId, codes, threeDS });
+      return endedAuthorization(errorOfDecline(textAt(body, "refusalReasonCode")), { providerId, codes, threeDS });
     case "Error": {
-      const error = errorOfRefusal(textAt(body, "refusalReasonCode"));
+      const error = errorOfDecline(textAt(body, "refusalReasonCode"));
       return {
         kind: "failed",
         providerId,
@@ -46,7 +46,7 @@ export function paymentStateOf(body: JsonObject, asked: SentRequest): PaymentSta
       };
     }
     case "Cancelled":
-      return ended(asked.isAfterApproval ? "cancelled_buyer_approval" : "service_decline", {
+      return endedAuthorization(asked.isAfterApproval ? "cancelled_buyer_approval" : "service_decline", {
         providerId,
         codes,
         threeDS,
@@ -67,7 +67,7 @@ function approvalOf(body: JsonObject, providerId: string | undefined): PaymentSt
     return { kind: "redirect", providerId, approvalUrl, codes: {} };
   }
   const rawCode = textAt(body, "action", "type") ?? textAt(body, "resultCode");
-  return ended("invalid_operation", { providerId, codes: { rawCode } });
+  return endedAuthorization("invalid_operation", { providerId, codes: { rawCode } });
 }
 
 function amountOf(body: JsonObject): number | undefined {

@@ -1,15 +1,15 @@
 import { HOUR_MS } from "../../../base/clock.js";
-import type { Feature } from "../../formula.js";
+import type { Feature } from "../../contract/formula.js";
 import {
-  codesIn,
+  codeList,
   currenciesWithout,
   modeField,
   required,
   secretField,
   textField,
   USUAL_FEATURES,
-} from "../../formula-parts.js";
-import type { Provider } from "../../provider.js";
+} from "../../contract/formula-parts.js";
+import type { Provider } from "../../contract/provider.js";
 import { adyenMode } from "./address.js";
 import { adyenConnector } from "./connector.js";
 
@@ -26,7 +26,7 @@ export const adyenProvider: Provider = {
       modeField(),
     ],
     countries:
-      codesIn(`AT AU BE BG BR CH CY CZ DE DK EE ES FI FR GB GI GR HK HU IE IS IT LI LT LU LV MC MT MX NL NO NZ PL PT
+      codeList(`AT AU BE BG BR CH CY CZ DE DK EE ES FI FR GB GI GR HK HU IE IS IT LI LT LU LV MC MT MX NL NO NZ PL PT
       RO SE SG SK SI US`),
     currencies: currenciesWithout("BIF CLF IRR KPW SDG SSP SYP"),
     features: new Set<Feature>([
@@ -42,6 +42,6 @@ export const adyenProvider: Provider = {
   liveFields: ["live_endpoint_prefix"],
   modeOf: adyenMode,
   /** Adyen keeps idempotency keys for 7 days. */
-  resendMs: (7 * 24 - 1) * HOUR_MS,
+  detectsRepeatsForMs: (7 * 24 - 1) * HOUR_MS,
   connect: adyenConnector,
 };

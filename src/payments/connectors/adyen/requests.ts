@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../base/json.js";
-import { monthText } from "../../card.js";
-import type { ConnectorContext } from "../../connector.js";
-import type { AuthorizationRequest, ThreeDSData } from "../../payment-request.js";
-import type { ProviderCall } from "../../provider-http.js";
+import { monthText } from "../../contract/card.js";
+import type { ConnectorContext } from "../../contract/connector.js";
+import type { AuthorizationRequest, ThreeDSData } from "../../contract/payment-request.js";
+import type { ProviderCall } from "../../contract/provider-http.js";
 import { requiredField } from "../fields.js";
 import { acceptedMetadata, type MetadataLimits } from "../metadata.js";
 

@@ -1,15 +1,15 @@
 import type { Json, JsonObject } from "../../../base/json.js";
-import { fromProviderAmount } from "../../amount.js";
-import type { ConnectorContext } from "../../connector.js";
-import type { FollowUpOutcome, PaymentState } from "../../outcome.js";
-import type { WebhookDelivery, WebhookEvent, WebhookReading } from "../../webhook.js";
+import { fromProviderAmount } from "../../contract/amount.js";
+import type { ConnectorContext } from "../../contract/connector.js";
+import type { FollowUpOutcome, PaymentState } from "../../contract/outcome.js";
+import type { WebhookDelivery, WebhookEvent, WebhookReading } from "../../contract/webhook.js";
 import { APPROVED } from "../approval-codes.js";
-import { ended, refused } from "../ending.js";
+import { endedAuthorization, refusedOperation } from "../ending.js";
 import { fieldOf } from "../fields.js";
-import { listAt, objectAt, parseObject, textAt, timeOf, wholeAt } from "../read-json.js";
+import { isoTimeOf, listAt, objectAt, parseObject, textAt, wholeAt } from "../read-json.js";
 import { hmac, isSame } from "../signature.js";
 import { ADYEN_AMOUNTS } from "./amounts.js";
-import { errorOfModification, errorOfReason } from "./refusals.js";
+import { errorOfDeclineText, errorOfModification } from "./decline-codes.js";
 
 /** Adyen repeats a webhook until it receives this text. */
 const RECEIPT = "[accepted]";
@@ -59,7 +59,9 @@ function eventsOf(item: JsonObject): WebhookEvent[] {
     case "AUTHORISATION":
       return [{ payment, report: { kind: "payment", state: authorisation(item, own) } }];
     case "OFFER_CLOSED":
-      return [{ payment, report: { kind: "payment", state: ended("incomplete_buyer_approval", stated(item)) } }];
+      return [
+        { payment, report: { kind: "payment", state: endedAuthorization("incomplete_buyer_approval", stated(item)) } },
+      ];
     case "EXPIRE":
       return original === undefined ? [] : [{ payment, report: { kind: "payment", state: lapsed(item, original) } }];
     case "CAPTURE":
@@ -112,7 +114,10 @@ function isSuccess(item: JsonObject): boolean {
 function authorisation(item: JsonObject, providerId: string | undefined): PaymentState {
   const reason = textAt(item, "reason");
   if (!isSuccess(item)) {
-    return ended(errorOfReason(reason), { providerId, codes: { rawCode: reason, rawDescription: reason } });
+    return endedAuthorization(errorOfDeclineText(reason), {
+      providerId,
+      codes: { rawCode: reason, rawDescription: reason },
+    });
   }
   const amount = amountOf(item);
   if (providerId === undefined || amount === undefined) return { kind: "processing", providerId, codes: {} };
@@ -130,7 +135,7 @@ function lapsed(item: JsonObject, providerId: string): PaymentState {
 /** Whether a modification happened. For events that only report failures, `success` means that it failed. */
 function modification(item: JsonObject, tellsSuccess: boolean): FollowUpOutcome {
   const { codes } = stated(item);
-  if (!isSuccess(item) || !tellsSuccess) return refused(errorOfModification(textAt(item, "reason")), codes);
+  if (!isSuccess(item) || !tellsSuccess) return refusedOperation(errorOfModification(textAt(item, "reason")), codes);
   const amount = amountOf(item);
   return {
     kind: "done",
@@ -149,6 +154,6 @@ function amountOf(item: JsonObject): number | undefined {
 }
 
 function at(item: JsonObject): { readonly at?: Date } {
-  const time = timeOf(textAt(item, "eventDate"));
+  const time = isoTimeOf(textAt(item, "eventDate"));
   return time === undefined ? {} : { at: time };
 }

@@ -1,11 +1,11 @@
 import { fromBase62 } from "../../../base/base-n.js";
 import { DAY_MS, HOUR_MS } from "../../../base/clock.js";
 import type { Json, JsonObject } from "../../../base/json.js";
-import type { ConnectorContext } from "../../connector.js";
-import type { FollowUpOutcome, LookUpOutcome, Unknown } from "../../outcome.js";
-import type { PaymentReference } from "../../payment-request.js";
-import type { ProviderCall } from "../../provider-http.js";
-import { refused } from "../ending.js";
+import type { ConnectorContext } from "../../contract/connector.js";
+import type { FollowUpOutcome, LookUpOutcome, Unknown } from "../../contract/outcome.js";
+import type { PaymentReference } from "../../contract/payment-request.js";
+import type { ProviderCall } from "../../contract/provider-http.js";
+import { refusedOperation } from "../ending.js";
 import { listAt, objectAt, textAt, valueAt } from "../read-json.js";
 import { paymentStateOf } from "./payment-state.js";
 import { type AuthorizenetRequests, invoiceOf, PAGE } from "./requests.js";
@@ -81,8 +81,8 @@ export async function findRefund(
   if (RETURNED.includes(status)) return { kind: "done", providerId: transId, codes: {} };
   if (REFUSED.includes(status)) return { kind: "absent" };
   // The merchant voided it before settlement.
-  if (status === "voided") return refused("canceled", codes);
-  if (FAILED.includes(status)) return refused("service_error", codes);
+  if (status === "voided") return refusedOperation("canceled", codes);
+  if (FAILED.includes(status)) return refusedOperation("service_error", codes);
   return REVIEWED.includes(status) ? { kind: "accepted", providerId: transId, codes } : { kind: "unknown", codes };
 }
 

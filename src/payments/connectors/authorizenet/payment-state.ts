@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../../base/json.js";
-import { fromDecimalText } from "../../amount.js";
-import type { AuthorizationOutcome, AvsCode, CvvCode, PaymentState, ProviderCodes } from "../../outcome.js";
-import type { Money } from "../../payment-request.js";
+import { fromDecimalText } from "../../contract/amount.js";
+import type { AuthorizationOutcome, AvsCode, CvvCode, PaymentState, ProviderCodes } from "../../contract/outcome.js";
+import type { Money } from "../../contract/payment-request.js";
 import { APPROVED } from "../approval-codes.js";
-import { ended } from "../ending.js";
-import { textAt, timeOf, valueAt } from "../read-json.js";
-import { errorOfReason } from "./reason-codes.js";
+import { endedAuthorization } from "../ending.js";
+import { isoTimeOf, textAt, valueAt } from "../read-json.js";
+import { errorOfDecline } from "./decline-codes.js";
 
 /** `responseCode` of a response. */
 const APPROVED_CODE = "1";
@@ -21,7 +21,10 @@ export interface SentRequest {
 }
 
 /** How a request to pay ended. */
-export function outcomeOf(response: JsonObject, { money, isSale, sentCvc }: SentRequest): AuthorizationOutcome {
+export function authorizationOutcomeOf(
+  response: JsonObject,
+  { money, isSale, sentCvc }: SentRequest,
+): AuthorizationOutcome {
   const responseCode = textAt(response, "responseCode");
   const transId = textAt(response, "transId");
   const providerId = transId === "0" ? undefined : transId;
@@ -35,7 +38,7 @@ export function outcomeOf(response: JsonObject, { money, isSale, sentCvc }: Sent
   if (responseCode === HELD_CODE) return { kind: "processing", providerId, codes };
   // An earlier request of ours succeeded: a look-up finds it.
   if (codes.rawCode === DUPLICATE || responseCode === APPROVED_CODE) return { kind: "unknown", codes };
-  return ended(errorOfReason(codes.rawCode, responseCode === DECLINED_CODE), { providerId, codes });
+  return endedAuthorization(errorOfDecline(codes.rawCode, responseCode === DECLINED_CODE), { providerId, codes });
 }
 
 export function codesOf(response: JsonObject, sentCvc: boolean): ProviderCodes {
@@ -81,7 +84,7 @@ export function paymentStateOf(transaction: JsonObject, providerId: string, curr
   const rawDescription = textAt(transaction, "responseReasonDescription");
   const known = { providerId, schemeTransactionId, codes: { authResponseCode: APPROVED, rawCode: status } };
   const authorized = amountAt(transaction, "authAmount", currency);
-  const at = timeOf(textAt(transaction, "submitTimeUTC"));
+  const at = isoTimeOf(textAt(transaction, "submitTimeUTC"));
   switch (status) {
     case "authorizedPendingCapture":
       if (authorized === undefined) return { kind: "processing", providerId, codes: { rawCode: status } };
@@ -101,11 +104,14 @@ export function paymentStateOf(transaction: JsonObject, providerId: string, curr
     case "expired":
       return { kind: "voided", providerId, expired: status === "expired", codes: { rawCode: status } };
     case "declined":
-      return ended(errorOfReason(reason, true), { providerId, codes: { rawCode: reason, rawDescription } });
+      return endedAuthorization(errorOfDecline(reason, true), {
+        providerId,
+        codes: { rawCode: reason, rawDescription },
+      });
     case "generalError":
     case "communicationError":
     case "failedReview":
-      return ended("service_error", { providerId, codes: { rawCode: status, rawDescription } });
+      return endedAuthorization("service_error", { providerId, codes: { rawCode: status, rawDescription } });
     default:
       return { kind: "processing", providerId, codes: { rawCode: status } };
   }

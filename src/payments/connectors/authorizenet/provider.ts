@@ -1,6 +1,6 @@
-import type { Feature } from "../../formula.js";
-import { codesIn, modeField, required, secretField, textField, USUAL_FEATURES } from "../../formula-parts.js";
-import type { Provider } from "../../provider.js";
+import type { Feature } from "../../contract/formula.js";
+import { codeList, modeField, required, secretField, textField, USUAL_FEATURES } from "../../contract/formula-parts.js";
+import type { Provider } from "../../contract/provider.js";
 import { configuredMode } from "../fields.js";
 import { authorizenetConnector } from "./connector.js";
 
@@ -15,15 +15,17 @@ export const authorizenetProvider: Provider = {
       secretField("signature_key", "Webhook signature key"),
       modeField(),
     ],
-    countries: codesIn("AU CA GB US"),
-    currencies: codesIn("AUD CAD CHF DKK EUR GBP NOK NZD PLN SEK USD"),
+    countries: codeList("AU CA GB US"),
+    currencies: codeList("AUD CAD CHF DKK EUR GBP NOK NZD PLN SEK USD"),
     features: new Set<Feature>([...USUAL_FEATURES, "three_d_secure_pass_through"]),
   },
   /** The secret may change within an account. */
   accountFields: ["merchant_account_id", "mode"],
   modeOf: configuredMode,
-  /** Authorize.net has no idempotency keys: a refund is first looked up by our reference, and is not sent if the lists are
-   * inconclusive. */
-  resendMs: Number.POSITIVE_INFINITY,
+  /**
+   * Authorize.net has no idempotency keys: the connector first looks a refund up by our reference, and does not send it if
+   * the lists are inconclusive.
+   */
+  detectsRepeatsForMs: Number.POSITIVE_INFINITY,
   connect: authorizenetConnector,
 };

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../base/json.js";
-import { monthText } from "../../card.js";
-import type { ConnectorContext } from "../../connector.js";
-import type { AuthorizationRequest } from "../../payment-request.js";
-import type { ProviderCall } from "../../provider-http.js";
+import { monthText } from "../../contract/card.js";
+import type { ConnectorContext } from "../../contract/connector.js";
+import type { AuthorizationRequest } from "../../contract/payment-request.js";
+import type { ProviderCall } from "../../contract/provider-http.js";
 import { isLive, requiredField } from "../fields.js";
 
 /** Seconds in which a repeated payment is refused as a duplicate. This is the maximum. */
@@ -30,8 +30,8 @@ export class AuthorizenetRequests {
   readonly #url: string;
   readonly #context: ConnectorContext;
 
-  constructor(address: string | undefined, context: ConnectorContext) {
-    this.#url = `${authorizenetAddress(context, address)}/xml/v1/request.api`;
+  constructor(address: string, context: ConnectorContext) {
+    this.#url = `${address}/xml/v1/request.api`;
     this.#context = context;
   }
 

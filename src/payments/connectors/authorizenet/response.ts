@@ -1,10 +1,11 @@
 import type { JsonObject } from "../../../base/json.js";
-import type { ConnectorContext } from "../../connector.js";
-import type { ProviderCodes, Unknown } from "../../outcome.js";
-import type { ProviderCall } from "../../provider-http.js";
+import type { ConnectorContext } from "../../contract/connector.js";
+import type { ProviderCodes } from "../../contract/outcome.js";
+import type { ProviderCall } from "../../contract/provider-http.js";
+import type { Unanswered } from "../ending.js";
 import { callJson } from "../provider-json.js";
 import { textAt } from "../read-json.js";
-import { isOpenMessage } from "./reason-codes.js";
+import { isOpenMessage } from "./decline-codes.js";
 
 /** A response of the single endpoint, whose HTTP status is always 200. */
 export type AuthorizeNetResponse =
@@ -16,8 +17,7 @@ export type AuthorizeNetResponse =
       readonly codes: ProviderCodes;
       readonly status: number;
     }
-  | { readonly kind: "never_sent"; readonly codes: ProviderCodes }
-  | Unknown;
+  | Unanswered;
 
 export async function ask(context: ConnectorContext, call: ProviderCall): Promise<AuthorizeNetResponse> {
   const result = await callJson(context, call);

@@ -1,5 +1,5 @@
-import type { ConnectorContext } from "../../connector.js";
-import type { WebhookDelivery, WebhookReading } from "../../webhook.js";
+import type { ConnectorContext } from "../../contract/connector.js";
+import type { WebhookDelivery, WebhookReading } from "../../contract/webhook.js";
 import { fieldOf } from "../fields.js";
 import { parseObject, textAt } from "../read-json.js";
 import { hmac, isSame } from "../signature.js";

@@ -1,13 +1,11 @@
-import type { ConnectorContext } from "../../connector.js";
-import { fieldOf, requiredField } from "../fields.js";
+import type { ConnectorContext } from "../../contract/connector.js";
+import { fieldOf, isHostLabel, requiredField } from "../fields.js";
 
 /**
  * The same distinction as in the official client: newer keys are sent as bearer tokens, older ones without a scheme.
  */
 const LIVE_KEY = /^sk_?[a-z2-7]{26}[a-z2-7*#$=]$/;
 const OLDER_KEY = /^sk_(?:test_)?\w{8}-\w{4}-\w{4}-\w{4}-\w{12}$/;
-/** A single host name label: it must not be able to name another host. */
-const PREFIX = /^[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?$/;
 
 /** The address of the connection's environment. Undefined for an invalid prefix. */
 export function checkoutcomAddress(
@@ -18,7 +16,7 @@ export function checkoutcomAddress(
   const host = checkoutcomMode(context) === "live" ? "api.checkout.com" : "api.sandbox.checkout.com";
   const prefix = fieldOf(context, "api_prefix");
   if (prefix === undefined) return `https://${host}`;
-  return PREFIX.test(prefix) ? `https://${prefix}.${host}` : undefined;
+  return isHostLabel(prefix) ? `https://${prefix}.${host}` : undefined;
 }
 
 /** The key's mode, or `mode` if the key does not show one. */

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../../base/json.js";
-import type { ErrorCode } from "../../error-code.js";
-import type { ProviderCodes } from "../../outcome.js";
+import type { ErrorCode } from "../../contract/error-code.js";
+import type { ProviderCodes } from "../../contract/outcome.js";
 import { errorOfStatus } from "../provider-json.js";
 import { textAt } from "../read-json.js";
-import { errorOfName } from "./response-codes.js";
+import { errorOfName } from "./decline-codes.js";
 
 export function errorOf(body: JsonObject, status: number): ErrorCode {
   const name = textAt(body, "error_codes", 0);

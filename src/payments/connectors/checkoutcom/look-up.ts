@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../base/json.js";
-import type { ConnectorContext } from "../../connector.js";
+import type { ConnectorContext } from "../../contract/connector.js";
 import type {
   FollowUpOutcome,
   FoundRefund,
@@ -7,8 +7,8 @@ import type {
   LookUpOutcome,
   PaymentState,
   Unknown,
-} from "../../outcome.js";
-import type { PaymentReference } from "../../payment-request.js";
+} from "../../contract/outcome.js";
+import type { PaymentReference } from "../../contract/payment-request.js";
 import { callJson } from "../provider-json.js";
 import { listAt, objectAt, textAt } from "../read-json.js";
 import { codesOfError } from "./error.js";
@@ -21,7 +21,7 @@ export async function lookUpPayment(
   context: ConnectorContext,
   payment: PaymentReference,
 ): Promise<LookUpOutcome> {
-  const providerId = payment.providerId ?? (await findPayment(requests, context, payment.reconciliationId));
+  const providerId = payment.providerId ?? (await findPaymentId(requests, context, payment.reconciliationId));
   if (typeof providerId !== "string") return providerId;
   const result = await callJson(context, requests.read(providerId));
   if (result.kind !== "json") return { kind: "unknown", codes: result.codes };
@@ -37,7 +37,7 @@ export async function lookUpPayment(
 }
 
 /** The id of the payment with our reference; the approved one if there are several. */
-export async function findPayment(
+export async function findPaymentId(
   requests: CheckoutcomRequests,
   context: ConnectorContext,
   reference: string,

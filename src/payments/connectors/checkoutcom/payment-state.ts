@@ -1,13 +1,13 @@
 import type { JsonObject } from "../../../base/json.js";
-import { fromProviderAmount } from "../../amount.js";
-import { isDecline } from "../../error-code.js";
-import type { AvsCode, CvvCode, PaymentState, ProviderCodes, ThreeDSOutcome } from "../../outcome.js";
-import type { Intent } from "../../payment-request.js";
+import { fromProviderAmount } from "../../contract/amount.js";
+import { isDecline } from "../../contract/error-code.js";
+import type { AvsCode, CvvCode, PaymentState, ProviderCodes, ThreeDSOutcome } from "../../contract/outcome.js";
+import type { Intent } from "../../contract/payment-request.js";
 import { APPROVED } from "../approval-codes.js";
-import { ended } from "../ending.js";
-import { objectAt, textAt, timeOf, valueAt, wholeAt } from "../read-json.js";
+import { endedAuthorization } from "../ending.js";
+import { isoTimeOf, objectAt, textAt, valueAt, wholeAt } from "../read-json.js";
 import { CHECKOUTCOM_AMOUNTS } from "./amounts.js";
-import { errorOfResponse } from "./response-codes.js";
+import { errorOfDecline } from "./decline-codes.js";
 
 /** Maps `status` to the payment's state. Unknown values are `processing`. */
 export function paymentStateOf(body: JsonObject, intent: Intent, sentCvc?: boolean): PaymentState {
@@ -17,15 +17,15 @@ export function paymentStateOf(body: JsonObject, intent: Intent, sentCvc?: boole
   const threeDS = threeDSOf(body);
   // Some responses to a refused card have no status and no `approved`.
   if (status === "Declined" || (status === "" && /^[2-4]/.test(codes.rawCode ?? ""))) {
-    const error = errorOfResponse(codes.rawCode);
+    const error = errorOfDecline(codes.rawCode);
     const failed = error === "failed_buyer_approval" && threeDS === undefined;
-    return ended(error, { providerId, codes, threeDS: failed ? { status: "declined" } : threeDS });
+    return endedAuthorization(error, { providerId, codes, threeDS: failed ? { status: "declined" } : threeDS });
   }
-  if (status === "Canceled") return ended("canceled", { providerId, codes });
+  if (status === "Canceled") return endedAuthorization("canceled", { providerId, codes });
   if (providerId === undefined) return { kind: "processing", codes };
   const known = { providerId, schemeTransactionId: textAt(body, "scheme_id"), codes, threeDS };
   const authorized = moneyAt(body, "balances", "total_authorized") ?? moneyAt(body, "amount");
-  const at = timeOf(textAt(body, "processed_on"));
+  const at = isoTimeOf(textAt(body, "processed_on"));
   switch (status) {
     case "Authorized":
     case "Card Verified":
@@ -60,7 +60,7 @@ export function paymentStateOf(body: JsonObject, intent: Intent, sentCvc?: boole
     case "Expired":
       return (wholeAt(body, "balances", "total_authorized") ?? 0) > 0
         ? { kind: "voided", providerId, expired: true, codes }
-        : ended("incomplete_buyer_approval", { providerId, codes });
+        : endedAuthorization("incomplete_buyer_approval", { providerId, codes });
     default:
       return { kind: "processing", providerId, codes: { rawCode: status } };
   }
@@ -130,8 +130,8 @@ function threeDSOf(body: JsonObject): ThreeDSOutcome | undefined {
 /** Whether the code of a capture, void or refund means a decline. */
 export function codeRefusal(code: string | undefined): {
   readonly as: "declined" | "failed";
-  readonly errorCode: ReturnType<typeof errorOfResponse>;
+  readonly errorCode: ReturnType<typeof errorOfDecline>;
 } {
-  const errorCode = errorOfResponse(code);
+  const errorCode = errorOfDecline(code);
   return { as: isDecline(errorCode) ? "declined" : "failed", errorCode };
 }

@@ -1,14 +1,14 @@
-import type { Feature } from "../../formula.js";
+import type { Feature } from "../../contract/formula.js";
 import {
-  codesIn,
+  codeList,
   currenciesWithout,
   modeField,
   required,
   secretField,
   textField,
   USUAL_FEATURES,
-} from "../../formula-parts.js";
-import type { Provider } from "../../provider.js";
+} from "../../contract/formula-parts.js";
+import type { Provider } from "../../contract/provider.js";
 import { checkoutcomMode } from "./address.js";
 import { checkoutcomConnector } from "./connector.js";
 
@@ -26,7 +26,7 @@ export const checkoutcomProvider: Provider = {
       modeField(),
     ],
     countries:
-      codesIn(`AD AE AR AT AU BE BG BH BR CH CL CN CO CY CZ DE DK EE EG ES FI FR GB GR HK HR HU IE IS IT JO JP KW LI
+      codeList(`AD AE AR AT AU BE BG BH BR CH CL CN CO CY CZ DE DK EE EG ES FI FR GB GR HK HR HU IE IS IT JO JP KW LI
       LT LU LV MC MT MX MY NL NO NZ OM PE PL PT QA RO SA SE SG SI SK SM TR US`),
     currencies: currenciesWithout("CLF IRR KPW SDG SSP SYP UGX"),
     features: new Set<Feature>([...USUAL_FEATURES, "three_d_secure_hosted", "three_d_secure_pass_through"]),
@@ -35,6 +35,6 @@ export const checkoutcomProvider: Provider = {
   accountFields: ["secret_key", "processing_channel_id", "api_prefix", "mode"],
   modeOf: checkoutcomMode,
   /** Checkout.com keeps only keys of successes: a request that returned an error would be executed again. */
-  resendMs: 0,
+  detectsRepeatsForMs: 0,
   connect: checkoutcomConnector,
 };

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../base/json.js";
-import type { ConnectorContext } from "../../connector.js";
-import type { AuthorizationRequest, ThreeDSData } from "../../payment-request.js";
-import type { ProviderCall } from "../../provider-http.js";
+import type { ConnectorContext } from "../../contract/connector.js";
+import type { AuthorizationRequest, ThreeDSData } from "../../contract/payment-request.js";
+import type { ProviderCall } from "../../contract/provider-http.js";
 import { fieldOf } from "../fields.js";
 import { acceptedMetadata, type MetadataLimits } from "../metadata.js";
 import { authorizationHeader } from "./address.js";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.js";
-import { type AmountRules, type CurrencyRule, fromProviderAmount } from "../../amount.js";
+import { type AmountRules, type CurrencyRule, fromProviderAmount } from "../../contract/amount.js";
 import { textAt, wholeAt } from "../read-json.js";
 
 /** Counted in hundredths that must be zero, for compatibility with former subunits. */

@@ -1,19 +1,17 @@
-import { toProviderAmount } from "../../amount.js";
-import type { Connector, ConnectorContext } from "../../connector.js";
-import type { AuthorizationOutcome, CredentialsOutcome, FollowUpOutcome } from "../../outcome.js";
+import { toProviderAmount } from "../../contract/amount.js";
+import type { Connector } from "../../contract/connector.js";
+import type { AuthorizationOutcome, CredentialsOutcome, FollowUpOutcome } from "../../contract/outcome.js";
 import type {
   AuthorizationRequest,
   CaptureRequest,
-  PaymentReference,
   RefundRequest,
   VoidRequest,
-} from "../../payment-request.js";
-import { ended, INEXPRESSIBLE, refused } from "../ending.js";
-import { hostIn } from "../fields.js";
+} from "../../contract/payment-request.js";
+import { endedAuthorization, refusedOperation, unansweredAuthorization, unansweredOperation } from "../ending.js";
 import { callJson, type JsonCallResult } from "../provider-json.js";
 import { objectAt, textAt } from "../read-json.js";
-import { redacting } from "../redacting.js";
 import { sendsCvc } from "../sends-cvc.js";
+import { INEXPRESSIBLE, type ServiceCall, serviceConnector } from "../service-connector.js";
 import { moneyAt, STRIPE_AMOUNTS } from "./amounts.js";
 import { codesOf, errorOf } from "./error.js";
 import { findIntent, lookUpIntent } from "./look-up.js";
@@ -24,36 +22,34 @@ import { readStripeWebhook } from "./webhook.js";
 
 const ADDRESS = "https://api.stripe.com";
 
+type StripeCall = ServiceCall<StripeRequests>;
+
 /** Stripe's payment intents. `address` is the API's base address, without a slash at the end. */
 export function stripeConnector(address: string = ADDRESS): Connector {
-  const requestsFor = (context: ConnectorContext) => new StripeRequests(address, context);
-  const lookUp = (context: ConnectorContext, payment: PaymentReference) =>
-    lookUpIntent(requestsFor(context), context, payment);
-  return redacting({
+  return serviceConnector({
     formulaId: "stripe-card",
-    hostOf: () => hostIn(address),
-    authorize: (context, request) => authorize(requestsFor(context), context, request),
-    capture: (context, request) => capture(requestsFor(context), context, request),
-    void: (context, request) => release(requestsFor(context), context, request),
-    refund: (context, request) => refund(requestsFor(context), context, request),
-    lookUp,
-    finishApproval: (context, { payment }) => lookUp(context, payment),
-    checkCredentials: (context) => checkCredentials(requestsFor(context), context),
+    addressOf: () => address,
+    requestsFor: (base, context) => new StripeRequests(base, context),
+    amountOf: (money) => toProviderAmount(STRIPE_AMOUNTS, money),
+    authorize,
+    capture,
+    void: release,
+    refund,
+    lookUp: ({ requests, context }, payment) => lookUpIntent(requests, context, payment),
+    checkCredentials,
     readWebhook: readStripeWebhook,
   });
 }
 
 async function authorize(
-  requests: StripeRequests,
-  context: ConnectorContext,
+  { requests, context }: StripeCall,
   request: AuthorizationRequest,
+  amount: number,
 ): Promise<AuthorizationOutcome> {
-  const amount = toProviderAmount(STRIPE_AMOUNTS, request.money);
   // Stripe checks a card without an amount by another call, not by a charge.
-  if (amount === undefined || amount === 0) return ended("invalid_amount", { codes: INEXPRESSIBLE });
+  if (amount === 0) return endedAuthorization("invalid_amount", { codes: INEXPRESSIBLE });
   const result = await callJson(context, requests.create(request, amount));
-  if (result.kind === "never_sent") return ended("service_network_error", { codes: result.codes });
-  if (result.kind === "unknown") return result;
+  if (result.kind !== "json") return unansweredAuthorization(result);
   if (isStillRunning(result)) return { kind: "unknown", codes: codesOf(objectAt(result.body, "error")) };
   if (result.status >= 400) return refusal(result, request);
   const state = paymentStateOf(result.body, request.intent);
@@ -81,23 +77,20 @@ function refusal(
   const intent = objectAt(error, "payment_intent");
   const state = intent && paymentStateOf({ ...intent, last_payment_error: error ?? null }, request.intent);
   if (state?.kind === "declined" || state?.kind === "failed") return state;
-  return ended(errorOf(error, status), { codes: codesOf(error), providerId: textAt(intent, "id") });
+  return endedAuthorization(errorOf(error, status), { codes: codesOf(error), providerId: textAt(intent, "id") });
 }
 
 async function capture(
-  requests: StripeRequests,
-  context: ConnectorContext,
-  { payment, money, idempotencyKey }: CaptureRequest,
+  { requests, context }: StripeCall,
+  { payment, idempotencyKey }: CaptureRequest,
+  amount: number,
 ): Promise<FollowUpOutcome> {
-  const amount = toProviderAmount(STRIPE_AMOUNTS, money);
-  if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
   const result = await callJson(context, requests.capture(payment.providerId, idempotencyKey, amount));
   return followUp(result, "succeeded");
 }
 
 async function release(
-  requests: StripeRequests,
-  context: ConnectorContext,
+  { requests, context }: StripeCall,
   { payment, idempotencyKey }: VoidRequest,
 ): Promise<FollowUpOutcome> {
   const found = payment.providerId ?? (await findIntent(requests, context, payment.reconciliationId));
@@ -112,8 +105,7 @@ async function release(
  * earlier request of ours succeeded and its response was lost.
  */
 function followUp(result: JsonCallResult, wanted: "succeeded" | "canceled"): FollowUpOutcome {
-  if (result.kind === "never_sent") return refused("service_network_error", result.codes);
-  if (result.kind === "unknown") return result;
+  if (result.kind !== "json") return unansweredOperation(result);
   const error = objectAt(result.body, "error");
   if (isStillRunning(result)) return { kind: "unknown", codes: codesOf(error) };
   const intent = result.status < 400 ? result.body : objectAt(error, "payment_intent");
@@ -125,26 +117,23 @@ function followUp(result: JsonCallResult, wanted: "succeeded" | "canceled"): Fol
   }
   if (result.status < 400) return status === "processing" ? { kind: "accepted", codes } : { kind: "unknown", codes };
   const expired = status === "canceled" && wanted === "succeeded";
-  return refused(expired ? "expired_authorization" : errorOf(error, result.status), codes);
+  return refusedOperation(expired ? "expired_authorization" : errorOf(error, result.status), codes);
 }
 
 async function refund(
-  requests: StripeRequests,
-  context: ConnectorContext,
+  { requests, context }: StripeCall,
   request: RefundRequest,
+  amount: number,
 ): Promise<FollowUpOutcome> {
-  const amount = toProviderAmount(STRIPE_AMOUNTS, request.money);
-  if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
   const result = await callJson(context, requests.refund(request, amount));
-  if (result.kind === "never_sent") return refused("service_network_error", result.codes);
-  if (result.kind === "unknown") return result;
+  if (result.kind !== "json") return unansweredOperation(result);
   const error = objectAt(result.body, "error");
   if (isStillRunning(result)) return { kind: "unknown", codes: codesOf(error) };
   if (result.status < 400) return refundOutcome(result.body);
-  return refused(errorOf(error, result.status), codesOf(error));
+  return refusedOperation(errorOf(error, result.status), codesOf(error));
 }
 
-async function checkCredentials(requests: StripeRequests, context: ConnectorContext): Promise<CredentialsOutcome> {
+async function checkCredentials({ requests, context }: StripeCall): Promise<CredentialsOutcome> {
   const result = await callJson(context, requests.list({ limit: 1 }));
   if (result.kind !== "json") return { kind: "unclear" };
   if (result.status === 200) return { kind: "accepted" };

@@ -1,7 +1,7 @@
-import type { ErrorCode } from "../../error-code.js";
+import type { ErrorCode } from "../../contract/error-code.js";
 
 /** Stripe's decline_code and code values (docs.stripe.com/declines/codes), and ours. */
-const BY_CODE: Readonly<Record<string, ErrorCode>> = {
+const DECLINE_CODES: Readonly<Record<string, ErrorCode>> = {
   amount_too_large: "invalid_amount",
   amount_too_small: "amount_too_small",
   api_key_expired: "invalid_service_credentials",
@@ -66,8 +66,8 @@ const BY_CODE: Readonly<Record<string, ErrorCode>> = {
 };
 
 /** Maps the more precise of the two codes. Returns undefined for unknown codes. */
-export function errorOfStripeCode(declineCode: string | undefined, code: string | undefined): ErrorCode | undefined {
+export function errorOfDecline(declineCode: string | undefined, code: string | undefined): ErrorCode | undefined {
   const known = (name: string | undefined) =>
-    name !== undefined && Object.hasOwn(BY_CODE, name) ? BY_CODE[name] : undefined;
+    name !== undefined && Object.hasOwn(DECLINE_CODES, name) ? DECLINE_CODES[name] : undefined;
   return known(declineCode) ?? known(code);
 }

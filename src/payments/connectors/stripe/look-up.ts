@@ -1,8 +1,8 @@
 import { fromBase62 } from "../../../base/base-n.js";
 import { isJsonObject, type JsonObject } from "../../../base/json.js";
-import type { ConnectorContext } from "../../connector.js";
-import type { FoundRefund, LookUpOutcome, Unknown } from "../../outcome.js";
-import type { PaymentReference } from "../../payment-request.js";
+import type { ConnectorContext } from "../../contract/connector.js";
+import type { FoundRefund, LookUpOutcome, Unknown } from "../../contract/outcome.js";
+import type { PaymentReference } from "../../contract/payment-request.js";
 import { callJson } from "../provider-json.js";
 import { listAt, objectAt, textAt } from "../read-json.js";
 import { moneyAt } from "./amounts.js";

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../base/json.js";
-import type { AvsCode, CvvCode, PaymentState, ProviderCodes, ThreeDSOutcome } from "../../outcome.js";
-import type { Intent } from "../../payment-request.js";
+import type { AvsCode, CvvCode, PaymentState, ProviderCodes, ThreeDSOutcome } from "../../contract/outcome.js";
+import type { Intent } from "../../contract/payment-request.js";
 import { APPROVED } from "../approval-codes.js";
-import { ended } from "../ending.js";
+import { endedAuthorization } from "../ending.js";
 import { objectAt, textAt, wholeAt } from "../read-json.js";
 import { moneyAt } from "./amounts.js";
 import { codesOf, errorOf } from "./error.js";
@@ -49,7 +49,7 @@ export function paymentStateOf(body: JsonObject, intent: Intent): PaymentState {
       return refusedIntent(body, providerId, known.threeDS);
     case "requires_confirmation":
       // Only we could confirm it, and we never do: no money can move.
-      return ended("unexpected_state", { providerId, codes: { rawCode: status } });
+      return endedAuthorization("unexpected_state", { providerId, codes: { rawCode: status } });
     default:
       return { kind: "processing", providerId, codes: { rawCode: status } };
   }
@@ -75,14 +75,14 @@ function approvalOf(body: JsonObject, providerId: string): PaymentState {
   const approvalUrl = textAt(body, "next_action", "redirect_to_url", "url");
   if (approvalUrl !== undefined) return { kind: "redirect", providerId, approvalUrl, codes: {} };
   const rawCode = textAt(body, "next_action", "type") ?? "requires_action";
-  return ended("invalid_operation", { providerId, codes: { rawCode } });
+  return endedAuthorization("invalid_operation", { providerId, codes: { rawCode } });
 }
 
 function canceled(body: JsonObject, providerId: string): PaymentState {
   const reason = textAt(body, "cancellation_reason");
   const codes = { rawCode: reason ?? "canceled" };
   // Without a charge there was nothing to release: the buyer never approved.
-  if (body.latest_charge === null) return ended("canceled", { providerId, codes });
+  if (body.latest_charge === null) return endedAuthorization("canceled", { providerId, codes });
   const at = wholeAt(body, "canceled_at");
   const expired = reason === "automatic" || reason === "expired";
   return { kind: "voided", providerId, expired, codes, ...(at === undefined ? {} : { at: new Date(at * 1000) }) };
@@ -91,10 +91,10 @@ function canceled(body: JsonObject, providerId: string): PaymentState {
 function refusedIntent(body: JsonObject, providerId: string, seen: ThreeDSOutcome | undefined): PaymentState {
   const error = objectAt(body, "last_payment_error");
   if (error === undefined)
-    return ended("unexpected_state", { providerId, codes: { rawCode: "requires_payment_method" } });
+    return endedAuthorization("unexpected_state", { providerId, codes: { rawCode: "requires_payment_method" } });
   const failedApproval = textAt(error, "code") === "payment_intent_authentication_failure";
   const threeDS = failedApproval ? ({ status: "declined", method: "challenge" } as const) : seen;
-  return ended(errorOf(error, 402), { providerId, codes: codesOf(error), threeDS });
+  return endedAuthorization(errorOf(error, 402), { providerId, codes: codesOf(error), threeDS });
 }
 
 function unreadable(known: { readonly providerId: string }): PaymentState {

@@ -1,7 +1,14 @@
 import { HOUR_MS } from "../../../base/clock.js";
-import type { Feature } from "../../formula.js";
-import { codesIn, currenciesWithout, required, secretField, textField, USUAL_FEATURES } from "../../formula-parts.js";
-import type { Provider } from "../../provider.js";
+import type { Feature } from "../../contract/formula.js";
+import {
+  codeList,
+  currenciesWithout,
+  required,
+  secretField,
+  textField,
+  USUAL_FEATURES,
+} from "../../contract/formula-parts.js";
+import type { Provider } from "../../contract/provider.js";
 import { configuredMode } from "../fields.js";
 import { stripeConnector } from "./connector.js";
 
@@ -18,7 +25,7 @@ export const stripeProvider: Provider = {
       { ...textField("network_transaction_id_enabled", "May send network transaction ids"), format: "boolean" },
     ],
     countries:
-      codesIn(`AE AT AU BE BG BR CA CH CY CZ DE DK EE ES FI FR GB GR HK HU IE IN IT JP LT LU LV MT MX MY NL NO NZ PL
+      codeList(`AE AT AU BE BG BR CA CH CY CZ DE DK EE ES FI FR GB GR HK HU IE IN IT JP LT LU LV MT MX MY NL NO NZ PL
       PT RO SE SG SI SK US`),
     currencies: currenciesWithout("CLF CUP IQD IRR KPW LYD SDG SSP SYP"),
     features: new Set<Feature>([
@@ -31,6 +38,6 @@ export const stripeProvider: Provider = {
   accountFields: ["secret_key", "stripe_account"],
   modeOf: configuredMode,
   /** Stripe keeps idempotency keys for at least 24 hours. */
-  resendMs: 23 * HOUR_MS,
+  detectsRepeatsForMs: 23 * HOUR_MS,
   connect: stripeConnector,
 };

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../base/json.js";
-import type { FollowUpOutcome } from "../../outcome.js";
-import { refused } from "../ending.js";
+import type { FollowUpOutcome } from "../../contract/outcome.js";
+import { refusedOperation } from "../ending.js";
 import { textAt } from "../read-json.js";
 import { moneyAt } from "./amounts.js";
 
@@ -14,9 +14,9 @@ export function refundOutcome(refund: JsonObject): FollowUpOutcome {
     case "succeeded":
       return { kind: "done", providerId, codes, ...(amount === undefined ? {} : { amount }) };
     case "failed":
-      return refused(FAILURES[codes.rawCode ?? ""] ?? "service_error", codes);
+      return refusedOperation(FAILURES[codes.rawCode ?? ""] ?? "service_error", codes);
     case "canceled":
-      return refused("canceled", codes);
+      return refusedOperation("canceled", codes);
     default:
       return { kind: "accepted", providerId, codes };
   }

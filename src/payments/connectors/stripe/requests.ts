@@ -1,6 +1,6 @@
-import type { ConnectorContext } from "../../connector.js";
-import type { AuthorizationRequest, RefundRequest, ThreeDSData } from "../../payment-request.js";
-import type { ProviderCall } from "../../provider-http.js";
+import type { ConnectorContext } from "../../contract/connector.js";
+import type { AuthorizationRequest, RefundRequest, ThreeDSData } from "../../contract/payment-request.js";
+import type { ProviderCall } from "../../contract/provider-http.js";
 import { fieldOf, requiredField } from "../fields.js";
 import { acceptedMetadata, type MetadataLimits } from "../metadata.js";
 import { encodeForm, type FormValue } from "./form.js";

@@ -1,5 +1,5 @@
-import type { ConnectorContext } from "../../connector.js";
-import type { WebhookDelivery, WebhookEvent, WebhookReading } from "../../webhook.js";
+import type { ConnectorContext } from "../../contract/connector.js";
+import type { WebhookDelivery, WebhookEvent, WebhookReading } from "../../contract/webhook.js";
 import { fieldOf } from "../fields.js";
 import { objectAt, parseObject, textAt } from "../read-json.js";
 import { hmac, isSame } from "../signature.js";

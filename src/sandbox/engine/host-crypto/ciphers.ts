@@ -8,7 +8,7 @@ import {
 } from "node:crypto";
 import type { TransformOptions } from "node:stream";
 import type { JsonObject } from "../../../base/json.js";
-import { bytesOf, optionalWhole, textOf } from "./parameters.js";
+import { bytesOf, optionalWhole, parameterText } from "./parameters.js";
 
 /** Most open ciphers of one instance: enough for honest code, few enough to cost nothing. */
 const MAX_OPEN = 64;
@@ -39,7 +39,7 @@ export class OpenCiphers {
 
   run(operation: string, parameters: JsonObject, data: Uint8Array): Buffer | string {
     if (operation === "cipher.open") return this.#openCipher(parameters);
-    const open = this.#open.get(textOf(parameters, "id"));
+    const open = this.#open.get(parameterText(parameters, "id"));
     if (open === undefined) throw new Error("Unsupported state: this cipher is no longer open");
     const { cipher } = open;
     if (data.length > open.maxBytes) {
@@ -73,7 +73,7 @@ export class OpenCiphers {
     const iv = parameters.iv === null ? null : bytesOf(parameters, "iv");
     const authTagLength = optionalWhole(parameters, "authTagLength", 1, 16);
     const options: TransformOptions & { authTagLength?: number } = authTagLength === undefined ? {} : { authTagLength };
-    const algorithm = textOf(parameters, "algorithm");
+    const algorithm = parameterText(parameters, "algorithm");
     this.#numbers += 1;
     const cipher =
       parameters.decrypt === true

@@ -1,6 +1,6 @@
 import { hash, hkdfSync, pbkdf2Sync, scryptSync } from "node:crypto";
 import type { JsonObject } from "../../../base/json.js";
-import { bytesOf, optionalWhole, textOf, wholeOf } from "./parameters.js";
+import { bytesOf, optionalWhole, parameterText, wholeOf } from "./parameters.js";
 
 /**
  * Bounds for key derivation, which runs natively where no deadline can stop it. Each keeps a call below a second: a million
@@ -19,7 +19,7 @@ const MAX_SALT_BYTES = 16 * 1024;
 const MAX_SCRYPT_BYTES = 32 * 1024 * 1024;
 
 export function derivePbkdf2(parameters: JsonObject): Buffer {
-  const digest = textOf(parameters, "digest");
+  const digest = parameterText(parameters, "digest");
   const most = FAST_HASHES.has(digest.toLowerCase().replace("-", "")) ? MAX_FAST_ROUNDS : MAX_ROUNDS;
   const rounds = wholeOf(parameters, "iterations", 1, most);
   const bytes = wholeOf(parameters, "keylen", 0, MAX_DERIVED_BYTES);
@@ -47,7 +47,7 @@ export function deriveScrypt(parameters: JsonObject): Buffer {
 export function deriveHkdf(parameters: JsonObject): Uint8Array {
   const bytes = wholeOf(parameters, "keylen", 0, MAX_HKDF_BYTES);
   const key = bytesOf(parameters, "password");
-  const { digest, info } = { digest: textOf(parameters, "digest"), info: bytesOf(parameters, "info") };
+  const { digest, info } = { digest: parameterText(parameters, "digest"), info: bytesOf(parameters, "info") };
   return new Uint8Array(hkdfSync(digest, key, saltOf(parameters), info, bytes));
 }
 

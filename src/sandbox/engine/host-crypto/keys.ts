@@ -8,7 +8,7 @@ import {
 } from "node:crypto";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/json.js";
 import { requireBoundedDer } from "./asn1-bounds.js";
-import { bytesOf, optionalText, optionalWhole, textOf } from "./parameters.js";
+import { bytesOf, optionalText, optionalWhole, parameterText } from "./parameters.js";
 import { readPem } from "./pem.js";
 
 /** RSA, DSA and Diffie-Hellman numbers of a key that signs or decrypts: 85 ms for the worst key of this size. */
@@ -34,7 +34,7 @@ const JWK_TYPES: readonly (Json | undefined)[] = ["RSA", "EC", "OKP"];
 /** Parses a key in the guest's form: PEM, DER, JWK, or a secret. @throws {RangeError} for keys that are too large. */
 export function readKey(spec: Json | undefined): KeyObject {
   if (!isJsonObject(spec)) throw new TypeError('The "key" argument is missing.');
-  switch (textOf(spec, "role")) {
+  switch (parameterText(spec, "role")) {
     case "secret":
       return createSecretKey(bytesOf(spec, "secret"));
     case "private":
@@ -78,7 +78,7 @@ function derOf(spec: JsonObject, maxBits: number): Buffer {
 
 /** The text with the one block that Node would read, after its numbers were checked. */
 function pemOf(spec: JsonObject, role: "private" | "public"): string {
-  const block = readPem(textOf(spec, "pem"), role);
+  const block = readPem(parameterText(spec, "pem"), role);
   // Reading a certificate computes nothing. It has more than numbers, so its key is checked after reading.
   if (block.label !== "CERTIFICATE") {
     requireBoundedDer(block.der, block.isPrivate ? MAX_PRIVATE_BITS : MAX_PUBLIC_BITS);

@@ -23,7 +23,7 @@ import type { OpenCiphers } from "./ciphers.js";
 import { deriveHkdf, derivePbkdf2, deriveScrypt } from "./derive.js";
 import { generateRsaKey, type IsInterrupted } from "./generate-rsa.js";
 import { describeKey, exportKey, keyWithOptions, readKey } from "./keys.js";
-import { bytesOf, optionalText, optionalWhole, textOf, wholeOf } from "./parameters.js";
+import { bytesOf, optionalText, optionalWhole, parameterText, wholeOf } from "./parameters.js";
 
 /** State shared by the calls of one instance. */
 export interface CryptoSession {
@@ -38,7 +38,7 @@ type Operation = (parameters: JsonObject, data: Uint8Array, session: CryptoSessi
 const MAX_HASH_BYTES = 1024 * 1024;
 
 const operations: ReadonlyMap<string, Operation> = new Map<string, Operation>([
-  ["names", (parameters) => JSON.stringify(names(textOf(parameters, "of")))],
+  ["names", (parameters) => JSON.stringify(names(parameterText(parameters, "of")))],
   ["constants", () => JSON.stringify(constants)],
   ["hash.check", (parameters) => checked(hashOf(parameters))],
   ["hmac.check", (parameters) => checked(hmacOf(parameters))],
@@ -61,7 +61,7 @@ const operations: ReadonlyMap<string, Operation> = new Map<string, Operation>([
   ["ecdh.compute", (parameters, data) => ecdhOf(parameters).computeSecret(data)],
   ["diffieHellman", agree],
   ["generateKeyPair", generatePair],
-  ["cipherInfo", (parameters) => JSON.stringify(getCipherInfo(textOf(parameters, "algorithm")) ?? null)],
+  ["cipherInfo", (parameters) => JSON.stringify(getCipherInfo(parameterText(parameters, "algorithm")) ?? null)],
 ]);
 
 /**
@@ -89,11 +89,11 @@ function names(of: string): string[] {
 
 function hashOf(parameters: JsonObject) {
   const outputLength = optionalWhole(parameters, "outputLength", 0, MAX_HASH_BYTES);
-  return createHash(textOf(parameters, "algorithm"), outputLength === undefined ? {} : { outputLength });
+  return createHash(parameterText(parameters, "algorithm"), outputLength === undefined ? {} : { outputLength });
 }
 
 function hmacOf(parameters: JsonObject) {
-  return createHmac(textOf(parameters, "algorithm"), bytesOf(parameters, "key"));
+  return createHmac(parameterText(parameters, "algorithm"), bytesOf(parameters, "key"));
 }
 
 /** Only creates the hash: Node rejects unknown algorithms before there is any data. */
@@ -107,22 +107,22 @@ function verifies(parameters: JsonObject, data: Uint8Array): boolean {
 }
 
 function ecdhOf(parameters: JsonObject) {
-  const ecdh = createECDH(textOf(parameters, "curve"));
+  const ecdh = createECDH(parameterText(parameters, "curve"));
   ecdh.setPrivateKey(bytesOf(parameters, "privateKey"));
   return ecdh;
 }
 
 function generateEcdh(parameters: JsonObject): string {
-  const ecdh = createECDH(textOf(parameters, "curve"));
+  const ecdh = createECDH(parameterText(parameters, "curve"));
   const publicKey = ecdh.generateKeys("base64");
   return JSON.stringify({ publicKey, privateKey: ecdh.getPrivateKey("base64") });
 }
 
 function convertPoint(parameters: JsonObject): Buffer {
-  const format = textOf(parameters, "format") === "compressed" ? "compressed" : "uncompressed";
+  const format = parameterText(parameters, "format") === "compressed" ? "compressed" : "uncompressed";
   const point = ECDH.convertKey(
     bytesOf(parameters, "publicKey"),
-    textOf(parameters, "curve"),
+    parameterText(parameters, "curve"),
     undefined,
     undefined,
     format,
@@ -138,7 +138,7 @@ function generatePair(parameters: JsonObject, _data: Uint8Array, { isInterrupted
   const privateKeyEncoding = { type: "pkcs8", format: "pem" } as const;
   const publicKeyEncoding = { type: "spki", format: "pem" } as const;
   const encodings = { privateKeyEncoding, publicKeyEncoding };
-  switch (textOf(parameters, "type")) {
+  switch (parameterText(parameters, "type")) {
     case "rsa": {
       const bits = wholeOf(parameters, "modulusLength", 512, 4_096);
       if (bits % 16 !== 0) throw new RangeError('The value of "modulusLength" must be a multiple of 16.');
@@ -149,7 +149,9 @@ function generatePair(parameters: JsonObject, _data: Uint8Array, { isInterrupted
       return JSON.stringify({ privateKey: key.export(privateKeyEncoding), publicKey });
     }
     case "ec":
-      return JSON.stringify(generateKeyPairSync("ec", { namedCurve: textOf(parameters, "namedCurve"), ...encodings }));
+      return JSON.stringify(
+        generateKeyPairSync("ec", { namedCurve: parameterText(parameters, "namedCurve"), ...encodings }),
+      );
     case "ed25519":
       return JSON.stringify(generateKeyPairSync("ed25519", encodings));
     case "ed448":

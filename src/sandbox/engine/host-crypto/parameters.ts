@@ -2,14 +2,14 @@ import type { Json, JsonObject } from "../../../base/json.js";
 
 /** The parameters of a call come from tenant code: each is read with its kind and its bounds. */
 
-export function textOf(parameters: JsonObject, name: string): string {
+export function parameterText(parameters: JsonObject, name: string): string {
   const value = parameters[name];
   if (typeof value === "string") return value;
   throw new TypeError(`The "${name}" argument must be of type string.`);
 }
 
 export function optionalText(parameters: JsonObject, name: string): string | undefined {
-  return present(parameters[name]) ? textOf(parameters, name) : undefined;
+  return present(parameters[name]) ? parameterText(parameters, name) : undefined;
 }
 
 /** @param most upper bound: a more expensive call could not be interrupted. */
@@ -25,7 +25,7 @@ export function optionalWhole(parameters: JsonObject, name: string, least: numbe
 
 /** Bytes given as base64. */
 export function bytesOf(parameters: JsonObject, name: string): Buffer {
-  return Buffer.from(textOf(parameters, name), "base64");
+  return Buffer.from(parameterText(parameters, name), "base64");
 }
 
 function present(value: Json | undefined): boolean {

@@ -28,7 +28,9 @@ export function readPem(text: string, role: "private" | "public"): PemBlock {
     const der = Buffer.from(content, "base64");
     const lines = der.toString("base64").replace(/.{64}/g, "$&\n").trimEnd();
     return {
-      ...{ label, der, isPrivate: label.endsWith("PRIVATE KEY") },
+      label,
+      der,
+      isPrivate: label.endsWith("PRIVATE KEY"),
       text: `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`,
     };
   }

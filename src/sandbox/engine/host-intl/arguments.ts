@@ -16,7 +16,7 @@ export function numberOf(value: Json | undefined): number {
 }
 
 /** A number as text, because JSON has no NaN, infinities or -0; a BigInt ends with "n". */
-export function numeral(value: Json | undefined): number | bigint {
+export function numeralArgument(value: Json | undefined): number | bigint {
   const digits = text(value, MAX_DIGITS);
   return /^-?\d+n$/.test(digits) ? BigInt(digits.slice(0, -1)) : Number(digits);
 }

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../../base/json.js";
-import { longText, numberOf, numeral, shortText, texts } from "./arguments.js";
+import { longText, numberOf, numeralArgument, shortText, texts } from "./arguments.js";
 
 /** An object of `Intl` whose methods take and give JSON. */
 export interface Formatter {
@@ -45,8 +45,8 @@ export const formatters = {
     const format = new Intl.NumberFormat(locales, options);
     return formatter({
       resolvedOptions: () => format.resolvedOptions(),
-      format: (number) => format.format(numeral(number)),
-      formatToParts: (number) => format.formatToParts(numeral(number)),
+      format: (number) => format.format(numeralArgument(number)),
+      formatToParts: (number) => format.formatToParts(numeralArgument(number)),
     });
   },
   Collator(locales: string[], options: JsonObject): Formatter {
@@ -60,15 +60,15 @@ export const formatters = {
     const rules = new Intl.PluralRules(locales, options);
     return formatter({
       resolvedOptions: () => rules.resolvedOptions(),
-      select: (number) => rules.select(Number(numeral(number))),
+      select: (number) => rules.select(Number(numeralArgument(number))),
     });
   },
   RelativeTimeFormat(locales: string[], options: JsonObject): Formatter {
     const format = new Intl.RelativeTimeFormat(locales, options);
     return formatter({
       resolvedOptions: () => format.resolvedOptions(),
-      format: (number, unit) => format.format(Number(numeral(number)), unitOf(unit)),
-      formatToParts: (number, unit) => format.formatToParts(Number(numeral(number)), unitOf(unit)),
+      format: (number, unit) => format.format(Number(numeralArgument(number)), unitOf(unit)),
+      formatToParts: (number, unit) => format.formatToParts(Number(numeralArgument(number)), unitOf(unit)),
     });
   },
   ListFormat(locales: string[], options: JsonObject): Formatter {

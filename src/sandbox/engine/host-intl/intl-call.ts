@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../base/json.js";
-import { list, object, parseJson, text } from "../../wire/shape.js";
-import { longText, numberOf, numeral } from "./arguments.js";
+import { list, object, parseWireJson, text } from "../../wire/shape.js";
+import { longText, numberOf, numeralArgument } from "./arguments.js";
 import { type Formatter, type FormatterKind, formatters, isFormatterKind } from "./formatters.js";
 import { localeParts } from "./locale-parts.js";
 
@@ -30,7 +30,7 @@ export class HostIntl {
   call(request: string): string {
     try {
       if (request.length > MAX_REQUEST_CHARACTERS) throw new RangeError("The text is too long.");
-      return `=${JSON.stringify(this.#run(object(parseJson(Buffer.from(request)))) ?? null)}`;
+      return `=${JSON.stringify(this.#run(object(parseWireJson(Buffer.from(request)))) ?? null)}`;
     } catch (error) {
       const { name, message }: { name?: unknown; message?: unknown } = Object(error);
       return `!${name === "RangeError" ? name : "TypeError"}: ${String(message)}`;
@@ -48,7 +48,7 @@ export class HostIntl {
       case "date":
         return new Date(numberOf(args[0]))[oneOf(method, dateMethods)](locales, inUtc(options));
       case "number":
-        return numeral(args[0]).toLocaleString(locales, options);
+        return numeralArgument(args[0]).toLocaleString(locales, options);
       case "text":
         return longText(args[0])[oneOf(method, textMethods)](locales);
     }

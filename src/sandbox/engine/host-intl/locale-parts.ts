@@ -6,7 +6,16 @@ export function localeParts(tag: string, options: JsonObject): JsonObject {
   const { baseName, language, script, region, calendar, caseFirst, collation, hourCycle, numberingSystem, numeric } =
     locale;
   const parts: Record<string, string | boolean | undefined> = {
-    ...{ baseName, language, script, region, calendar, caseFirst, collation, hourCycle, numberingSystem, numeric },
+    baseName,
+    language,
+    script,
+    region,
+    calendar,
+    caseFirst,
+    collation,
+    hourCycle,
+    numberingSystem,
+    numeric,
     tag: locale.toString(),
     maximized: locale.maximize().toString(),
     minimized: locale.minimize().toString(),

@@ -1,4 +1,4 @@
-import { object, parseJson } from "../../wire/shape.js";
+import { object, parseWireJson } from "../../wire/shape.js";
 import { type CryptoSession, runCrypto } from "../host-crypto/operations.js";
 
 /** Larger data would hold the thread for too long: hashing this much takes 0.3 s. */
@@ -13,7 +13,7 @@ export function cryptoCall(
 ): Uint8Array | string {
   try {
     if (data.length > MAX_BYTES) throw new RangeError("The data is too large.");
-    const result = runCrypto(operation, object(parseJson(Buffer.from(parameters))), data, session);
+    const result = runCrypto(operation, object(parseWireJson(Buffer.from(parameters))), data, session);
     return typeof result === "string" ? `=${result}` : result;
   } catch (error) {
     return `!${error instanceof Error ? error.message : "the call failed"}`;

@@ -56,16 +56,22 @@ export async function readModules(directory: string): Promise<EngineModules> {
   };
 }
 
-/** Reads the output of scripts/bundle-sandbox.ts. */
-export async function readGuestImage(directory: string): Promise<GuestImage> {
+/**
+ * Reads the output of scripts/bundle-sandbox.ts.
+ * @param packages the folder of packages that are outside the snapshot. Absent: they are not installed.
+ */
+export async function readGuestImage(directory: string, packages: string | undefined): Promise<GuestImage> {
   const { memory, ...rest } = QuickJS.deserializeSnapshot(readFileSync(join(directory, "snapshot.bin")));
-  const packages = join(directory, "packages");
   return {
     modules: await readModules(directory),
     snapshot: { ...rest, memory: shared(memory) },
     entries: JSON.parse(readFileSync(join(directory, "entries.json"), "utf8")),
-    packages: new Map(readdirSync(packages).map((file) => [decodeURIComponent(file), join(packages, file)])),
+    packages: new Map(packages === undefined ? [] : filesOf(packages)),
   };
+}
+
+function filesOf(folder: string): readonly (readonly [name: string, path: string])[] {
+  return readdirSync(folder).map((file) => [decodeURIComponent(file), join(folder, file)]);
 }
 
 /** The bytecode of a package, read on demand because all of them together take 20 MB. */

@@ -9,8 +9,8 @@ import { engineOptions, type GuestImage, readPackage } from "./guest-image.js";
 import { registerHostFunctions } from "./host-functions.js";
 import { moduleSource } from "./module-loader.js";
 import { NativeFunctions } from "./native-functions.js";
-import { Interrupt, QuickJsInstance, reasonOf } from "./quickjs-instance.js";
-import { isModuleSyntax, problemOf } from "./source.js";
+import { Interrupt, QuickJsInstance, thrownReason } from "./quickjs-instance.js";
+import { isModuleSyntax, sourceProblemOf } from "./source.js";
 
 /** Delay after which the current run has most likely ended: restoring takes 3 ms of its thread. */
 const SPARE_AFTER_MS = 20;
@@ -57,7 +57,7 @@ export class QuickJsEngine implements Engine {
       vm.dispose();
       return { kind: "does_not_compile", problem: compiled.problem };
     } catch (error) {
-      const reason = interrupt.happened ? "timeout" : reasonOf(error);
+      const reason = interrupt.happened ? "timeout" : thrownReason(error);
       vm.dispose();
       return { kind: "failed", reason };
     }
@@ -139,8 +139,8 @@ type Compiled =
  */
 function compileCode(vm: QuickJS, code: string, interrupt: Interrupt, flags = 0): Compiled {
   const problem = (error: unknown, isWrapped: boolean): CompileProblem => {
-    if (!(error instanceof JSException) || interrupt.happened || reasonOf(error) !== "killed") throw error;
-    return problemOf(error, code, isWrapped);
+    if (!(error instanceof JSException) || interrupt.happened || thrownReason(error) !== "killed") throw error;
+    return sourceProblemOf(error, code, isWrapped);
   };
   try {
     return { kind: "common_js", wrapper: vm.evalCode(wrapped(code), SOURCE_NAME, flags) };

@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import { EvalFlags, JSException, type JSValueHandle, type QuickJS } from "quickjs-wasi";
 import { SOURCE_NAME } from "../../source-position.js";
 import { readGuestError } from "../../wire/report.js";
-import { object, parseJson } from "../../wire/shape.js";
+import { object, parseWireJson } from "../../wire/shape.js";
 import type { EngineFailure, EngineResult, EngineRun, Instance } from "../engine.js";
 import { ActiveRun, type Outcome } from "./active-run.js";
 import type { GuestEntry } from "./guest-image.js";
@@ -124,7 +124,7 @@ export class QuickJsInstance implements Instance, RunFunctions {
       enter(vm);
       vm.executePendingJobs();
     } catch (error) {
-      active.fail(interrupt.happened ? "timeout" : reasonOf(error));
+      active.fail(interrupt.happened ? "timeout" : thrownReason(error));
       this.#isUsable = false;
     } finally {
       interrupt.deadline = Number.POSITIVE_INFINITY;
@@ -236,7 +236,7 @@ export class QuickJsInstance implements Instance, RunFunctions {
 
 function readThrown(report: Uint8Array) {
   try {
-    return readGuestError(object(parseJson(Buffer.from(report))), null);
+    return readGuestError(object(parseWireJson(Buffer.from(report))), null);
   } catch {
     const errors = { error: ["The code threw a value that cannot be read."] };
     return { type: "other", status: 500, detail: "Reactor Runtime Error", errors, position: undefined } as const;
@@ -247,7 +247,7 @@ function readThrown(report: Uint8Array) {
  * An engine failure that code could not catch. If WebAssembly trapped, memory ran out too: the engine's parsers recurse
  * on nested input until the stack ends, without its own check.
  */
-export function reasonOf(error: unknown): EngineFailure {
+export function thrownReason(error: unknown): EngineFailure {
   if (error instanceof JSException) return error.message === "out of memory" ? "memory" : "killed";
   if (!(error instanceof Error)) return "killed";
   const isTrap = error instanceof RangeError || error.name === "RuntimeError";

@@ -1,4 +1,4 @@
-import { headerOf, type Incoming } from "./exchange.js";
+import { exchangeHeader, type Incoming } from "./exchange.js";
 
 const decoders: Readonly<Record<string, string>> = {
   gzip: "gunzipSync",
@@ -9,7 +9,7 @@ const decoders: Readonly<Record<string, string>> = {
 
 /** A response without its content encoding, for clients on top of `https`. @param zlib loads that module. */
 export function decoded(incoming: Incoming, zlib: () => unknown): Incoming {
-  const decoder = decoders[headerOf(incoming.headers, "content-encoding")?.toLowerCase() ?? ""];
+  const decoder = decoders[exchangeHeader(incoming.headers, "content-encoding")?.toLowerCase() ?? ""];
   if (decoder === undefined || incoming.body.length === 0) return incoming;
   const headers = incoming.headers.filter(
     ([name]) => !["content-encoding", "content-length"].includes(name.toLowerCase()),

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { HostCallError, type HostCalls } from "../host-calls.js";
+import { HostCallError, type HostCalls } from "../ask-host.js";
 
 /** A request of any client in this folder. */
 export interface Outgoing {
@@ -36,7 +36,7 @@ export async function exchange(calls: HostCalls, request: Outgoing): Promise<Inc
  */
 export async function followRedirects(calls: HostCalls, request: Outgoing, most: number): Promise<Incoming> {
   const response = await exchange(calls, request);
-  const location = headerOf(response.headers, "location");
+  const location = exchangeHeader(response.headers, "location");
   if (most === 0 || location === undefined || ![301, 302, 303, 307, 308].includes(response.status)) return response;
   if (most === 1) throw new HostCallError("ERR_FR_TOO_MANY_REDIRECTS", "maximum number of redirects exceeded");
   return followRedirects(calls, redirected(request, response.status, new URL(location, request.url)), most - 1);
@@ -55,7 +55,7 @@ function redirected(request: Outgoing, status: number, target: URL): Outgoing {
   return { ...request, method, url: target.href, headers, body: becomesGet ? undefined : request.body };
 }
 
-export function headerOf(headers: Incoming["headers"], name: string): string | undefined {
+export function exchangeHeader(headers: Incoming["headers"], name: string): string | undefined {
   return headers.find(([candidate]) => candidate.toLowerCase() === name)?.[1];
 }
 

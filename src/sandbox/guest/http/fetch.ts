@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
-import { HostCallError, type HostCalls } from "../host-calls.js";
+import { HostCallError, type HostCalls } from "../ask-host.js";
 import { decoded } from "./decoded.js";
 import { exchange, followRedirects, type Incoming, type Outgoing } from "./exchange.js";
 import { Headers, headerEntries } from "./headers.js";

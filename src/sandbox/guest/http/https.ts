@@ -2,7 +2,7 @@ import { STATUS_CODES } from "guest:node-constants";
 import { Buffer } from "node:buffer";
 import EventEmitter from "node:events";
 import { Readable, Writable } from "node:stream";
-import { HostCallError, type HostCalls } from "../host-calls.js";
+import { HostCallError, type HostCalls } from "../ask-host.js";
 import { exchange, type Incoming } from "./exchange.js";
 import { headerEntries, joinedHeaders } from "./headers.js";
 

@@ -59,7 +59,7 @@ function optionsOf(options: unknown): unknown {
 }
 
 /** A time in milliseconds for JSON. @throws {RangeError} for an invalid time. */
-export function timeOf(value: unknown): number {
+export function intlTime(value: unknown): number {
   const time = value === undefined ? Date.now() : Number(value);
   if (!Number.isFinite(time) || Math.abs(time) > 8.64e15) throw new RangeError("Invalid time value");
   return time;

@@ -1,10 +1,10 @@
-import { type HostIntl, numeral, timeOf } from "./host-intl.js";
+import { type HostIntl, intlTime, numeral } from "./host-intl.js";
 import { createLocaleClass } from "./locale.js";
 
 type ReadArguments = (...args: readonly unknown[]) => readonly unknown[];
 
-const times: ReadArguments = (...args) => args.map(timeOf);
-const oneTime: ReadArguments = (time) => [timeOf(time)];
+const times: ReadArguments = (...args) => args.map(intlTime);
+const oneTime: ReadArguments = (time) => [intlTime(time)];
 const numbers: ReadArguments = (number) => [numeral(number)];
 const relative: ReadArguments = (number, unit) => [numeral(number), String(unit)];
 const items: ReadArguments = (list) => [Array.from(Object(list), String)];

@@ -6,7 +6,7 @@ const probed: ReadonlySet<PropertyKey> = new Set(["__esModule", "then", "default
  * throws.
  * @param why the reason, as in the message for tenants' code that requires the module itself.
  */
-export function unavailable(name: string, why: string): unknown {
+export function unavailableModule(name: string, why: string): unknown {
   const refuse = (): never => {
     throw new Error(`${name} is not available: ${why}.`);
   };
@@ -18,7 +18,7 @@ export function unavailable(name: string, why: string): unknown {
     get(target, key) {
       if (key === "prototype") return target.prototype;
       if (typeof key === "symbol" || probed.has(key)) return undefined;
-      return unavailable(`${name}.${key}`, why);
+      return unavailableModule(`${name}.${key}`, why);
     },
     apply: refuse,
     construct: refuse,

@@ -21,7 +21,12 @@ export function createUrlModule(load: () => unknown) {
     pathToFileURL: (path: unknown) => new URL(`file://${encodeURI(String(path))}`),
     urlToHttpOptions({ protocol, hostname, hash, search, pathname, href, port, username, password }: URL) {
       return {
-        ...{ protocol, hostname, hash, search, pathname, href },
+        protocol,
+        hostname,
+        hash,
+        search,
+        pathname,
+        href,
         path: `${pathname}${search}`,
         ...(port === "" ? {} : { port: Number(port) }),
         ...(username === "" && password === ""

@@ -1,9 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import {
-  BadRequestSchema,
-  ErrorInfoSchema,
-  RetryInfoSchema,
-} from "../../../../clients/typescript/src/proto/google/rpc/error_details_pb.js";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#client/proto/google/rpc/error_details_pb.js";
 
 /** A failed call, in the words and parts that screens show. */
 export interface CallProblem {
@@ -33,7 +29,7 @@ const KINDS: Readonly<Partial<Record<Code, CallProblem["kind"]>>> = {
 /** What a failed connection is reported as. The vault's own errors of these codes have an ErrorInfo. */
 const OF_NETWORK: ReadonlySet<Code> = new Set([Code.Unknown, Code.Internal, Code.Unavailable, Code.DeadlineExceeded]);
 
-export function problemOf(error: unknown): CallProblem {
+export function callProblemOf(error: unknown): CallProblem {
   const found = ConnectError.from(error);
   const [info] = found.findDetails(ErrorInfoSchema);
   const [retry] = found.findDetails(RetryInfoSchema);

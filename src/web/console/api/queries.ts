@@ -2,7 +2,7 @@ import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } fro
 import { callUnaryMethod, useQuery, useTransport } from "@connectrpc/connect-query";
 import { QueryClient, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useSession } from "../session.js";
-import { type CallProblem, problemOf } from "./call-problem.js";
+import { type CallProblem, callProblemOf } from "./call-problem.js";
 import { reasonHeader } from "./reason-header.js";
 
 /** Tries a read again only if the vault was too busy or away. Changes are never repeated. */
@@ -12,7 +12,7 @@ export function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: {
-        retry: (failures, error) => failures < TRIES && problemOf(error).kind === "unavailable",
+        retry: (failures, error) => failures < TRIES && callProblemOf(error).kind === "unavailable",
         // A call keeps the sign-in alive, so a page makes none without its person.
         refetchOnWindowFocus: false,
         refetchOnReconnect: false,
@@ -23,7 +23,7 @@ export function createQueryClient(): QueryClient {
 }
 
 /** The operation's name in roles and errors, such as TokenService/GetToken. */
-export function operationOf({ parent, name }: DescMethodUnary): string {
+export function queryOperationOf({ parent, name }: DescMethodUnary): string {
   return `${parent.name}/${name}`;
 }
 
@@ -48,12 +48,15 @@ export function useRead<I extends DescMessage, O extends DescMessage>(
   input: MessageInitShape<I>,
   { enabled = true }: ReadOptions = {},
 ): Read<MessageShape<O>> {
-  const operation = operationOf(method);
+  const operation = queryOperationOf(method);
   const isAllowed = useSession().can(operation);
   const query = useQuery(method, input, { enabled: enabled && isAllowed });
   return {
-    ...{ operation, isAllowed, data: query.data, isFetching: query.isFetching },
-    problem: query.error ? problemOf(query.error) : undefined,
+    operation,
+    isAllowed,
+    data: query.data,
+    isFetching: query.isFetching,
+    problem: query.error ? callProblemOf(query.error) : undefined,
     refetch: () => void query.refetch(),
   };
 }
@@ -72,7 +75,7 @@ export interface Change<I extends DescMessage, O extends DescMessage> {
 /** A change. Everything that screens show is read again after it. */
 export function useChange<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>): Change<I, O> {
   const client = useQueryClient();
-  const operation = operationOf(method);
+  const operation = queryOperationOf(method);
   const transport = useTransport();
   const mutation = useMutation({
     gcTime: 0,
@@ -80,8 +83,11 @@ export function useChange<I extends DescMessage, O extends DescMessage>(method: 
       callUnaryMethod(transport, method, input, reason === undefined ? {} : { headers: reasonHeader(reason) }),
   });
   return {
-    ...{ operation, isAllowed: useSession().can(operation), isPending: mutation.isPending, reset: mutation.reset },
-    problem: mutation.error ? problemOf(mutation.error) : undefined,
+    operation,
+    isAllowed: useSession().can(operation),
+    isPending: mutation.isPending,
+    reset: mutation.reset,
+    problem: mutation.error ? callProblemOf(mutation.error) : undefined,
     run(input, onDone, reason) {
       const onSuccess = (output: MessageShape<O>) => {
         onDone?.(output);

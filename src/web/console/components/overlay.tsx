@@ -1,5 +1,4 @@
-import type { ReactNode } from "react";
-import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { type KeyboardEvent, type ReactNode, useId, useLayoutEffect, useRef } from "react";
 
 interface OverlayProps {
   readonly title: string;
@@ -11,19 +10,34 @@ interface OverlayProps {
 
 /** A dialog over the page. It is open while it is rendered, and gives the focus back. */
 export function Overlay({ title, isDismissable = true, onClose, children }: OverlayProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useLayoutEffect(() => {
+    const shown = dialog.current;
+    shown?.showModal();
+    // Removed without this, it would not give the focus back.
+    return () => shown?.close();
+  }, []);
+  // The browser must not close it: what is rendered decides. A second Escape would close it whatever `cancel` says.
+  const dismiss = (event: { preventDefault: () => void; stopPropagation: () => void }) => {
+    event.preventDefault();
+    event.stopPropagation();
+    if (isDismissable) onClose();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Escape" && !event.nativeEvent.isComposing) dismiss(event);
+  };
   return (
-    <ModalOverlay
-      className="overlay"
-      isOpen
-      isKeyboardDismissDisabled={!isDismissable}
-      onOpenChange={(isOpen) => isOpen || onClose()}
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby={titleId}
+      closedby={isDismissable ? "closerequest" : "none"}
+      onKeyDown={onKeyDown}
+      onCancel={dismiss}
     >
-      <Modal className="modal">
-        <Dialog className="dialog">
-          <Heading slot="title">{title}</Heading>
-          {children}
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
+      <h2 id={titleId}>{title}</h2>
+      {children}
+    </dialog>
   );
 }

@@ -1,5 +1,5 @@
 import { useSearchParams } from "wouter";
-import type { OffsetPage } from "../../../../clients/typescript/src/proto/cloakroom/v1/pagination_pb.js";
+import type { OffsetPage } from "#client/proto/cloakroom/v1/pagination_pb.js";
 
 /** The page of an offset list that the address names. */
 export function usePageNumber(): number {

@@ -51,7 +51,7 @@ interface PairsProps {
 }
 
 /** Names and values of one entity. Values that are absent are left out. */
-export function Pairs({ pairs }: PairsProps) {
+export function DetailList({ pairs }: PairsProps) {
   return (
     <dl className="pairs">
       {pairs

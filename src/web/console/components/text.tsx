@@ -9,12 +9,12 @@ export function Name({ children }: { children: string }) {
   );
 }
 
-const MOST = 48;
+const MAX_SHOWN_LENGTH = 48;
 
 function shortened(text: string): string {
   const characters = [...text];
-  if (characters.length <= MOST) return text;
-  return `${characters.slice(0, MOST / 2).join("")}…${characters.slice(-MOST / 2 + 1).join("")}`;
+  if (characters.length <= MAX_SHOWN_LENGTH) return text;
+  return `${characters.slice(0, MAX_SHOWN_LENGTH / 2).join("")}…${characters.slice(-MAX_SHOWN_LENGTH / 2 + 1).join("")}`;
 }
 
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {

@@ -1,5 +1,5 @@
 import { createClient, type Transport } from "@connectrpc/connect";
-import { PasskeyService } from "../../../../clients/typescript/src/proto/cloakroom/v1/passkeys_pb.js";
+import { PasskeyService } from "#client/proto/cloakroom/v1/passkeys_pb.js";
 
 const browser = () => import("@simplewebauthn/browser");
 
@@ -10,20 +10,22 @@ export async function signInWithPasskey(transport: Transport): Promise<void> {
   await client.finishPasskeySignIn({ challengeId, credential: await proofFor(options) });
 }
 
-/** Proves the second factor of the person who is signed in. */
-export async function provePasskey(transport: Transport): Promise<void> {
+/** Proves the second factor of the person who is signed in, by a passkey that counts. */
+export async function provePasskey(transport: Transport): Promise<{ readonly waits: false }> {
   const client = createClient(PasskeyService, transport);
   const { challengeId, options } = await client.beginPasskeyCheck({});
   await client.finishPasskeyCheck({ challengeId, credential: await proofFor(options) });
+  return { waits: false };
 }
 
-/** Makes a passkey on a device of the person who is signed in. */
-export async function addPasskey(transport: Transport, name: string): Promise<void> {
+/** Makes a passkey on a device of the person who is signed in. It may have to wait until it counts as a second factor. */
+export async function addPasskey(transport: Transport, name: string): Promise<{ readonly waits: boolean }> {
   const client = createClient(PasskeyService, transport);
   const { challengeId, options } = await client.beginPasskeyRegistration({});
   const { startRegistration } = await browser();
   const credential = JSON.stringify(await startRegistration({ optionsJSON: JSON.parse(options) }));
-  await client.finishPasskeyRegistration({ challengeId, credential, name });
+  const { countsFrom } = await client.finishPasskeyRegistration({ challengeId, credential, name });
+  return { waits: countsFrom !== undefined };
 }
 
 async function proofFor(options: string): Promise<string> {

@@ -1,6 +1,7 @@
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { type Passkey, PasskeyService } from "../../../../clients/typescript/src/proto/cloakroom/v1/passkeys_pb.js";
+import { type Passkey, PasskeyService } from "#client/proto/cloakroom/v1/passkeys_pb.js";
 import { useChange, useRead } from "../api/queries.js";
 import { Confirm } from "../components/confirm.js";
 import { TextField } from "../components/field.js";
@@ -47,10 +48,19 @@ function PasskeyTable({ passkeys }: { passkeys: readonly Passkey[] }) {
         { head: "Name", cell: (passkey) => <PasskeyName passkey={passkey} /> },
         { head: "Kept", cell: ({ isSynced }) => (isSynced ? "on several devices" : "on one device") },
         { head: "Added", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { head: "Second factor", cell: ({ countsFrom }) => (countsFrom ? <Waits at={countsFrom} /> : "yes") },
         { head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
         { head: "Remove", cell: (passkey) => <RemovePasskey passkey={passkey} isLast={passkeys.length === 1} /> },
       ]}
     />
+  );
+}
+
+function Waits({ at }: { at: Timestamp }) {
+  return (
+    <>
+      from <Time at={at} />, or once the OWNER confirms it
+    </>
   );
 }
 

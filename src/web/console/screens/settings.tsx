@@ -1,11 +1,11 @@
 import { type FormEvent, useState } from "react";
-import { type Tenant, TenantService } from "../../../../clients/typescript/src/proto/cloakroom/v1/tenants_pb.js";
+import { type Tenant, TenantService } from "#client/proto/cloakroom/v1/tenants_pb.js";
 import { useChange, useRead } from "../api/queries.js";
 import { TextField } from "../components/field.js";
 import { Loaded } from "../components/loaded.js";
 import { ProblemNote } from "../components/problem-note.js";
 import { Screen } from "../components/screen.js";
-import { Pairs } from "../components/table.js";
+import { DetailList } from "../components/table.js";
 import { useDraft } from "../use-draft.js";
 
 /** Switching it off needs a reason itself. */
@@ -39,7 +39,7 @@ function TenantSettings({ tenant }: { tenant: Tenant }) {
     return (
       <>
         <p className="note">Your role reads the settings. An OWNER or ADMIN can change them.</p>
-        <Pairs
+        <DetailList
           pairs={[
             ["Name", tenant.name],
             ...Object.entries(SETTINGS).map(

@@ -1,4 +1,4 @@
-import { type SignIn, SignInService } from "../../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
+import { type SignIn, SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
 import { useChange, useRead } from "../api/queries.js";
 import { Loaded } from "../components/loaded.js";
 import { ProblemNote } from "../components/problem-note.js";

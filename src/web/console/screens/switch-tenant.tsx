@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import { SignInService } from "../../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
+import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
 import { useChange } from "../api/queries.js";
 import { TextField } from "../components/field.js";
 import { ProblemNote } from "../components/problem-note.js";

@@ -1,8 +1,8 @@
-import { TenantService, type TokenReport } from "../../../../clients/typescript/src/proto/cloakroom/v1/tenants_pb.js";
+import { TenantService, type TokenReport } from "#client/proto/cloakroom/v1/tenants_pb.js";
 import { useRead } from "../api/queries.js";
 import { Empty, Loaded } from "../components/loaded.js";
 import { Screen } from "../components/screen.js";
-import { Pairs, Table } from "../components/table.js";
+import { DetailList, Table } from "../components/table.js";
 import { Time } from "../components/time.js";
 
 const NUMBER = new Intl.NumberFormat();
@@ -22,7 +22,7 @@ function Report({ report }: { report: TokenReport }) {
   const rows = Object.entries(metricsByType).map(([type, metrics]) => ({ type, ...metrics }));
   return (
     <>
-      <Pairs
+      <DetailList
         pairs={[
           ["Active this month", NUMBER.format(monthlyActiveTokens)],
           ["Included in the plan", included > 0n ? NUMBER.format(included) : "no limit set by the operator"],

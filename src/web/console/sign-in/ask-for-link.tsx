@@ -1,7 +1,7 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { type Dispatch, type FormEvent, type SetStateAction, useState } from "react";
-import { SignInService } from "../../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
-import { problemOf } from "../api/call-problem.js";
+import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
+import { callProblemOf } from "../api/call-problem.js";
 import { TextField } from "../components/field.js";
 import { ProblemNote } from "../components/problem-note.js";
 
@@ -33,7 +33,7 @@ export function AskForLink({ needsTenant, tenant: [tenantId, setTenantId] }: Ask
       </div>
     );
   }
-  const problem = ask.error ? problemOf(ask.error) : undefined;
+  const problem = ask.error ? callProblemOf(ask.error) : undefined;
   return (
     <form onSubmit={submit} className="form">
       <TextField

@@ -1,6 +1,6 @@
 import { useMutation } from "@connectrpc/connect-query";
-import { SignInService } from "../../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
-import { problemOf } from "../api/call-problem.js";
+import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
+import { callProblemOf } from "../api/call-problem.js";
 import { ProblemNote } from "../components/problem-note.js";
 import { hostOf } from "../in-other-tab.js";
 import { noteLeftForIssuer } from "../left-for-issuer.js";
@@ -25,7 +25,7 @@ export function AtIssuer({ issuer, tenantId, isFresh }: AtIssuerProps) {
   return (
     <div className="form">
       <p className="quiet">or</p>
-      {begin.error && <ProblemNote problem={problemOf(begin.error)} />}
+      {begin.error && <ProblemNote problem={callProblemOf(begin.error)} />}
       <button
         type="button"
         disabled={begin.isPending}

@@ -1,8 +1,8 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { useEffect, useState } from "react";
 import { useSearchParams } from "wouter";
-import { SignInService } from "../../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
-import { problemOf } from "../api/call-problem.js";
+import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
+import { callProblemOf } from "../api/call-problem.js";
 import { Skeleton } from "../components/loaded.js";
 import { ProblemNote } from "../components/problem-note.js";
 import { InOtherTab } from "../in-other-tab.js";
@@ -71,7 +71,7 @@ function Methods({ onPasskeyNeeded }: MethodsProps) {
   const own = useSessionIfAny()?.who.tenantId;
   const tenant = useState(() => own ?? params.get("tenant") ?? localStorage.getItem("cloakroom-tenant") ?? "");
   if (methods.error) {
-    const problem = problemOf(methods.error);
+    const problem = callProblemOf(methods.error);
     return <ProblemNote key={problem.message} problem={problem} retry={() => void methods.refetch()} />;
   }
   if (!methods.data) return <Skeleton lines={3} />;

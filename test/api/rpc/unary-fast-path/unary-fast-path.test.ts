@@ -40,6 +40,7 @@ async function callOf(run: Pipeline["run"], headers: Readonly<Record<string, str
       serve: () => Promise.reject(new Error("is not called")),
       headersOf: () => [],
       replay: undefined,
+      shownToFrame: (message) => message,
     },
     takesMask: false,
     admit: async (head) => ({ head, caller: undefined, renew: async () => undefined }),
@@ -50,7 +51,7 @@ async function callOf(run: Pipeline["run"], headers: Readonly<Record<string, str
     ...{ caller: undefined, tenantId: undefined },
     ...{ end: () => {}, fail: () => {}, failFunction: () => {}, breakOff: () => {}, cancel: () => {} },
   };
-  const visits = createVisits({ address: () => "http://127.0.0.1:8080", readAddress: () => "", readClient: () => "" });
+  const visits = createVisits({ address: () => "http://127.0.0.1:8080", readAddress: () => "", readNetwork: () => "" });
   const fastPath = createUnaryFastPath(
     [pipeline],
     { messageBytes: 1_000, maxDeadlineMs: MAX_DEADLINE_LENGTH },

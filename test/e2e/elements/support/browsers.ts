@@ -39,7 +39,7 @@ export async function openPlainBrowser(): Promise<OpenBrowser> {
   );
   const port = await portIn(folder);
   // Playwright waits in vain for a first page that appears while it connects.
-  await vi.waitFor(async () => expect(await pagesAt(port)).toHaveLength(1), { timeout: 20_000 });
+  await vi.waitFor(async () => expect(await pagesAt(port)).toHaveLength(1));
   const browser = await chromium.connectOverCDP(`http://127.0.0.1:${port}`);
   const [context] = browser.contexts();
   if (!context) throw new Error("the browser has no context");
@@ -58,7 +58,5 @@ async function pagesAt(port: number): Promise<readonly unknown[]> {
 }
 
 function portIn(folder: string): Promise<number> {
-  return vi.waitFor(() => Number(readFileSync(join(folder, "DevToolsActivePort"), "utf8").split("\n")[0]), {
-    timeout: 20_000,
-  });
+  return vi.waitFor(() => Number(readFileSync(join(folder, "DevToolsActivePort"), "utf8").split("\n")[0]));
 }

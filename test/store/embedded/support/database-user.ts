@@ -3,7 +3,12 @@
 import { createInterface } from "node:readline";
 import { shareEmbeddedDatabase, startEmbeddedDatabase } from "../../../../src/store/embedded/embedded-database.js";
 
-const { mode, ...options } = JSON.parse(process.argv[2] ?? "{}");
+const { mode, uid, gid, ...options } = JSON.parse(process.argv[2] ?? "{}");
+if (uid !== undefined) {
+  process.setgroups?.([]);
+  process.setgid?.(gid);
+  process.setuid?.(uid);
+}
 const say = (message: object): void => void process.stdout.write(`${JSON.stringify(message)}\n`);
 
 try {

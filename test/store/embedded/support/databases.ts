@@ -12,6 +12,7 @@ import {
 } from "../../../../src/store/embedded/embedded-database.js";
 import { isServerOf } from "../../../../src/store/embedded/postgres-server.js";
 import { newDirectory } from "../../../support/new-directory.js";
+import { openPackage } from "./open-package.js";
 
 export const isRoot = process.geteuid?.() === 0;
 
@@ -30,7 +31,9 @@ export async function start(
   options: Partial<EmbeddedDatabaseOptions> & { dataDir: string },
   atTheEnd: AtTheEnd = onTestFinished,
 ): Promise<EmbeddedDatabase> {
-  const database = await startEmbeddedDatabase({ announce: () => {}, ...options });
+  const packageDir = openPackage();
+  const defaults = { announce: () => {}, ...(packageDir === undefined ? {} : { packageDir }) };
+  const database = await startEmbeddedDatabase({ ...defaults, ...options });
   atTheEnd(() => database.stop());
   return database;
 }

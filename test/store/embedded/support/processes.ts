@@ -8,7 +8,9 @@ import { clusterIn, majorsIn } from "../../../../src/store/embedded/cluster.js";
 import type { EmbeddedConnection } from "../../../../src/store/embedded/embedded-database.js";
 import { existingServer, findPostmaster, stopServer } from "../../../../src/store/embedded/postgres-server.js";
 import { removeSocketDirectory } from "../../../../src/store/embedded/socket-directory.js";
+import { withCompileCache } from "../../../support/compile-cache.js";
 import type { AtTheEnd } from "./databases.js";
+import { openPackage } from "./open-package.js";
 
 const HOOKS = fileURLToPath(new URL("./run-typescript.mjs", import.meta.url));
 const SCRIPT = fileURLToPath(new URL("./database-user.ts", import.meta.url));
@@ -37,6 +39,7 @@ async function endServersIn(dataDir: string): Promise<void> {
 }
 
 interface SpawnAs {
+  /** The account that the process takes once it has loaded its modules, which may be where only root can read them. */
   readonly uid?: number;
   readonly gid?: number;
   readonly env?: NodeJS.ProcessEnv;
@@ -63,14 +66,13 @@ export class DatabaseUser {
 
   constructor(options: UserOptions, as: SpawnAs = {}) {
     const { prefix = [], uid, gid, env, atTheEnd = onTestFinished } = as;
-    const words = [...prefix, process.execPath, "--import", HOOKS, SCRIPT, JSON.stringify(options)];
+    const task = JSON.stringify({ packageDir: openPackage(), ...options, uid, gid });
+    const words = [...prefix, process.execPath, "--import", HOOKS, SCRIPT, task];
     const [command = "", ...args] = words;
     this.#child = spawn(command, args, {
       cwd: "/",
       stdio: ["pipe", "pipe", "pipe"],
-      env: env ?? process.env,
-      ...(uid === undefined ? {} : { uid }),
-      ...(gid === undefined ? {} : { gid }),
+      env: { ...(env ?? process.env), ...withCompileCache() },
     });
     this.#child.stdin.on("error", () => {});
     createInterface(this.#child.stdout).on("line", (line) => {

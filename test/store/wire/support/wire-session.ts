@@ -1,5 +1,5 @@
 import type { DatabaseAddress } from "../../../../src/store/postgres/connect.js";
-import { type Engine, openConnection } from "../../../../src/store/postgres/open-connection.js";
+import { type Engine, openPostgresConnection } from "../../../../src/store/postgres/open-connection.js";
 import type { Parameter } from "../../../../src/store/statements/parameter.js";
 import { type Columns, columnKindsOf, type ReadRow } from "../../../../src/store/wire/columns.js";
 import type { Connection, Execution, StepEnd } from "../../../../src/store/wire/connection.js";
@@ -49,7 +49,7 @@ export interface WireSession {
 }
 
 export async function openSession(address: DatabaseAddress): Promise<WireSession> {
-  const { connection, engine } = await openConnection(address, { statementTimeout: 20_000 }).opened;
+  const { connection, engine } = await openPostgresConnection(address, { statementTimeout: 20_000 }).opened;
   return {
     connection,
     engine,

@@ -27,7 +27,7 @@ export class Applications extends Resource {
     return this.calls.one("ApplicationService/GetApplicationByKey", "read", applicationShape, {}, options);
   }
 
-  /** Replaces an application's name, permissions, rules and allowed origins. */
+  /** Replaces an application's name, permissions and rules, and the properties of its pages that the request has. */
   update(id: ApplicationId, input: UpdateApplicationInput, options?: CallOptions): Call<Application> {
     return this.calls.one("ApplicationService/UpdateApplication", "keyed", applicationShape, { ...input, id }, options);
   }

@@ -7,7 +7,7 @@ import { invitationShape } from "../shapes.js";
 
 /** Invitations create members: a person who opens the mailed link and accepts joins the tenant. */
 export class Invitations extends Resource {
-  /** Invites an address and mails it a link. */
+  /** Invites an address and mails it a link. Inviting an ADMIN, and assigning containers, need a second factor. */
   create(input: CreateInvitationInput, options?: CallOptions): Call<Invitation> {
     return this.calls.one("InvitationService/CreateInvitation", "keyed", invitationShape, input, options);
   }

@@ -12,12 +12,12 @@ export class Members extends Resource {
     return this.calls.pages("MemberService/ListMembers", "read", memberShape, input, options);
   }
 
-  /** Changes a member's role. */
+  /** Replaces a member's role and containers, and ends the member's sign-ins. Giving ADMIN, or changing an ADMIN, needs a second factor. */
   update(id: MemberId, input: UpdateMemberInput, options?: CallOptions): Call<Member> {
     return this.calls.one("MemberService/UpdateMember", "keyed", memberShape, { ...input, id }, options);
   }
 
-  /** Removes a member with all access. The owner cannot be removed. */
+  /** Removes a member with all access. The owner cannot be removed. Removing an ADMIN needs a second factor. */
   delete(id: MemberId, options?: CallOptions): Call<void> {
     return this.calls.nothing("MemberService/DeleteMember", "delete", undefined, { id }, options);
   }

@@ -3,8 +3,8 @@ import type { Call, CallOptions } from "../../call.js";
 import type { List } from "../../list.js";
 import { Resource } from "../../resource.js";
 import type { JsonValue } from "../../values.js";
-import type { CreateTokenInput, ListTokensByCursorInput, ListTokensInput, SearchTokensByCursorInput, SearchTokensInput, Token, TokenId, UpdateTokenInput } from "../messages.js";
-import { tokenShape } from "../shapes.js";
+import type { CreateTokenInput, ExportTokensInput, ImportTokensInput, ImportTokensResponse, ListTokensByCursorInput, ListTokensInput, SearchTokensByCursorInput, SearchTokensInput, Token, TokenId, UpdateTokenInput } from "../messages.js";
+import { importTokensResponseShape, tokenShape } from "../shapes.js";
 
 /** Stores sensitive values and returns tokens for them. */
 export class Tokens extends Resource {
@@ -46,5 +46,15 @@ export class Tokens extends Resource {
   /** Finds tokens by cursor. */
   search<Data = JsonValue>(input?: SearchTokensByCursorInput, options?: CallOptions): List<Token<Data>> {
     return this.calls.pages("TokenService/SearchTokensByCursor", "read", tokenShape, input, options);
+  }
+
+  /** Stores a batch of up to 100 rows of an import. A row with an error does not end the import: the result of each row says what became of it. A batch that is sent again, by its position in the same import, is answered with the ids that its rows got, and stores nothing. */
+  import(input: ImportTokensInput, options?: CallOptions): Call<ImportTokensResponse> {
+    return this.calls.one("TokenService/ImportTokens", "read", importTokensResponseShape, input, options);
+  }
+
+  /** Reads tokens page by page, newest first, to take them elsewhere. The rules for token:read say how each is shown. */
+  export<Data = JsonValue>(input?: ExportTokensInput, options?: CallOptions): List<Token<Data>> {
+    return this.calls.pages("TokenService/ExportTokens", "read", tokenShape, input, options);
   }
 }

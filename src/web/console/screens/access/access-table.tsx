@@ -1,13 +1,10 @@
 import { Link } from "wouter";
-import type {
-  ExplainAccessResponse,
-  ExplainedAccess,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import type { ExplainAccessResponse, ExplainedAccess } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { Empty } from "../../components/loaded.js";
 import { OffsetPages } from "../../components/pages.js";
 import { Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
-import { outcomeOf, reasonOf, sightOf } from "./explanation-text.js";
+import { explanationOutcome, explanationReason, sightOf } from "./explanation-text.js";
 
 interface AccessTableProps {
   readonly found: ExplainAccessResponse;
@@ -32,7 +29,7 @@ export function AccessTable({ found, permission, containers }: AccessTableProps)
           keyOf={({ applicationId }) => applicationId ?? "draft"}
           columns={[
             { head: "Application", cell: (access) => <ApplicationLink {...access} /> },
-            { head: "Sees", cell: ({ transform }) => <Sight transform={transform} /> },
+            { head: "Sees", cell: ({ transform }) => <TransformLabel transform={transform} /> },
             { head: "Because", cell: (access) => <Reason {...{ access, permission, containers }} /> },
           ]}
         />
@@ -55,7 +52,7 @@ function ApplicationLink({ applicationId, name, type }: ExplainedAccess) {
   );
 }
 
-export function Sight({ transform }: { transform: string | undefined }) {
+export function TransformLabel({ transform }: { transform: string | undefined }) {
   return <span className={transform === "reveal" ? "tag bad" : "tag"}>{sightOf(transform)}</span>;
 }
 
@@ -68,7 +65,7 @@ interface ReasonProps {
 function Reason({ access, permission, containers }: ReasonProps) {
   return (
     <details>
-      <summary>{reasonOf(access, permission)}</summary>
+      <summary>{explanationReason(access, permission)}</summary>
       <ol className="rules">
         {access.steps.map((step) => (
           <li key={step.rule?.priority ?? "plain"} data-decides={step.outcome === "decides"}>
@@ -79,7 +76,7 @@ function Reason({ access, permission, containers }: ReasonProps) {
                 <bdi dir="auto">“{step.rule.description}”</bdi>
               </>
             )}
-            : {outcomeOf(step, permission, containers)}
+            : {explanationOutcome(step, permission, containers)}
           </li>
         ))}
       </ol>

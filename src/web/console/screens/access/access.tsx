@@ -1,6 +1,6 @@
 import type { FormEvent } from "react";
 import { useSearchParams } from "wouter";
-import { PermissionService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import { PermissionService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useRead } from "../../api/queries.js";
 import { Choice, TextField } from "../../components/field.js";
 import { Loaded } from "../../components/loaded.js";
@@ -22,7 +22,10 @@ export default function Access() {
   const page = usePageNumber();
   const place = token ? { tokenId: token } : { containers: [container || "/"] };
   const access = useRead(PermissionService.method.explainAccess, {
-    ...{ ...place, permission, page, size: 50 },
+    ...place,
+    permission,
+    page,
+    size: 50,
     ...(application ? { applicationId: application } : {}),
   });
   return (

@@ -1,7 +1,4 @@
-import type {
-  AccessStep,
-  ExplainedAccess,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import type { AccessStep, ExplainedAccess } from "#client/proto/cloakroom/v1/applications_pb.js";
 
 /** What a transform shows of a token, in the words of screens. */
 export function sightOf(transform: string | undefined): string {
@@ -11,7 +8,7 @@ export function sightOf(transform: string | undefined): string {
 }
 
 /** Why an application sees what it sees, in one sentence. */
-export function reasonOf({ steps, keys, applicationId }: ExplainedAccess, permission: string): string {
+export function explanationReason({ steps, keys, applicationId }: ExplainedAccess, permission: string): string {
   const decider = steps.find(({ outcome }) => outcome === "decides");
   const noKey = keys === 0 && applicationId !== undefined ? " It has no key now." : "";
   if (!decider) return `No rule gives ${permission} here.${noKey}`;
@@ -21,7 +18,11 @@ export function reasonOf({ steps, keys, applicationId }: ExplainedAccess, permis
 }
 
 /** What a step did, in words. */
-export function outcomeOf({ outcome, rule }: AccessStep, permission: string, containers: readonly string[]): string {
+export function explanationOutcome(
+  { outcome, rule }: AccessStep,
+  permission: string,
+  containers: readonly string[],
+): string {
   switch (outcome) {
     case "decides":
       return rule ? `decides: ${rule.transform}` : "decides";

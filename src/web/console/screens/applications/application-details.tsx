@@ -7,18 +7,18 @@ import {
   type ApplicationSchema,
   ApplicationService,
   type UpdateApplicationRequestSchema,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+} from "#client/proto/cloakroom/v1/applications_pb.js";
 import { type Change, useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Loaded } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
-import { Pairs, Table } from "../../components/table.js";
+import { DetailList, Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
 import { useConflictCheck } from "../../use-conflict-check.js";
 import { useLeaveTo } from "../../use-leave-to.js";
-import { draftOf, updateOf } from "./application-draft.js";
+import { applicationDraftOf, updateOf } from "./application-draft.js";
 import { ApplicationForm } from "./application-form.js";
 import { ApplicationKeys } from "./application-keys.js";
 
@@ -45,13 +45,15 @@ export function ApplicationDetails({ id }: { id: string }) {
 }
 
 function Facts({ application }: { application: Application }) {
-  const { id, type, allowedOrigins, createdAt, createdBy, modifiedAt } = application;
+  const { id, type, allowedOrigins, templates, allowPageRequests, createdAt, createdBy, modifiedAt } = application;
   return (
-    <Pairs
+    <DetailList
       pairs={[
         ["Id", <code key="id">{id}</code>],
         ["Type", type],
         ["Allowed origins", allowedOrigins.join(", ")],
+        ["Templates", templates.map(({ name }) => name).join(", ")],
+        ["Page requests", allowPageRequests && "Allowed: pages may call the API with the key themselves"],
         ["Created", <Time key="created" at={createdAt} />],
         ["By", createdBy && <Name key="by">{createdBy}</Name>],
         ["Changed", modifiedAt && <Time key="modified" at={modifiedAt} />],
@@ -112,7 +114,7 @@ function Editor({ application, update, onDone }: EditorProps) {
   const check = useConflictCheck(application, () => client.getApplication({ id }));
   return (
     <ApplicationForm
-      {...{ initial: draftOf(application), isNew: false, submitText: "Save", change: update, check }}
+      {...{ initial: applicationDraftOf(application), isNew: false, submitText: "Save", change: update, check }}
       onSubmit={(draft) => update.run({ ...updateOf(draft), id }, onDone)}
       onCancel={onDone}
     />

@@ -1,6 +1,7 @@
 import { fromJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import type { Application } from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import type { Application } from "#client/proto/cloakroom/v1/applications_pb.js";
+import { templatesOfText, textOfTemplates, valueOfTemplates } from "./token-templates.js";
 
 export type ApplicationType = "private" | "public" | "management";
 
@@ -23,21 +24,43 @@ export interface ApplicationDraft {
   readonly rules: readonly RuleDraft[];
   /** One to a line. */
   readonly origins: string;
+  /** A JSON list, as the API takes it. */
+  readonly templates: string;
+  readonly allowsPageRequests: boolean;
 }
 
+const NO_PAGES = { origins: "", templates: "", allowsPageRequests: false };
+
 export function emptyDraft(): ApplicationDraft {
-  return { name: "", type: "private", permissions: [], rules: [emptyRule()], origins: "" };
+  return { name: "", type: "private", permissions: [], rules: [emptyRule()], ...NO_PAGES };
+}
+
+/** The permission of a new rule: every role may give it to an application of every type that has rules. */
+const FIRST_PERMISSION = "token:create";
+
+/** A draft for another type, without permissions that this one may not hold. */
+export function withType(draft: ApplicationDraft, type: ApplicationType): ApplicationDraft {
+  const rules = draft.rules.map((rule) => ({
+    ...rule,
+    permissions: rule.permissions.filter((permission) => permission === FIRST_PERMISSION),
+  }));
+  return { ...draft, type, permissions: [], rules };
 }
 
 export function emptyRule(): RuleDraft {
-  const permissions = ["token:create", "token:read"];
+  const permissions = [FIRST_PERMISSION];
   const shown = { container: "/", transform: "mask", requiresReason: false };
   return { key: crypto.randomUUID(), description: "", permissions, ...shown };
 }
 
-export function draftOf({ name, type, permissions, rules, allowedOrigins }: Application): ApplicationDraft {
+export function applicationDraftOf(application: Application): ApplicationDraft {
+  const { name, type, permissions, rules, allowedOrigins, templates, allowPageRequests = false } = application;
   return {
-    ...{ name, permissions, origins: allowedOrigins.join("\n") },
+    name,
+    permissions,
+    origins: allowedOrigins.join("\n"),
+    allowsPageRequests: allowPageRequests,
+    templates: textOfTemplates(templates),
     type: type === "public" || type === "management" ? type : "private",
     rules: rules
       .toSorted((one, other) => one.priority - other.priority)
@@ -52,7 +75,8 @@ export function draftOf({ name, type, permissions, rules, allowedOrigins }: Appl
   };
 }
 
-export function requestOf({ name, permissions, rules, origins }: ApplicationDraft) {
+export function applicationRequestOf(draft: ApplicationDraft) {
+  const { name, permissions, rules, origins, templates, allowsPageRequests } = draft;
   return {
     name: name.trim(),
     permissions: [...permissions],
@@ -65,11 +89,14 @@ export function requestOf({ name, permissions, rules, origins }: ApplicationDraf
       ...(rule.requiresReason ? { requiresReason: true } : {}),
     })),
     allowedOrigins: origins.split(/\s+/).filter((origin) => origin !== ""),
+    templates: templatesOfText(templates) ?? [],
+    ...(allowsPageRequests ? { allowPageRequests: true } : {}),
   };
 }
 
-/** The same for a change, in which absent origins would keep the former ones. */
+/** The same for a change, in which absent properties of pages would stay as they are. */
 export function updateOf(draft: ApplicationDraft) {
-  const { allowedOrigins, ...request } = requestOf(draft);
-  return { ...request, allowedOrigins: fromJson(ValueSchema, allowedOrigins) };
+  const { allowedOrigins, templates: _, allowPageRequests = false, ...request } = applicationRequestOf(draft);
+  const lists = { allowedOrigins: fromJson(ValueSchema, allowedOrigins), templates: valueOfTemplates(draft.templates) };
+  return draft.type === "public" ? { ...request, ...lists, allowPageRequests } : request;
 }

@@ -1,16 +1,18 @@
 import { type FormEvent, useState } from "react";
 import type { CallProblem } from "../../api/call-problem.js";
 import { ConflictNote } from "../../components/conflict-note.js";
-import { Choice, TextArea, TextField } from "../../components/field.js";
+import { Choice, TextField } from "../../components/field.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { leaveGuard } from "../../leave-guard.js";
 import type { ConflictCheck } from "../../use-conflict-check.js";
 import { useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
-import type { ApplicationDraft, ApplicationType } from "./application-draft.js";
+import { type ApplicationDraft, type ApplicationType, withType } from "./application-draft.js";
 import { DraftCheck } from "./draft-check.js";
+import { PageProperties } from "./page-properties.js";
 import { PermissionBoxes } from "./permission-boxes.js";
 import { RuleList } from "./rule-list.js";
+import { templatesOfText } from "./token-templates.js";
 
 interface ApplicationFormProps {
   readonly initial: ApplicationDraft;
@@ -34,11 +36,13 @@ const TYPES: readonly (readonly [ApplicationType, string])[] = [
 /** The name, type and rights of an application. */
 export function ApplicationForm(props: ApplicationFormProps) {
   const { initial, submitText, change, onSubmit, onCancel, check, isNew = true } = props;
-  const [draft, set] = useDraft(initial);
+  const [draft, set, replace] = useDraft(initial);
   useUnsaved(draft);
   const [hasPlain, setPlain] = useState(initial.permissions.length > 0);
   const submit = (event: FormEvent) => {
     event.preventDefault();
+    // The field says so.
+    if (templatesOfText(draft.templates) === undefined) return;
     if (check) check.guard(() => onSubmit(draft));
     else onSubmit(draft);
   };
@@ -51,7 +55,12 @@ export function ApplicationForm(props: ApplicationFormProps) {
         {...{ label: "Name", value: draft.name, onChange: set("name"), isRequired: true }}
         problem={problem?.fields.get("name")}
       />
-      {isNew && <Choice label="Type" value={draft.type} options={TYPES} onChange={set("type")} />}
+      {isNew && (
+        <Choice
+          {...{ label: "Type", value: draft.type, options: TYPES }}
+          onChange={(type) => replace(withType(draft, type))}
+        />
+      )}
       {draft.type !== "management" && (
         <RuleList rules={draft.rules} onChange={set("rules")} problem={problem} type={draft.type} />
       )}
@@ -67,13 +76,7 @@ export function ApplicationForm(props: ApplicationFormProps) {
           Add permissions that need no rule
         </button>
       )}
-      {draft.type === "public" && (
-        <TextArea
-          {...{ label: "Allowed origins", value: draft.origins, onChange: set("origins"), rows: 3 }}
-          help="One to a line, such as https://shop.example.com: pages that may show hosted fields with the key."
-          problem={problem?.fields.get("allowed_origins")}
-        />
-      )}
+      {draft.type === "public" && <PageProperties {...{ draft, set, problem }} />}
       <DraftCheck draft={draft} />
       <div className="actions">
         <button type="submit" className="primary" disabled={change.isPending}>

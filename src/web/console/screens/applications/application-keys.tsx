@@ -1,8 +1,5 @@
 import { useState } from "react";
-import {
-  type ApplicationKey,
-  ApplicationKeyService,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import { type ApplicationKey, ApplicationKeyService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Empty, Loaded } from "../../components/loaded.js";

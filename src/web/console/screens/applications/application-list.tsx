@@ -1,8 +1,5 @@
 import { Link } from "wouter";
-import {
-  type Application,
-  ApplicationService,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import { type Application, ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useRead } from "../../api/queries.js";
 import { Empty, Loaded } from "../../components/loaded.js";
 import { OffsetPages, usePageNumber } from "../../components/pages.js";
@@ -58,7 +55,7 @@ function ApplicationTable({ applications }: { applications: readonly Application
           ),
         },
         { head: "Type", cell: ({ type }) => type },
-        { head: "May see", cell: (application) => <Sight {...application} /> },
+        { head: "May see", cell: (application) => <VisibleData {...application} /> },
         { head: "Keys", isNumber: true, cell: ({ keys }) => keys.length },
         { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
       ]}
@@ -67,7 +64,7 @@ function ApplicationTable({ applications }: { applications: readonly Application
 }
 
 /** The most open way in which an application sees tokens. */
-function Sight({ rules, permissions }: Pick<Application, "rules" | "permissions">) {
+function VisibleData({ rules, permissions }: Pick<Application, "rules" | "permissions">) {
   const reveals = rules.some(({ transform }) => transform === "reveal") || permissions.includes("token:use");
   if (reveals) return <span className="tag bad">values in the clear</span>;
   const masks =

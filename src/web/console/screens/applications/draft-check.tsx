@@ -1,13 +1,10 @@
 import { useState } from "react";
-import {
-  type ExplainAccessResponse,
-  PermissionService,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import { type ExplainAccessResponse, PermissionService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useChange } from "../../api/queries.js";
 import { TextField } from "../../components/field.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { AccessTable } from "../access/access-table.js";
-import { type ApplicationDraft, requestOf } from "./application-draft.js";
+import { type ApplicationDraft, applicationRequestOf } from "./application-draft.js";
 
 /** Asks the vault what rights that are not saved yet would see of a token. */
 export function DraftCheck({ draft }: { draft: ApplicationDraft }) {
@@ -16,12 +13,12 @@ export function DraftCheck({ draft }: { draft: ApplicationDraft }) {
   const [found, setFound] = useState<ExplainAccessResponse | undefined>();
   if (!explain.isAllowed) return null;
   const ask = () => {
-    const { permissions, rules } = requestOf(draft);
+    const { permissions, rules } = applicationRequestOf(draft);
     const isContainer = place.startsWith("/");
     explain.run(
       {
         ...(isContainer ? { containers: [place] } : { tokenId: place }),
-        ...{ draft: { type: draft.type, permissions, rules } },
+        draft: { type: draft.type, permissions, rules },
       },
       setFound,
     );

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Link } from "wouter";
-import { LogService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
+import { LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
 import { useRead } from "../../api/queries.js";
 import { Loaded } from "../../components/loaded.js";
 import { Time } from "../../components/time.js";

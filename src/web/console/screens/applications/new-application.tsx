@@ -1,13 +1,10 @@
 import { useState } from "react";
 import { Link } from "wouter";
-import {
-  type Application,
-  ApplicationService,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import { type Application, ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useChange } from "../../api/queries.js";
 import { NoRight } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
-import { emptyDraft, requestOf } from "./application-draft.js";
+import { applicationRequestOf, emptyDraft } from "./application-draft.js";
 import { ApplicationForm } from "./application-form.js";
 import { NewKey } from "./new-key.js";
 
@@ -30,7 +27,7 @@ export function NewApplication() {
           initial={emptyDraft()}
           submitText="Create application and key"
           change={create}
-          onSubmit={(draft) => create.run({ ...requestOf(draft), type: draft.type }, setCreated)}
+          onSubmit={(draft) => create.run({ ...applicationRequestOf(draft), type: draft.type }, setCreated)}
         />
       ) : (
         <NoRight operation={create.operation} />

@@ -1,4 +1,4 @@
-import { PermissionService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import { PermissionService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useRead } from "../../api/queries.js";
 import { Loaded } from "../../components/loaded.js";
 import type { ApplicationType } from "./application-draft.js";

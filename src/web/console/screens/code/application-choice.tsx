@@ -1,4 +1,4 @@
-import { ApplicationService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import { ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useRead } from "../../api/queries.js";
 import { Choice } from "../../components/field.js";
 

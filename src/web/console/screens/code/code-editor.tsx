@@ -23,7 +23,11 @@ export function CodeEditor({ label, value, onChange, language = "javascript", is
     void import("./editor-setup.js").then(({ createEditor }) => {
       if (isGone || !host.current) return;
       view = createEditor({
-        ...{ host: host.current, text: latest.current.value, label, language, isReadOnly },
+        host: host.current,
+        text: latest.current.value,
+        label,
+        language,
+        isReadOnly,
         onChange: (text) => latest.current.onChange(text),
       });
       setReady(true);

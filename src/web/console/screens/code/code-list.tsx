@@ -1,7 +1,7 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import type { OffsetPage } from "../../../../../clients/typescript/src/proto/cloakroom/v1/pagination_pb.js";
+import type { OffsetPage } from "#client/proto/cloakroom/v1/pagination_pb.js";
 import type { Read } from "../../api/queries.js";
 import { Empty, Loaded } from "../../components/loaded.js";
 import { OffsetPages } from "../../components/pages.js";

@@ -60,7 +60,8 @@ export function createEditor({ host, text, label, language, isReadOnly, onChange
     return false;
   };
   return new EditorView({
-    ...{ root, parent: root },
+    root,
+    parent: root,
     state: EditorState.create({
       doc: text,
       extensions: [

@@ -1,4 +1,4 @@
-import type { FailedRun } from "../../../../../clients/typescript/src/proto/cloakroom/v1/functions_pb.js";
+import type { FailedRun } from "#client/proto/cloakroom/v1/functions_pb.js";
 import type { Read } from "../../api/queries.js";
 import { Loaded } from "../../components/loaded.js";
 import { Time } from "../../components/time.js";

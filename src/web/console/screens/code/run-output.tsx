@@ -1,8 +1,4 @@
-import type {
-  CodeError,
-  ConsoleLine,
-  TestedCall,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/functions_pb.js";
+import type { CodeError, ConsoleLine, TestedCall } from "#client/proto/cloakroom/v1/functions_pb.js";
 import { Table } from "../../components/table.js";
 
 interface RunOutputProps {

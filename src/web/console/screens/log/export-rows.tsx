@@ -2,17 +2,18 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useState } from "react";
-import { type Log, LogService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
-import { type CallProblem, problemOf } from "../../api/call-problem.js";
+import { type Log, LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
+import { type CallProblem, callProblemOf } from "../../api/call-problem.js";
 import { ProblemNote } from "../../components/problem-note.js";
+import { written } from "./changes.js";
 import { csvOf } from "./csv.js";
-import type { requestOf } from "./log-filters.js";
+import type { logRequestOf } from "./log-filters.js";
 
 /** Rows of one export. `cloakroom logs` exports any number. */
 const MAX_ROWS = 10_000;
 
 /** Saves the rows that the filters match as a CSV file. */
-export function ExportRows({ request }: { request: ReturnType<typeof requestOf> }) {
+export function ExportRows({ request }: { request: ReturnType<typeof logRequestOf> }) {
   const client = createClient(LogService, useTransport());
   const [rows, setRows] = useState<number | undefined>();
   const [problem, setProblem] = useState<CallProblem | undefined>();
@@ -35,7 +36,7 @@ export function ExportRows({ request }: { request: ReturnType<typeof requestOf> 
     setProblem(undefined);
     setRows(0);
     void collect()
-      .catch((error: unknown) => setProblem(problemOf(error)))
+      .catch((error: unknown) => setProblem(callProblemOf(error)))
       .finally(() => setRows(undefined));
   };
   return (
@@ -51,16 +52,21 @@ export function ExportRows({ request }: { request: ReturnType<typeof requestOf> 
   );
 }
 
+/** As the API writes them; empty without any. */
+function changesOf({ changes }: Log): string {
+  return changes.map(({ field, before, after }) => `${field}: ${written(before)} → ${written(after)}`).join("; ");
+}
+
 function save(rows: readonly Log[]): void {
   const head = [
     ...["created_at", "operation", "entity_type", "entity_id", "actor_type", "actor_id", "message", "outcome", "code"],
-    ...["transform", "key_id", "source_ip", "client", "trace_id", "destination_host", "reason", "id"],
+    ...["transform", "key_id", "source_ip", "client", "trace_id", "destination_host", "reason", "changes", "id"],
   ];
   const lines = rows.map((row) => [
     row.createdAt ? timestampDate(row.createdAt).toISOString() : "",
     ...[row.operation, row.entityType, row.entityId, row.actorType ?? "", row.actorId ?? "", row.message],
     ...[row.outcome ?? "", row.code ?? "", row.transform ?? "", row.keyId ?? "", row.sourceIp ?? "", row.client ?? ""],
-    ...[row.traceId ?? "", row.destinationHost ?? "", row.reason ?? "", row.id],
+    ...[row.traceId ?? "", row.destinationHost ?? "", row.reason ?? "", changesOf(row), row.id],
   ]);
   const address = URL.createObjectURL(new Blob([csvOf([head, ...lines])], { type: "text/csv" }));
   const link = document.createElement("a");

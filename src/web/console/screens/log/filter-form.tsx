@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { useSearchParams } from "wouter";
-import { LogService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
+import { LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
 import { useRead } from "../../api/queries.js";
 import { Choice, TextField } from "../../components/field.js";
 import { useDraft } from "../../use-draft.js";

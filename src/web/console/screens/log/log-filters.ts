@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { ListLogsRequestSchema } from "../../../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
+import type { ListLogsRequestSchema } from "#client/proto/cloakroom/v1/logs_pb.js";
 
 /** The filters of the log explorer, by their names in addresses. Times are local, as the browser's field writes them. */
 export const FILTER_NAMES = [
@@ -14,10 +14,18 @@ const DAY_MS = 86_400_000;
 export function filtersOf(params: URLSearchParams): LogFilters {
   const text = (name: string) => params.get(name)?.trim() ?? "";
   return {
-    ...{ entity_type: text("entity_type"), entity_id: text("entity_id"), actor_id: text("actor_id") },
-    ...{ key_id: text("key_id"), outcome: text("outcome"), operation: text("operation") },
-    ...{ transform: text("transform"), trace_id: text("trace_id"), source_ip: text("source_ip") },
-    ...{ destination_host: text("destination_host"), from: timeIn(text("from")), to: timeIn(text("to")) },
+    entity_type: text("entity_type"),
+    entity_id: text("entity_id"),
+    actor_id: text("actor_id"),
+    key_id: text("key_id"),
+    outcome: text("outcome"),
+    operation: text("operation"),
+    transform: text("transform"),
+    trace_id: text("trace_id"),
+    source_ip: text("source_ip"),
+    destination_host: text("destination_host"),
+    from: timeIn(text("from")),
+    to: timeIn(text("to")),
   };
 }
 
@@ -42,13 +50,20 @@ export function startOf(filters: LogFilters, now: number): Date | undefined {
 }
 
 /** The filters as the API takes them. @param now milliseconds since 1970. */
-export function requestOf(filters: LogFilters, now: number): MessageInitShape<typeof ListLogsRequestSchema> {
+export function logRequestOf(filters: LogFilters, now: number): MessageInitShape<typeof ListLogsRequestSchema> {
   const start = startOf(filters, now);
   const named = {
-    ...{ entityType: filters.entity_type, entityId: filters.entity_id, actorId: filters.actor_id },
-    ...{ keyId: filters.key_id, outcome: filters.outcome, operation: filters.operation },
-    ...{ transform: filters.transform, traceId: filters.trace_id, sourceIp: filters.source_ip },
-    ...{ destinationHost: filters.destination_host, startDate: start?.toISOString() ?? "" },
+    entityType: filters.entity_type,
+    entityId: filters.entity_id,
+    actorId: filters.actor_id,
+    keyId: filters.key_id,
+    outcome: filters.outcome,
+    operation: filters.operation,
+    transform: filters.transform,
+    traceId: filters.trace_id,
+    sourceIp: filters.source_ip,
+    destinationHost: filters.destination_host,
+    startDate: start?.toISOString() ?? "",
     endDate: filters.to === "" ? "" : new Date(filters.to).toISOString(),
   };
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== ""));

@@ -1,10 +1,11 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Link } from "wouter";
-import type { Log } from "../../../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
+import type { Log } from "#client/proto/cloakroom/v1/logs_pb.js";
 import { Empty } from "../../components/loaded.js";
 import { Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
+import { Changes } from "./changes.js";
 import { paramsOf } from "./log-filters.js";
 
 const DAY_MS = 86_400_000;
@@ -25,7 +26,7 @@ export function LogRows({ rows, label }: { rows: readonly Log[]; label: string }
       keyOf={({ id }) => id}
       columns={[
         { head: "When", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { head: "What", cell: ({ message }) => <bdi dir="auto">{message}</bdi> },
+        { head: "What", cell: (row) => <What row={row} /> },
         { head: "Operation", cell: ({ operation }) => operation },
         { head: "Entity", cell: (row) => <Entity {...row} /> },
         { head: "By", cell: ({ actorId, actorType }) => <Actor {...{ actorId, actorType }} /> },
@@ -33,6 +34,15 @@ export function LogRows({ rows, label }: { rows: readonly Log[]; label: string }
         { head: "Trace", cell: ({ traceId, createdAt }) => <Trace {...{ traceId, createdAt }} /> },
       ]}
     />
+  );
+}
+
+function What({ row: { message, changes } }: { row: Log }) {
+  return (
+    <>
+      <bdi dir="auto">{message}</bdi>
+      <Changes changes={changes} />
+    </>
   );
 }
 

@@ -1,13 +1,13 @@
 import { useState } from "react";
 import { useSearchParams } from "wouter";
-import { LogService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
+import { LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
 import { useRead } from "../../api/queries.js";
 import { Loaded } from "../../components/loaded.js";
 import { CursorPages } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
 import { ExportRows } from "./export-rows.js";
 import { FilterForm } from "./filter-form.js";
-import { filtersOf, requestOf, startOf } from "./log-filters.js";
+import { filtersOf, logRequestOf, startOf } from "./log-filters.js";
 import { LogRows } from "./log-rows.js";
 
 /** The log explorer: who did what to which entity, and how it ended. All filters are in the address. */
@@ -16,7 +16,7 @@ export default function LogExplorer() {
   const [now] = useState(() => Date.now());
   const filters = filtersOf(params);
   const start = params.get("start");
-  const request = requestOf(filters, now);
+  const request = logRequestOf(filters, now);
   const logs = useRead(LogService.method.listLogs, { ...request, ...(start === null ? {} : { start }), size: 50 });
   const since = startOf(filters, now);
   return (

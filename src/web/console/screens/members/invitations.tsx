@@ -1,8 +1,5 @@
 import { type FormEvent, useState } from "react";
-import {
-  type Invitation,
-  InvitationService,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/invitations_pb.js";
+import { type Invitation, InvitationService } from "#client/proto/cloakroom/v1/invitations_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Choice, TextField } from "../../components/field.js";
@@ -12,6 +9,7 @@ import { Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
+import { AssignedContainers, containersFor } from "./change-role.js";
 import { useRoleNames } from "./roles.js";
 
 /** Invitations that were not accepted yet, and a form for another. */
@@ -41,10 +39,11 @@ function Invite() {
   const names = useRoleNames();
   const [email, setEmail] = useState("");
   const [role, setRole] = useState("ADMIN");
+  const [containers, setContainers] = useState("");
   if (!create.isAllowed) return null;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    create.run({ email: email.trim(), role }, () => setEmail(""));
+    create.run({ email: email.trim(), role, containers: containersFor(role, containers) }, () => setEmail(""));
   };
   return (
     <form className="filters" aria-label="Invite" onSubmit={submit}>
@@ -58,6 +57,7 @@ function Invite() {
         options={names.map((name): [string, string] => [name, name])}
         onChange={setRole}
       />
+      {role === "DEVELOPER" && <AssignedContainers value={containers} onChange={setContainers} />}
       <button type="submit" className="primary" disabled={create.isPending}>
         Invite
       </button>

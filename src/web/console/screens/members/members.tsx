@@ -1,22 +1,24 @@
-import { type Member, MemberService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/members_pb.js";
-import { PasskeyService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/passkeys_pb.js";
+import { type Member, MemberService } from "#client/proto/cloakroom/v1/members_pb.js";
+import { PasskeyService } from "#client/proto/cloakroom/v1/passkeys_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Loaded } from "../../components/loaded.js";
 import { OffsetPages, usePageNumber } from "../../components/pages.js";
-import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
 import { Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
 import { SignInTable } from "../sign-in-table.js";
+import { ChangeRole } from "./change-role.js";
 import { Invitations } from "./invitations.js";
-import { useRoleNames } from "./roles.js";
+import { nameOf } from "./name-of.js";
+import { WaitingPasskeys } from "./waiting-passkeys.js";
 
 /** Who can sign in, with which role. */
 export default function Members() {
   const members = useRead(MemberService.method.listMembers, { page: usePageNumber(), size: 50 });
+  const { isAdministrator } = useSession();
   return (
     <Screen title="Members">
       <Loaded read={members} lines={6}>
@@ -24,6 +26,7 @@ export default function Members() {
           <>
             <MemberTable members={data} />
             <OffsetPages page={pagination} />
+            {isAdministrator && <WaitingPasskeys members={data} />}
           </>
         )}
       </Loaded>
@@ -55,16 +58,6 @@ function MemberTable({ members }: { members: readonly Member[] }) {
   );
 }
 
-function nameOf({ user, id }: Member): string {
-  const { firstName, lastName, email } = user ?? {};
-  return (
-    [firstName, lastName, email && `<${email}>`]
-      .filter(Boolean)
-      .join(" ")
-      .replace(/^<(.*)>$/, "$1") || id
-  );
-}
-
 /** The OWNER and one's own role cannot be changed. */
 function useIsFixed({ id, role }: Member): boolean {
   const { who } = useSession();
@@ -72,24 +65,16 @@ function useIsFixed({ id, role }: Member): boolean {
 }
 
 function RoleOf({ member }: { member: Member }) {
-  const update = useChange(MemberService.method.updateMember);
-  const names = useRoleNames();
+  const { can } = useSession();
   const isFixed = useIsFixed(member);
-  if (isFixed || !update.isAllowed) return member.role;
   return (
-    <>
-      <select
-        aria-label={`Role of ${nameOf(member)}`}
-        value={member.role}
-        disabled={update.isPending}
-        onChange={(event) => update.run({ id: member.id, role: event.target.value })}
-      >
-        {names.map((name) => (
-          <option key={name}>{name}</option>
-        ))}
-      </select>
-      {update.problem && <ProblemNote problem={update.problem} />}
-    </>
+    <div className="actions">
+      <span>
+        {member.role}
+        {member.containers.length > 0 && <span className="quiet"> in {member.containers.join(", ")}</span>}
+      </span>
+      {!isFixed && can("MemberService/UpdateMember") && <ChangeRole member={member} />}
+    </div>
   );
 }
 

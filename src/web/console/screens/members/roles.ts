@@ -1,4 +1,4 @@
-import { MemberService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/members_pb.js";
+import { MemberService } from "#client/proto/cloakroom/v1/members_pb.js";
 import { useRead } from "../../api/queries.js";
 
 /** The roles that members can be given: all but the OWNER's. */

@@ -1,16 +1,12 @@
 import { Link } from "wouter";
-import { parseUrl } from "../../../../../clients/typescript/src/parse-url.js";
-import {
-  type Refund,
-  type Transaction,
-  TransactionService,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/transactions_pb.js";
+import { parseUrl } from "#client/parse-url.js";
+import { type Refund, type Transaction, TransactionService } from "#client/proto/cloakroom/v1/transactions_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Loaded } from "../../components/loaded.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
-import { Pairs, Table } from "../../components/table.js";
+import { DetailList, Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { moneyOf } from "./money.js";
@@ -41,7 +37,7 @@ function Facts({ payment }: { payment: Transaction }) {
   const token = paymentMethod?.token;
   return (
     <>
-      <Pairs
+      <DetailList
         pairs={[
           ["Id", <code key="id">{id}</code>],
           ["Status", <StatusTag key="status" status={payment.status} />],
@@ -59,7 +55,7 @@ function Facts({ payment }: { payment: Transaction }) {
       {payment.status === "buyer_approval_pending" && <Approval url={paymentMethod?.approvalUrl} />}
       <section aria-labelledby="timeline">
         <h2 id="timeline">Timeline</h2>
-        <Pairs
+        <DetailList
           pairs={[
             ["Created", <Time key="created" at={payment.createdAt} />],
             ["Authorized", payment.authorizedAt && <Time key="authorized" at={payment.authorizedAt} />],

@@ -1,5 +1,5 @@
 import { Link, useSearchParams } from "wouter";
-import { TransactionService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/transactions_pb.js";
+import { TransactionService } from "#client/proto/cloakroom/v1/transactions_pb.js";
 import { useRead } from "../../api/queries.js";
 import { Choice } from "../../components/field.js";
 import { Empty, Loaded } from "../../components/loaded.js";
@@ -25,17 +25,13 @@ export function PaymentList() {
   const [params, setParams] = useSearchParams();
   const status = params.get("status") ?? "";
   const payments = useRead(TransactionService.method.listTransactions, {
-    ...{ page: usePageNumber(), size: 50 },
+    page: usePageNumber(),
+    size: 50,
     ...(status === "" ? {} : { status }),
   });
   const canTry = useSession().can("TransactionService/CreateTransaction");
-  const tryLink = canTry && (
-    <Link href="/payments?try=1" className="button">
-      Try a payment
-    </Link>
-  );
   return (
-    <Screen title="Payments" actions={tryLink}>
+    <Screen title="Payments" actions={canTry && <TryLink />}>
       <div className="filters">
         <Choice
           label="Status"
@@ -62,7 +58,8 @@ export function PaymentList() {
                 columns={[
                   { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
                   {
-                    ...{ head: "Amount", isNumber: true },
+                    head: "Amount",
+                    isNumber: true,
                     cell: ({ id, amount, currency }) => (
                       <Link href={`/payments?${new URLSearchParams({ id })}`}>{moneyOf(amount, currency)}</Link>
                     ),
@@ -78,6 +75,14 @@ export function PaymentList() {
         )}
       </Loaded>
     </Screen>
+  );
+}
+
+function TryLink() {
+  return (
+    <Link href="/payments?try=1" className="button">
+      Try a payment
+    </Link>
   );
 }
 

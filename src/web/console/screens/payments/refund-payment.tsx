@@ -1,8 +1,5 @@
 import { useState } from "react";
-import {
-  type Transaction,
-  TransactionService,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/transactions_pb.js";
+import { type Transaction, TransactionService } from "#client/proto/cloakroom/v1/transactions_pb.js";
 import { useChange } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { TextField } from "../../components/field.js";

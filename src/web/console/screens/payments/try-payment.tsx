@@ -1,11 +1,8 @@
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
-import {
-  type Connection,
-  ConnectionService,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/connections_pb.js";
-import { TokenService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/tokens_pb.js";
-import { TransactionService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/transactions_pb.js";
+import { type Connection, ConnectionService } from "#client/proto/cloakroom/v1/connections_pb.js";
+import { TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
+import { TransactionService } from "#client/proto/cloakroom/v1/transactions_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Choice, TextField } from "../../components/field.js";
 import { Loaded, NoRight } from "../../components/loaded.js";
@@ -47,9 +44,12 @@ function Connect() {
   const connect = useChange(ConnectionService.method.createConnection);
   const run = () =>
     connect.run({
-      ...{ connectionFormulaId: SIMULATOR, method: "card", displayName: "Simulator" },
+      connectionFormulaId: SIMULATOR,
+      method: "card",
+      displayName: "Simulator",
       fields: [{ key: "merchant_id", value: "console" }],
-      ...{ acceptedCountries: ["US"], acceptedCurrencies: ["USD", "EUR", "GBP", "JPY"] },
+      acceptedCountries: ["US"],
+      acceptedCurrencies: ["USD", "EUR", "GBP", "JPY"],
     });
   return (
     <div className="form">
@@ -76,7 +76,9 @@ const INTENTS: readonly (readonly [TryDraft["intent"], string])[] = [
 
 function TryForm({ connection: { id, acceptedCurrencies } }: { connection: Connection }) {
   const [draft, set] = useDraft<TryDraft>({
-    ...{ card: "4242424242424242", amount: "1000", intent: "authorize" },
+    card: "4242424242424242",
+    amount: "1000",
+    intent: "authorize",
     currency: acceptedCurrencies[0] ?? "USD",
   });
   const { run, isPending, problem } = useTry(id, draft);

@@ -1,4 +1,4 @@
-import { ProxyService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/proxies_pb.js";
+import { ProxyService } from "#client/proto/cloakroom/v1/proxies_pb.js";
 import { useChange } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { useLeaveTo } from "../../use-leave-to.js";

@@ -3,7 +3,7 @@ import {
   type Proxy as ProxyEntity,
   type ProxyTransform,
   ProxyTransformSchema,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/proxies_pb.js";
+} from "#client/proto/cloakroom/v1/proxies_pb.js";
 
 /** What a person edits of a proxy: one code transform for requests and one for responses. */
 export interface ProxyDraft {
@@ -15,11 +15,14 @@ export interface ProxyDraft {
   readonly configuration: string;
 }
 
-export function draftOf(proxy: ProxyEntity | undefined): ProxyDraft {
+export function proxyDraftOf(proxy: ProxyEntity | undefined): ProxyDraft {
   return {
-    ...{ name: proxy?.name ?? "", destinationUrl: proxy?.destinationUrl ?? "" },
-    ...{ requestCode: codeOf(requestTransforms(proxy)), responseCode: codeOf(responseTransforms(proxy)) },
-    ...{ applicationId: proxy?.applicationId ?? "", configuration: "" },
+    name: proxy?.name ?? "",
+    destinationUrl: proxy?.destinationUrl ?? "",
+    requestCode: codeOf(requestTransforms(proxy)),
+    responseCode: codeOf(responseTransforms(proxy)),
+    applicationId: proxy?.applicationId ?? "",
+    configuration: "",
   };
 }
 

@@ -1,10 +1,6 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
-import {
-  type Proxy as ProxyEntity,
-  ProxyService,
-  type ProxyTransform,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/proxies_pb.js";
+import { type Proxy as ProxyEntity, ProxyService, type ProxyTransform } from "#client/proto/cloakroom/v1/proxies_pb.js";
 import { useChange } from "../../api/queries.js";
 import { TextField } from "../../components/field.js";
 import { CodeSample } from "../../components/text.js";
@@ -14,9 +10,9 @@ import { CodeForm, type Saving } from "../code/code-form.js";
 import { configurationOf, configurationPatch } from "../code/configuration-field.js";
 import { useSaving } from "../code/use-saving.js";
 import {
-  draftOf,
   isEditable,
   type ProxyDraft,
+  proxyDraftOf,
   requestTransforms,
   responseTransforms,
   textOfTransforms,
@@ -26,7 +22,7 @@ import { ProxyTest } from "./proxy-test.js";
 
 /** Edits a proxy, or a new one, and tries its transforms. Nothing is saved until its person says so. */
 export function ProxyEditor({ proxy }: { proxy: ProxyEntity | undefined }) {
-  const [draft, set] = useDraft(draftOf(proxy));
+  const [draft, set] = useDraft(proxyDraftOf(proxy));
   const saving = useProxySaving(proxy, draft);
   const code = (label: string, name: "requestCode" | "responseCode", stored: readonly ProxyTransform[]) =>
     isEditable(stored) ? (
@@ -58,7 +54,10 @@ function useProxySaving(proxy: ProxyEntity | undefined, draft: ProxyDraft): Savi
   const update = useChange(ProxyService.method.updateProxy);
   const client = createClient(ProxyService, useTransport());
   return useSaving({
-    ...{ stored: proxy, draft, page: "/proxies", change: proxy ? update : create },
+    stored: proxy,
+    draft,
+    page: "/proxies",
+    change: proxy ? update : create,
     read: (id) => client.getProxy({ id }),
     create: (onDone) => create.run(creationOf(draft), onDone),
     update: (stored, onDone) => update.run(updateOf(stored, draft), onDone),
@@ -74,14 +73,15 @@ function creationOf(draft: ProxyDraft) {
   const responses = [...transformsOf(draft.responseCode)];
   return {
     ...commonOf(draft),
-    ...{ requestTransforms: requests, responseTransforms: responses },
+    requestTransforms: requests,
+    responseTransforms: responses,
     configuration: configurationOf(draft.configuration),
   };
 }
 
 /** Only what changed, because the console neither sees hidden values nor edits every kind of transform. */
 function updateOf(proxy: ProxyEntity, draft: ProxyDraft) {
-  const opened = draftOf(proxy);
+  const opened = proxyDraftOf(proxy);
   const isConfigured = draft.configuration.trim() !== "";
   const paths = [
     ...["name", "destination_url", "application"],
@@ -90,7 +90,9 @@ function updateOf(proxy: ProxyEntity, draft: ProxyDraft) {
     ...(isConfigured ? ["configuration"] : []),
   ];
   return {
-    ...{ id: proxy.id, ...commonOf(draft), updateMask: { paths } },
+    id: proxy.id,
+    ...commonOf(draft),
+    updateMask: { paths },
     ...(paths.includes("request_transforms") ? { requestTransforms: [...transformsOf(draft.requestCode)] } : {}),
     ...(paths.includes("response_transforms") ? { responseTransforms: [...transformsOf(draft.responseCode)] } : {}),
     ...(isConfigured ? { configuration: configurationPatch(draft.configuration) } : {}),

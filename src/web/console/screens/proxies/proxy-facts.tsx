@@ -1,5 +1,5 @@
-import type { Proxy as ProxyEntity } from "../../../../../clients/typescript/src/proto/cloakroom/v1/proxies_pb.js";
-import { Pairs } from "../../components/table.js";
+import type { Proxy as ProxyEntity } from "#client/proto/cloakroom/v1/proxies_pb.js";
+import { DetailList } from "../../components/table.js";
 import { CodeSample } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 
@@ -11,7 +11,7 @@ export function ProxyFacts({ proxy }: { proxy: ProxyEntity }) {
   -d '{"number":"{{ token_id | json: \\"$.number\\" }}"}'`;
   return (
     <>
-      <Pairs
+      <DetailList
         pairs={[
           ["Id", <code key="id">{id}</code>],
           ["Key", key === "" ? "hidden from your role" : <code key="key">{key}</code>],

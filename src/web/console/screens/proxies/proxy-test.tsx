@@ -1,8 +1,5 @@
 import { useState } from "react";
-import {
-  ProxyService,
-  type TestProxyResponse,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/proxies_pb.js";
+import { ProxyService, type TestProxyResponse } from "#client/proto/cloakroom/v1/proxies_pb.js";
 import { useChange } from "../../api/queries.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { textOfBody, valueOfText } from "../../values.js";

@@ -1,4 +1,4 @@
-import { ReactorService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/reactors_pb.js";
+import { ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
 import { useChange } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { useLeaveTo } from "../../use-leave-to.js";

@@ -1,6 +1,6 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
-import { type Reactor, ReactorService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/reactors_pb.js";
+import { type Reactor, ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
 import { useChange } from "../../api/queries.js";
 import { useDraft } from "../../use-draft.js";
 import { CodeEditor } from "../code/code-editor.js";
@@ -22,8 +22,10 @@ const FIRST_CODE = `module.exports = async function (req) {
 /** Edits a reactor, or a new one, and tries its code. Nothing is saved until its person says so. */
 export function ReactorEditor({ reactor }: { reactor: Reactor | undefined }) {
   const [draft, set] = useDraft<ReactorDraft>({
-    ...{ name: reactor?.name ?? "", code: reactor?.code ?? (reactor ? "" : FIRST_CODE) },
-    ...{ applicationId: reactor?.application?.id ?? "", configuration: "" },
+    name: reactor?.name ?? "",
+    code: reactor?.code ?? (reactor ? "" : FIRST_CODE),
+    applicationId: reactor?.application?.id ?? "",
+    configuration: "",
   });
   const saving = useReactorSaving(reactor, draft);
   if (reactor?.formula) {
@@ -47,7 +49,10 @@ function useReactorSaving(reactor: Reactor | undefined, draft: ReactorDraft): Sa
   const update = useChange(ReactorService.method.updateReactor);
   const client = createClient(ReactorService, useTransport());
   return useSaving({
-    ...{ stored: reactor, draft, page: "/reactors", change: reactor ? update : create },
+    stored: reactor,
+    draft,
+    page: "/reactors",
+    change: reactor ? update : create,
     read: (id) => client.getReactor({ id }),
     create: (onDone) => create.run({ ...commonOf(draft), configuration: configurationOf(draft.configuration) }, onDone),
     update: ({ id }, onDone) => update.run({ id, ...updateOf(draft) }, onDone),
@@ -62,7 +67,8 @@ function updateOf(draft: ReactorDraft) {
   const isConfigured = draft.configuration.trim() !== "";
   const paths = ["name", "code", "application", ...(isConfigured ? ["configuration"] : [])];
   return {
-    ...{ ...commonOf(draft), updateMask: { paths } },
+    ...commonOf(draft),
+    updateMask: { paths },
     ...(isConfigured ? { configuration: configurationPatch(draft.configuration) } : {}),
   };
 }

@@ -1,8 +1,5 @@
 import { useState } from "react";
-import {
-  ReactorService,
-  type TestReactorResponse,
-} from "../../../../../clients/typescript/src/proto/cloakroom/v1/reactors_pb.js";
+import { ReactorService, type TestReactorResponse } from "#client/proto/cloakroom/v1/reactors_pb.js";
 import { useChange } from "../../api/queries.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { textOfBody, textOfValue, valueOfText } from "../../values.js";

@@ -1,5 +1,5 @@
 import { useSearchParams } from "wouter";
-import { ReactorService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/reactors_pb.js";
+import { ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
 import { useRead } from "../../api/queries.js";
 import { Loaded, NoRight } from "../../components/loaded.js";
 import { usePageNumber } from "../../components/pages.js";

@@ -1,11 +1,11 @@
 import { Link } from "wouter";
-import { ApplicationService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
-import { LogService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
-import { TokenService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/tokens_pb.js";
+import { ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
+import { LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
+import { TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { type Read, useRead } from "../../api/queries.js";
 import { Loaded } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
-import { Pairs } from "../../components/table.js";
+import { DetailList } from "../../components/table.js";
 import { useSession } from "../../session.js";
 import { LogRows } from "../log/log-rows.js";
 import { FirstCall } from "./first-call.js";
@@ -15,7 +15,7 @@ export function Start() {
   const { who, can } = useSession();
   return (
     <Screen title="Start">
-      <Pairs
+      <DetailList
         pairs={[
           ["Tenant", <bdi key="name">{who.tenantName}</bdi>],
           ["Tenant id", <code key="id">{who.tenantId}</code>],

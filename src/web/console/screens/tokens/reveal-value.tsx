@@ -1,9 +1,9 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { type FormEvent, useState } from "react";
-import { RevealService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/reveals_pb.js";
-import { TenantService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/tenants_pb.js";
-import { type CallProblem, problemOf } from "../../api/call-problem.js";
+import { RevealService } from "#client/proto/cloakroom/v1/reveals_pb.js";
+import { TenantService } from "#client/proto/cloakroom/v1/tenants_pb.js";
+import { type CallProblem, callProblemOf } from "../../api/call-problem.js";
 import { useRead } from "../../api/queries.js";
 import { reasonHeader } from "../../api/reason-header.js";
 import { TextField } from "../../components/field.js";
@@ -46,7 +46,7 @@ function RevealForm({ id }: { id: string }) {
       if (document.hasFocus()) show(textOfValue(data));
       setReason("");
     } catch (error) {
-      setProblem(problemOf(error));
+      setProblem(callProblemOf(error));
     } finally {
       setPending(false);
     }

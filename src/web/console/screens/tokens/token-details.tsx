@@ -1,12 +1,12 @@
 import { Link, useLocation } from "wouter";
-import { PermissionService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
-import { LogService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
-import { type Token, TokenService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/tokens_pb.js";
+import { PermissionService } from "#client/proto/cloakroom/v1/applications_pb.js";
+import { LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
+import { type Token, TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Loaded } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
-import { Pairs } from "../../components/table.js";
+import { DetailList } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { textOfValue } from "../../values.js";
@@ -34,7 +34,7 @@ function Facts({ token }: { token: Token }) {
   const { id, type, data, containers, fingerprint, metadata, card, expiresAt } = token;
   const details = card && [card.brand, card.funding, card.bin && `BIN ${card.bin}`].filter(Boolean).join(", ");
   return (
-    <Pairs
+    <DetailList
       pairs={[
         ["Id", <Name key="id">{id}</Name>],
         ["Type", type],

@@ -1,7 +1,7 @@
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { type FormEvent, useState } from "react";
 import { Link, useSearchParams } from "wouter";
-import { type Token, TokenService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/tokens_pb.js";
+import { type Token, TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { useRead } from "../../api/queries.js";
 import { TextField } from "../../components/field.js";
 import { Empty, Loaded } from "../../components/loaded.js";

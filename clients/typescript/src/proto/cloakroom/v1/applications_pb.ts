@@ -14,23 +14,29 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/applications.proto.
  */
 export const file_cloakroom_v1_applications: GenFile = /*@__PURE__*/
-  fileDesc("Ch9jbG9ha3Jvb20vdjEvYXBwbGljYXRpb25zLnByb3RvEgxjbG9ha3Jvb20udjEimAMKC0FwcGxpY2F0aW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEioKBGtleXMYBSADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSDAoEdHlwZRgGIAEoCRITCgtwZXJtaXNzaW9ucxgHIAMoCRInCgVydWxlcxgIIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZWRfYnkYCSABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgttb2RpZmllZF9ieRgLIAEoCUgCiAEBEi8KC21vZGlmaWVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9hbGxvd2VkX29yaWdpbnMYDSADKAlCBgoEX2tleUINCgtfY3JlYXRlZF9ieUIOCgxfbW9kaWZpZWRfYnkijgIKCkFjY2Vzc1J1bGUSGAoLZGVzY3JpcHRpb24YASABKAlIAIgBARIQCghwcmlvcml0eRgCIAEoBRIWCgljb250YWluZXIYAyABKAlIAYgBARIxCgpjb25kaXRpb25zGAQgAygLMh0uY2xvYWtyb29tLnYxLkFjY2Vzc0NvbmRpdGlvbhIWCgl0cmFuc2Zvcm0YBSABKAlIAogBARITCgtwZXJtaXNzaW9ucxgGIAMoCRIcCg9yZXF1aXJlc19yZWFzb24YByABKAhIA4gBAUIOCgxfZGVzY3JpcHRpb25CDAoKX2NvbnRhaW5lckIMCgpfdHJhbnNmb3JtQhIKEF9yZXF1aXJlc19yZWFzb24iRQoPQWNjZXNzQ29uZGl0aW9uEhEKCWF0dHJpYnV0ZRgBIAEoCRIQCghvcGVyYXRvchgCIAEoCRINCgV2YWx1ZRgDIAEoCSKhAQoOQXBwbGljYXRpb25LZXkSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKA2tleRgDIAEoCUgAiAEBEhcKCmNyZWF0ZWRfYnkYBCABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGCgRfa2V5Qg0KC19jcmVhdGVkX2J5IkoKClBlcm1pc3Npb24SDAoEdHlwZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIZChFhcHBsaWNhdGlvbl90eXBlcxgDIAMoCSK1AQoYQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0EgwKBG5hbWUYASABKAkSDAoEdHlwZRgCIAEoCRITCgtwZXJtaXNzaW9ucxgDIAMoCRInCgVydWxlcxgEIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZV9rZXkYBSABKAhIAIgBARIXCg9hbGxvd2VkX29yaWdpbnMYBiADKAlCDQoLX2NyZWF0ZV9rZXkiawoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSCgoCaWQYASADKAkSDAoEdHlwZRgCIAMoCRIRCgRwYWdlGAMgASgFSACIAQESEQoEc2l6ZRgEIAEoBUgBiAEBQgcKBV9wYWdlQgcKBV9zaXplInEKGExpc3RBcHBsaWNhdGlvbnNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USJwoEZGF0YRgCIAMoCzIZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiIjChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSCgoCaWQYASABKAkiHAoaR2V0QXBwbGljYXRpb25CeUtleVJlcXVlc3QiowEKGFVwZGF0ZUFwcGxpY2F0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC3Blcm1pc3Npb25zGAMgAygJEicKBXJ1bGVzGAQgAygLMhguY2xvYWtyb29tLnYxLkFjY2Vzc1J1bGUSLwoPYWxsb3dlZF9vcmlnaW5zGAUgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIi0KH1JlZ2VuZXJhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QSCgoCaWQYASABKAkiJgoYRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0EgoKAmlkGAEgASgJIikKG0NyZWF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIKCgJpZBgBIAEoCSJgChpMaXN0QXBwbGljYXRpb25LZXlzUmVxdWVzdBIKCgJpZBgBIAEoCRIRCgRwYWdlGAIgASgFSACIAQESEQoEc2l6ZRgDIAEoBUgBiAEBQgcKBV9wYWdlQgcKBV9zaXplIncKG0xpc3RBcHBsaWNhdGlvbktleXNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USKgoEZGF0YRgCIAMoCzIcLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbktleSI2ChhHZXRBcHBsaWNhdGlvbktleVJlcXVlc3QSCgoCaWQYASABKAkSDgoGa2V5X2lkGAIgASgJIjkKG0RlbGV0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIKCgJpZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkiTAoWTGlzdFBlcm1pc3Npb25zUmVxdWVzdBIdChBhcHBsaWNhdGlvbl90eXBlGAEgASgJSACIAQFCEwoRX2FwcGxpY2F0aW9uX3R5cGUiQQoXTGlzdFBlcm1pc3Npb25zUmVzcG9uc2USJgoEZGF0YRgBIAMoCzIYLmNsb2Frcm9vbS52MS5QZXJtaXNzaW9uIogCChRFeHBsYWluQWNjZXNzUmVxdWVzdBIVCgh0b2tlbl9pZBgBIAEoCUgAiAEBEhIKCmNvbnRhaW5lcnMYAiADKAkSFwoKcGVybWlzc2lvbhgDIAEoCUgBiAEBEhsKDmFwcGxpY2F0aW9uX2lkGAQgASgJSAKIAQESKAoFZHJhZnQYBSABKAsyGS5jbG9ha3Jvb20udjEuQWNjZXNzRHJhZnQSEQoEcGFnZRgGIAEoBUgDiAEBEhEKBHNpemUYByABKAVIBIgBAUILCglfdG9rZW5faWRCDQoLX3Blcm1pc3Npb25CEQoPX2FwcGxpY2F0aW9uX2lkQgcKBV9wYWdlQgcKBV9zaXplIlkKC0FjY2Vzc0RyYWZ0EgwKBHR5cGUYASABKAkSEwoLcGVybWlzc2lvbnMYAiADKAkSJwoFcnVsZXMYAyADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZSKbAQoVRXhwbGFpbkFjY2Vzc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRIrCgRkYXRhGAIgAygLMh0uY2xvYWtyb29tLnYxLkV4cGxhaW5lZEFjY2VzcxInCgVyb2xlcxgDIAMoCzIYLmNsb2Frcm9vbS52MS5Sb2xlQWNjZXNzItYBCg9FeHBsYWluZWRBY2Nlc3MSGwoOYXBwbGljYXRpb25faWQYASABKAlIAIgBARIRCgRuYW1lGAIgASgJSAGIAQESEQoEdHlwZRgDIAEoCUgCiAEBEgwKBGtleXMYBCABKAUSFgoJdHJhbnNmb3JtGAUgASgJSAOIAQESJwoFc3RlcHMYBiADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzU3RlcEIRCg9fYXBwbGljYXRpb25faWRCBwoFX25hbWVCBwoFX3R5cGVCDAoKX3RyYW5zZm9ybSJFCgpBY2Nlc3NTdGVwEiYKBHJ1bGUYASABKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZRIPCgdvdXRjb21lGAIgASgJIkAKClJvbGVBY2Nlc3MSDAoEcm9sZRgBIAEoCRIWCgl0cmFuc2Zvcm0YAiABKAlIAIgBAUIMCgpfdHJhbnNmb3JtMpAFChJBcHBsaWNhdGlvblNlcnZpY2USVgoRQ3JlYXRlQXBwbGljYXRpb24SJi5jbG9ha3Jvb20udjEuQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uEmEKEExpc3RBcHBsaWNhdGlvbnMSJS5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QaJi5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlElAKDkdldEFwcGxpY2F0aW9uEiMuY2xvYWtyb29tLnYxLkdldEFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJaChNHZXRBcHBsaWNhdGlvbkJ5S2V5EiguY2xvYWtyb29tLnYxLkdldEFwcGxpY2F0aW9uQnlLZXlSZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uElYKEVVwZGF0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLlVwZGF0ZUFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJkChhSZWdlbmVyYXRlQXBwbGljYXRpb25LZXkSLS5jbG9ha3Jvb20udjEuUmVnZW5lcmF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJTChFEZWxldGVBcHBsaWNhdGlvbhImLmNsb2Frcm9vbS52MS5EZWxldGVBcHBsaWNhdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkymgMKFUFwcGxpY2F0aW9uS2V5U2VydmljZRJfChRDcmVhdGVBcHBsaWNhdGlvbktleRIpLmNsb2Frcm9vbS52MS5DcmVhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSagoTTGlzdEFwcGxpY2F0aW9uS2V5cxIoLmNsb2Frcm9vbS52MS5MaXN0QXBwbGljYXRpb25LZXlzUmVxdWVzdBopLmNsb2Frcm9vbS52MS5MaXN0QXBwbGljYXRpb25LZXlzUmVzcG9uc2USWQoRR2V0QXBwbGljYXRpb25LZXkSJi5jbG9ha3Jvb20udjEuR2V0QXBwbGljYXRpb25LZXlSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uS2V5ElkKFERlbGV0ZUFwcGxpY2F0aW9uS2V5EikuY2xvYWtyb29tLnYxLkRlbGV0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eTLNAQoRUGVybWlzc2lvblNlcnZpY2USXgoPTGlzdFBlcm1pc3Npb25zEiQuY2xvYWtyb29tLnYxLkxpc3RQZXJtaXNzaW9uc1JlcXVlc3QaJS5jbG9ha3Jvb20udjEuTGlzdFBlcm1pc3Npb25zUmVzcG9uc2USWAoNRXhwbGFpbkFjY2VzcxIiLmNsb2Frcm9vbS52MS5FeHBsYWluQWNjZXNzUmVxdWVzdBojLmNsb2Frcm9vbS52MS5FeHBsYWluQWNjZXNzUmVzcG9uc2ViBnByb3RvMw", [file_cloakroom_v1_pagination, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("Ch9jbG9ha3Jvb20vdjEvYXBwbGljYXRpb25zLnByb3RvEgxjbG9ha3Jvb20udjEiggQKC0FwcGxpY2F0aW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEioKBGtleXMYBSADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSDAoEdHlwZRgGIAEoCRITCgtwZXJtaXNzaW9ucxgHIAMoCRInCgVydWxlcxgIIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZWRfYnkYCSABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgttb2RpZmllZF9ieRgLIAEoCUgCiAEBEi8KC21vZGlmaWVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9hbGxvd2VkX29yaWdpbnMYDSADKAkSLgoJdGVtcGxhdGVzGA4gAygLMhsuY2xvYWtyb29tLnYxLlRva2VuVGVtcGxhdGUSIAoTYWxsb3dfcGFnZV9yZXF1ZXN0cxgPIAEoCEgDiAEBQgYKBF9rZXlCDQoLX2NyZWF0ZWRfYnlCDgoMX21vZGlmaWVkX2J5QhYKFF9hbGxvd19wYWdlX3JlcXVlc3RzIukBCg1Ub2tlblRlbXBsYXRlEgwKBG5hbWUYASABKAkSJAoEbWFzaxgCIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIWCg5zZWFyY2hfaW5kZXhlcxgDIAMoCRIjChZmaW5nZXJwcmludF9leHByZXNzaW9uGAQgASgJSACIAQESDwoCaWQYBSABKAlIAYgBARIeChFkZWR1cGxpY2F0ZV90b2tlbhgGIAEoCEgCiAEBQhkKF19maW5nZXJwcmludF9leHByZXNzaW9uQgUKA19pZEIUChJfZGVkdXBsaWNhdGVfdG9rZW4ijgIKCkFjY2Vzc1J1bGUSGAoLZGVzY3JpcHRpb24YASABKAlIAIgBARIQCghwcmlvcml0eRgCIAEoBRIWCgljb250YWluZXIYAyABKAlIAYgBARIxCgpjb25kaXRpb25zGAQgAygLMh0uY2xvYWtyb29tLnYxLkFjY2Vzc0NvbmRpdGlvbhIWCgl0cmFuc2Zvcm0YBSABKAlIAogBARITCgtwZXJtaXNzaW9ucxgGIAMoCRIcCg9yZXF1aXJlc19yZWFzb24YByABKAhIA4gBAUIOCgxfZGVzY3JpcHRpb25CDAoKX2NvbnRhaW5lckIMCgpfdHJhbnNmb3JtQhIKEF9yZXF1aXJlc19yZWFzb24iRQoPQWNjZXNzQ29uZGl0aW9uEhEKCWF0dHJpYnV0ZRgBIAEoCRIQCghvcGVyYXRvchgCIAEoCRINCgV2YWx1ZRgDIAEoCSKhAQoOQXBwbGljYXRpb25LZXkSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKA2tleRgDIAEoCUgAiAEBEhcKCmNyZWF0ZWRfYnkYBCABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGCgRfa2V5Qg0KC19jcmVhdGVkX2J5IkoKClBlcm1pc3Npb24SDAoEdHlwZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIZChFhcHBsaWNhdGlvbl90eXBlcxgDIAMoCSKfAgoYQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0EgwKBG5hbWUYASABKAkSDAoEdHlwZRgCIAEoCRITCgtwZXJtaXNzaW9ucxgDIAMoCRInCgVydWxlcxgEIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZV9rZXkYBSABKAhIAIgBARIXCg9hbGxvd2VkX29yaWdpbnMYBiADKAkSLgoJdGVtcGxhdGVzGAcgAygLMhsuY2xvYWtyb29tLnYxLlRva2VuVGVtcGxhdGUSIAoTYWxsb3dfcGFnZV9yZXF1ZXN0cxgIIAEoCEgBiAEBQg0KC19jcmVhdGVfa2V5QhYKFF9hbGxvd19wYWdlX3JlcXVlc3RzImsKF0xpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0EgoKAmlkGAEgAygJEgwKBHR5cGUYAiADKAkSEQoEcGFnZRgDIAEoBUgAiAEBEhEKBHNpemUYBCABKAVIAYgBAUIHCgVfcGFnZUIHCgVfc2l6ZSJxChhMaXN0QXBwbGljYXRpb25zUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlEicKBGRhdGEYAiADKAsyGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24iIwoVR2V0QXBwbGljYXRpb25SZXF1ZXN0EgoKAmlkGAEgASgJIhwKGkdldEFwcGxpY2F0aW9uQnlLZXlSZXF1ZXN0IogCChhVcGRhdGVBcHBsaWNhdGlvblJlcXVlc3QSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtwZXJtaXNzaW9ucxgDIAMoCRInCgVydWxlcxgEIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEi8KD2FsbG93ZWRfb3JpZ2lucxgFIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIpCgl0ZW1wbGF0ZXMYBiABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSIAoTYWxsb3dfcGFnZV9yZXF1ZXN0cxgHIAEoCEgAiAEBQhYKFF9hbGxvd19wYWdlX3JlcXVlc3RzIi0KH1JlZ2VuZXJhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QSCgoCaWQYASABKAkiJgoYRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0EgoKAmlkGAEgASgJIikKG0NyZWF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIKCgJpZBgBIAEoCSJgChpMaXN0QXBwbGljYXRpb25LZXlzUmVxdWVzdBIKCgJpZBgBIAEoCRIRCgRwYWdlGAIgASgFSACIAQESEQoEc2l6ZRgDIAEoBUgBiAEBQgcKBV9wYWdlQgcKBV9zaXplIncKG0xpc3RBcHBsaWNhdGlvbktleXNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USKgoEZGF0YRgCIAMoCzIcLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbktleSI2ChhHZXRBcHBsaWNhdGlvbktleVJlcXVlc3QSCgoCaWQYASABKAkSDgoGa2V5X2lkGAIgASgJIjkKG0RlbGV0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIKCgJpZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkiTAoWTGlzdFBlcm1pc3Npb25zUmVxdWVzdBIdChBhcHBsaWNhdGlvbl90eXBlGAEgASgJSACIAQFCEwoRX2FwcGxpY2F0aW9uX3R5cGUiQQoXTGlzdFBlcm1pc3Npb25zUmVzcG9uc2USJgoEZGF0YRgBIAMoCzIYLmNsb2Frcm9vbS52MS5QZXJtaXNzaW9uIogCChRFeHBsYWluQWNjZXNzUmVxdWVzdBIVCgh0b2tlbl9pZBgBIAEoCUgAiAEBEhIKCmNvbnRhaW5lcnMYAiADKAkSFwoKcGVybWlzc2lvbhgDIAEoCUgBiAEBEhsKDmFwcGxpY2F0aW9uX2lkGAQgASgJSAKIAQESKAoFZHJhZnQYBSABKAsyGS5jbG9ha3Jvb20udjEuQWNjZXNzRHJhZnQSEQoEcGFnZRgGIAEoBUgDiAEBEhEKBHNpemUYByABKAVIBIgBAUILCglfdG9rZW5faWRCDQoLX3Blcm1pc3Npb25CEQoPX2FwcGxpY2F0aW9uX2lkQgcKBV9wYWdlQgcKBV9zaXplIlkKC0FjY2Vzc0RyYWZ0EgwKBHR5cGUYASABKAkSEwoLcGVybWlzc2lvbnMYAiADKAkSJwoFcnVsZXMYAyADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZSKbAQoVRXhwbGFpbkFjY2Vzc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRIrCgRkYXRhGAIgAygLMh0uY2xvYWtyb29tLnYxLkV4cGxhaW5lZEFjY2VzcxInCgVyb2xlcxgDIAMoCzIYLmNsb2Frcm9vbS52MS5Sb2xlQWNjZXNzItYBCg9FeHBsYWluZWRBY2Nlc3MSGwoOYXBwbGljYXRpb25faWQYASABKAlIAIgBARIRCgRuYW1lGAIgASgJSAGIAQESEQoEdHlwZRgDIAEoCUgCiAEBEgwKBGtleXMYBCABKAUSFgoJdHJhbnNmb3JtGAUgASgJSAOIAQESJwoFc3RlcHMYBiADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzU3RlcEIRCg9fYXBwbGljYXRpb25faWRCBwoFX25hbWVCBwoFX3R5cGVCDAoKX3RyYW5zZm9ybSJFCgpBY2Nlc3NTdGVwEiYKBHJ1bGUYASABKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZRIPCgdvdXRjb21lGAIgASgJIkAKClJvbGVBY2Nlc3MSDAoEcm9sZRgBIAEoCRIWCgl0cmFuc2Zvcm0YAiABKAlIAIgBAUIMCgpfdHJhbnNmb3JtMpAFChJBcHBsaWNhdGlvblNlcnZpY2USVgoRQ3JlYXRlQXBwbGljYXRpb24SJi5jbG9ha3Jvb20udjEuQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uEmEKEExpc3RBcHBsaWNhdGlvbnMSJS5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QaJi5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlElAKDkdldEFwcGxpY2F0aW9uEiMuY2xvYWtyb29tLnYxLkdldEFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJaChNHZXRBcHBsaWNhdGlvbkJ5S2V5EiguY2xvYWtyb29tLnYxLkdldEFwcGxpY2F0aW9uQnlLZXlSZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uElYKEVVwZGF0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLlVwZGF0ZUFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJkChhSZWdlbmVyYXRlQXBwbGljYXRpb25LZXkSLS5jbG9ha3Jvb20udjEuUmVnZW5lcmF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJTChFEZWxldGVBcHBsaWNhdGlvbhImLmNsb2Frcm9vbS52MS5EZWxldGVBcHBsaWNhdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkymgMKFUFwcGxpY2F0aW9uS2V5U2VydmljZRJfChRDcmVhdGVBcHBsaWNhdGlvbktleRIpLmNsb2Frcm9vbS52MS5DcmVhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSagoTTGlzdEFwcGxpY2F0aW9uS2V5cxIoLmNsb2Frcm9vbS52MS5MaXN0QXBwbGljYXRpb25LZXlzUmVxdWVzdBopLmNsb2Frcm9vbS52MS5MaXN0QXBwbGljYXRpb25LZXlzUmVzcG9uc2USWQoRR2V0QXBwbGljYXRpb25LZXkSJi5jbG9ha3Jvb20udjEuR2V0QXBwbGljYXRpb25LZXlSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uS2V5ElkKFERlbGV0ZUFwcGxpY2F0aW9uS2V5EikuY2xvYWtyb29tLnYxLkRlbGV0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eTLNAQoRUGVybWlzc2lvblNlcnZpY2USXgoPTGlzdFBlcm1pc3Npb25zEiQuY2xvYWtyb29tLnYxLkxpc3RQZXJtaXNzaW9uc1JlcXVlc3QaJS5jbG9ha3Jvb20udjEuTGlzdFBlcm1pc3Npb25zUmVzcG9uc2USWAoNRXhwbGFpbkFjY2VzcxIiLmNsb2Frcm9vbS52MS5FeHBsYWluQWNjZXNzUmVxdWVzdBojLmNsb2Frcm9vbS52MS5FeHBsYWluQWNjZXNzUmVzcG9uc2ViBnByb3RvMw", [file_cloakroom_v1_pagination, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Application
  */
 export type Application = Message<"cloakroom.v1.Application"> & {
   /**
+   * The application's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string name = 3;
    */
   name: string;
@@ -43,6 +49,8 @@ export type Application = Message<"cloakroom.v1.Application"> & {
   key?: string | undefined;
 
   /**
+   * Its keys, without their secret part.
+   *
    * @generated from field: repeated cloakroom.v1.ApplicationKey keys = 5;
    */
   keys: ApplicationKey[];
@@ -55,31 +63,43 @@ export type Application = Message<"cloakroom.v1.Application"> & {
   type: string;
 
   /**
+   * What it may do to every container, and to other resources.
+   *
    * @generated from field: repeated string permissions = 7;
    */
   permissions: string[];
 
   /**
+   * Its rights on containers, in order of priority.
+   *
    * @generated from field: repeated cloakroom.v1.AccessRule rules = 8;
    */
   rules: AccessRule[];
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 9;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 11;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 12;
    */
   modifiedAt?: Timestamp | undefined;
@@ -90,6 +110,20 @@ export type Application = Message<"cloakroom.v1.Application"> & {
    * @generated from field: repeated string allowed_origins = 13;
    */
   allowedOrigins: string[];
+
+  /**
+   * Public applications: what hosted fields may ask for beside the value itself.
+   *
+   * @generated from field: repeated cloakroom.v1.TokenTemplate templates = 14;
+   */
+  templates: TokenTemplate[];
+
+  /**
+   * Public applications: whether its pages may call the API with its keys, without hosted fields. Absent: no.
+   *
+   * @generated from field: optional bool allow_page_requests = 15;
+   */
+  allowPageRequests?: boolean | undefined;
 };
 
 /**
@@ -100,6 +134,65 @@ export const ApplicationSchema: GenMessage<Application> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_applications, 0);
 
 /**
+ * Attributes of tokens that hosted fields create. A page names the template, and cannot write expressions of its own:
+ * they could show it what is typed into the fields. A template never makes a request fail: an index without a result is
+ * left out, and an id that is not valid, or taken, is replaced by a UUID.
+ *
+ * @generated from message cloakroom.v1.TokenTemplate
+ */
+export type TokenTemplate = Message<"cloakroom.v1.TokenTemplate"> & {
+  /**
+   * Requests name it in template. Unique within the application.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The mask of tokens that the hosted fields create.
+   *
+   * @generated from field: google.protobuf.Value mask = 2;
+   */
+  mask?: Value | undefined;
+
+  /**
+   * Expressions over data. A search finds the token by their results.
+   *
+   * @generated from field: repeated string search_indexes = 3;
+   */
+  searchIndexes: string[];
+
+  /**
+   * An expression over data. Tokens with the same result have the same fingerprint.
+   *
+   * @generated from field: optional string fingerprint_expression = 4;
+   */
+  fingerprintExpression?: string | undefined;
+
+  /**
+   * An expression over data. Pages see its result. Default: a new UUID.
+   *
+   * @generated from field: optional string id = 5;
+   */
+  id?: string | undefined;
+
+  /**
+   * Gives equal values one token. Pages then learn whether two values are equal: who can call with the key from outside
+   * of a browser can try values until the id is that of a token.
+   *
+   * @generated from field: optional bool deduplicate_token = 6;
+   */
+  deduplicateToken?: boolean | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.TokenTemplate.
+ * Use `create(TokenTemplateSchema)` to create a new message.
+ */
+export const TokenTemplateSchema: GenMessage<TokenTemplate> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 1);
+
+/**
  * Grants permissions on the containers below a path, and defines what a read shows. The rules of an application are
  * tried in order of priority; the first matching rule with the permission decides.
  *
@@ -107,6 +200,8 @@ export const ApplicationSchema: GenMessage<Application> = /*@__PURE__*/
  */
 export type AccessRule = Message<"cloakroom.v1.AccessRule"> & {
   /**
+   * For people.
+   *
    * @generated from field: optional string description = 1;
    */
   description?: string | undefined;
@@ -140,6 +235,8 @@ export type AccessRule = Message<"cloakroom.v1.AccessRule"> & {
   transform?: string | undefined;
 
   /**
+   * What the rule grants, such as token:read.
+   *
    * @generated from field: repeated string permissions = 6;
    */
   permissions: string[];
@@ -157,7 +254,7 @@ export type AccessRule = Message<"cloakroom.v1.AccessRule"> & {
  * Use `create(AccessRuleSchema)` to create a new message.
  */
 export const AccessRuleSchema: GenMessage<AccessRule> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 1);
+  messageDesc(file_cloakroom_v1_applications, 2);
 
 /**
  * Narrows a session's rule to tokens with a certain id or container.
@@ -180,6 +277,8 @@ export type AccessCondition = Message<"cloakroom.v1.AccessCondition"> & {
   operator: string;
 
   /**
+   * The text that the attribute is compared with.
+   *
    * @generated from field: string value = 3;
    */
   value: string;
@@ -190,18 +289,22 @@ export type AccessCondition = Message<"cloakroom.v1.AccessCondition"> & {
  * Use `create(AccessConditionSchema)` to create a new message.
  */
 export const AccessConditionSchema: GenMessage<AccessCondition> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 2);
+  messageDesc(file_cloakroom_v1_applications, 3);
 
 /**
  * @generated from message cloakroom.v1.ApplicationKey
  */
 export type ApplicationKey = Message<"cloakroom.v1.ApplicationKey"> & {
   /**
+   * The key's id, which log rows name.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
@@ -214,11 +317,15 @@ export type ApplicationKey = Message<"cloakroom.v1.ApplicationKey"> & {
   key?: string | undefined;
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 4;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
   createdAt?: Timestamp | undefined;
@@ -229,23 +336,29 @@ export type ApplicationKey = Message<"cloakroom.v1.ApplicationKey"> & {
  * Use `create(ApplicationKeySchema)` to create a new message.
  */
 export const ApplicationKeySchema: GenMessage<ApplicationKey> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 3);
+  messageDesc(file_cloakroom_v1_applications, 4);
 
 /**
  * @generated from message cloakroom.v1.Permission
  */
 export type Permission = Message<"cloakroom.v1.Permission"> & {
   /**
+   * Its name, such as token:read.
+   *
    * @generated from field: string type = 1;
    */
   type: string;
 
   /**
+   * What it allows.
+   *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
+   * The types of applications that can have it.
+   *
    * @generated from field: repeated string application_types = 3;
    */
   applicationTypes: string[];
@@ -256,7 +369,7 @@ export type Permission = Message<"cloakroom.v1.Permission"> & {
  * Use `create(PermissionSchema)` to create a new message.
  */
 export const PermissionSchema: GenMessage<Permission> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 4);
+  messageDesc(file_cloakroom_v1_applications, 5);
 
 /**
  * @generated from message cloakroom.v1.CreateApplicationRequest
@@ -297,11 +410,28 @@ export type CreateApplicationRequest = Message<"cloakroom.v1.CreateApplicationRe
 
   /**
    * For public applications: the exact origins whose pages may show hosted fields (elements) with its keys, such as
-   * https://shop.example.com. Without any, no page may.
+   * https://shop.example.com. Without any, no page may. With any, only hosted fields may use the keys to create tokens
+   * and sessions: see allow_page_requests.
    *
    * @generated from field: repeated string allowed_origins = 6;
    */
   allowedOrigins: string[];
+
+  /**
+   * For public applications: what hosted fields may ask for beside the value itself.
+   *
+   * @generated from field: repeated cloakroom.v1.TokenTemplate templates = 7;
+   */
+  templates: TokenTemplate[];
+
+  /**
+   * For public applications with allowed_origins: whether pages may also call the API with its keys themselves, as clients
+   * do that send expressions with the public key. Such a page can create tokens with expressions of its own, deduplicate
+   * them, and hold the key of a session: it reads what a back end authorizes the session for. Default false.
+   *
+   * @generated from field: optional bool allow_page_requests = 8;
+   */
+  allowPageRequests?: boolean | undefined;
 };
 
 /**
@@ -309,18 +439,22 @@ export type CreateApplicationRequest = Message<"cloakroom.v1.CreateApplicationRe
  * Use `create(CreateApplicationRequestSchema)` to create a new message.
  */
 export const CreateApplicationRequestSchema: GenMessage<CreateApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 5);
+  messageDesc(file_cloakroom_v1_applications, 6);
 
 /**
  * @generated from message cloakroom.v1.ListApplicationsRequest
  */
 export type ListApplicationsRequest = Message<"cloakroom.v1.ListApplicationsRequest"> & {
   /**
+   * Applications with one of these ids.
+   *
    * @generated from field: repeated string id = 1;
    */
   id: string[];
 
   /**
+   * Applications of one of these types.
+   *
    * @generated from field: repeated string type = 2;
    */
   type: string[];
@@ -345,13 +479,15 @@ export type ListApplicationsRequest = Message<"cloakroom.v1.ListApplicationsRequ
  * Use `create(ListApplicationsRequestSchema)` to create a new message.
  */
 export const ListApplicationsRequestSchema: GenMessage<ListApplicationsRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 6);
+  messageDesc(file_cloakroom_v1_applications, 7);
 
 /**
  * @generated from message cloakroom.v1.ListApplicationsResponse
  */
 export type ListApplicationsResponse = Message<"cloakroom.v1.ListApplicationsResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -367,7 +503,7 @@ export type ListApplicationsResponse = Message<"cloakroom.v1.ListApplicationsRes
  * Use `create(ListApplicationsResponseSchema)` to create a new message.
  */
 export const ListApplicationsResponseSchema: GenMessage<ListApplicationsResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 7);
+  messageDesc(file_cloakroom_v1_applications, 8);
 
 /**
  * @generated from message cloakroom.v1.GetApplicationRequest
@@ -384,7 +520,7 @@ export type GetApplicationRequest = Message<"cloakroom.v1.GetApplicationRequest"
  * Use `create(GetApplicationRequestSchema)` to create a new message.
  */
 export const GetApplicationRequestSchema: GenMessage<GetApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 8);
+  messageDesc(file_cloakroom_v1_applications, 9);
 
 /**
  * @generated from message cloakroom.v1.GetApplicationByKeyRequest
@@ -397,7 +533,7 @@ export type GetApplicationByKeyRequest = Message<"cloakroom.v1.GetApplicationByK
  * Use `create(GetApplicationByKeyRequestSchema)` to create a new message.
  */
 export const GetApplicationByKeyRequestSchema: GenMessage<GetApplicationByKeyRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 9);
+  messageDesc(file_cloakroom_v1_applications, 10);
 
 /**
  * @generated from message cloakroom.v1.UpdateApplicationRequest
@@ -434,6 +570,21 @@ export type UpdateApplicationRequest = Message<"cloakroom.v1.UpdateApplicationRe
    * @generated from field: google.protobuf.Value allowed_origins = 5;
    */
   allowedOrigins?: Value | undefined;
+
+  /**
+   * For public applications: a list of at most 20 templates, which replaces the stored ones. Omitted or null keeps them; an
+   * empty list removes them.
+   *
+   * @generated from field: google.protobuf.Value templates = 6;
+   */
+  templates?: Value | undefined;
+
+  /**
+   * Omitted or null keeps it.
+   *
+   * @generated from field: optional bool allow_page_requests = 7;
+   */
+  allowPageRequests?: boolean | undefined;
 };
 
 /**
@@ -441,7 +592,7 @@ export type UpdateApplicationRequest = Message<"cloakroom.v1.UpdateApplicationRe
  * Use `create(UpdateApplicationRequestSchema)` to create a new message.
  */
 export const UpdateApplicationRequestSchema: GenMessage<UpdateApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 10);
+  messageDesc(file_cloakroom_v1_applications, 11);
 
 /**
  * @generated from message cloakroom.v1.RegenerateApplicationKeyRequest
@@ -458,7 +609,7 @@ export type RegenerateApplicationKeyRequest = Message<"cloakroom.v1.RegenerateAp
  * Use `create(RegenerateApplicationKeyRequestSchema)` to create a new message.
  */
 export const RegenerateApplicationKeyRequestSchema: GenMessage<RegenerateApplicationKeyRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 11);
+  messageDesc(file_cloakroom_v1_applications, 12);
 
 /**
  * @generated from message cloakroom.v1.DeleteApplicationRequest
@@ -475,7 +626,7 @@ export type DeleteApplicationRequest = Message<"cloakroom.v1.DeleteApplicationRe
  * Use `create(DeleteApplicationRequestSchema)` to create a new message.
  */
 export const DeleteApplicationRequestSchema: GenMessage<DeleteApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 12);
+  messageDesc(file_cloakroom_v1_applications, 13);
 
 /**
  * @generated from message cloakroom.v1.CreateApplicationKeyRequest
@@ -494,7 +645,7 @@ export type CreateApplicationKeyRequest = Message<"cloakroom.v1.CreateApplicatio
  * Use `create(CreateApplicationKeyRequestSchema)` to create a new message.
  */
 export const CreateApplicationKeyRequestSchema: GenMessage<CreateApplicationKeyRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 13);
+  messageDesc(file_cloakroom_v1_applications, 14);
 
 /**
  * @generated from message cloakroom.v1.ListApplicationKeysRequest
@@ -527,13 +678,15 @@ export type ListApplicationKeysRequest = Message<"cloakroom.v1.ListApplicationKe
  * Use `create(ListApplicationKeysRequestSchema)` to create a new message.
  */
 export const ListApplicationKeysRequestSchema: GenMessage<ListApplicationKeysRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 14);
+  messageDesc(file_cloakroom_v1_applications, 15);
 
 /**
  * @generated from message cloakroom.v1.ListApplicationKeysResponse
  */
 export type ListApplicationKeysResponse = Message<"cloakroom.v1.ListApplicationKeysResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -549,7 +702,7 @@ export type ListApplicationKeysResponse = Message<"cloakroom.v1.ListApplicationK
  * Use `create(ListApplicationKeysResponseSchema)` to create a new message.
  */
 export const ListApplicationKeysResponseSchema: GenMessage<ListApplicationKeysResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 15);
+  messageDesc(file_cloakroom_v1_applications, 16);
 
 /**
  * @generated from message cloakroom.v1.GetApplicationKeyRequest
@@ -573,7 +726,7 @@ export type GetApplicationKeyRequest = Message<"cloakroom.v1.GetApplicationKeyRe
  * Use `create(GetApplicationKeyRequestSchema)` to create a new message.
  */
 export const GetApplicationKeyRequestSchema: GenMessage<GetApplicationKeyRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 16);
+  messageDesc(file_cloakroom_v1_applications, 17);
 
 /**
  * @generated from message cloakroom.v1.DeleteApplicationKeyRequest
@@ -597,13 +750,15 @@ export type DeleteApplicationKeyRequest = Message<"cloakroom.v1.DeleteApplicatio
  * Use `create(DeleteApplicationKeyRequestSchema)` to create a new message.
  */
 export const DeleteApplicationKeyRequestSchema: GenMessage<DeleteApplicationKeyRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 17);
+  messageDesc(file_cloakroom_v1_applications, 18);
 
 /**
  * @generated from message cloakroom.v1.ListPermissionsRequest
  */
 export type ListPermissionsRequest = Message<"cloakroom.v1.ListPermissionsRequest"> & {
   /**
+   * Permissions that applications of this type can have.
+   *
    * @generated from field: optional string application_type = 1;
    */
   applicationType?: string | undefined;
@@ -614,7 +769,7 @@ export type ListPermissionsRequest = Message<"cloakroom.v1.ListPermissionsReques
  * Use `create(ListPermissionsRequestSchema)` to create a new message.
  */
 export const ListPermissionsRequestSchema: GenMessage<ListPermissionsRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 18);
+  messageDesc(file_cloakroom_v1_applications, 19);
 
 /**
  * @generated from message cloakroom.v1.ListPermissionsResponse
@@ -631,7 +786,7 @@ export type ListPermissionsResponse = Message<"cloakroom.v1.ListPermissionsRespo
  * Use `create(ListPermissionsResponseSchema)` to create a new message.
  */
 export const ListPermissionsResponseSchema: GenMessage<ListPermissionsResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 19);
+  messageDesc(file_cloakroom_v1_applications, 20);
 
 /**
  * @generated from message cloakroom.v1.ExplainAccessRequest
@@ -692,7 +847,7 @@ export type ExplainAccessRequest = Message<"cloakroom.v1.ExplainAccessRequest"> 
  * Use `create(ExplainAccessRequestSchema)` to create a new message.
  */
 export const ExplainAccessRequestSchema: GenMessage<ExplainAccessRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 20);
+  messageDesc(file_cloakroom_v1_applications, 21);
 
 /**
  * The rights of an application before it is saved.
@@ -727,13 +882,15 @@ export type AccessDraft = Message<"cloakroom.v1.AccessDraft"> & {
  * Use `create(AccessDraftSchema)` to create a new message.
  */
 export const AccessDraftSchema: GenMessage<AccessDraft> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 21);
+  messageDesc(file_cloakroom_v1_applications, 22);
 
 /**
  * @generated from message cloakroom.v1.ExplainAccessResponse
  */
 export type ExplainAccessResponse = Message<"cloakroom.v1.ExplainAccessResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -756,7 +913,7 @@ export type ExplainAccessResponse = Message<"cloakroom.v1.ExplainAccessResponse"
  * Use `create(ExplainAccessResponseSchema)` to create a new message.
  */
 export const ExplainAccessResponseSchema: GenMessage<ExplainAccessResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 22);
+  messageDesc(file_cloakroom_v1_applications, 23);
 
 /**
  * @generated from message cloakroom.v1.ExplainedAccess
@@ -770,11 +927,15 @@ export type ExplainedAccess = Message<"cloakroom.v1.ExplainedAccess"> & {
   applicationId?: string | undefined;
 
   /**
+   * The application's name, or the role's.
+   *
    * @generated from field: optional string name = 2;
    */
   name?: string | undefined;
 
   /**
+   * The application's type.
+   *
    * @generated from field: optional string type = 3;
    */
   type?: string | undefined;
@@ -806,7 +967,7 @@ export type ExplainedAccess = Message<"cloakroom.v1.ExplainedAccess"> & {
  * Use `create(ExplainedAccessSchema)` to create a new message.
  */
 export const ExplainedAccessSchema: GenMessage<ExplainedAccess> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 23);
+  messageDesc(file_cloakroom_v1_applications, 24);
 
 /**
  * @generated from message cloakroom.v1.AccessStep
@@ -832,7 +993,7 @@ export type AccessStep = Message<"cloakroom.v1.AccessStep"> & {
  * Use `create(AccessStepSchema)` to create a new message.
  */
 export const AccessStepSchema: GenMessage<AccessStep> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 24);
+  messageDesc(file_cloakroom_v1_applications, 25);
 
 /**
  * @generated from message cloakroom.v1.RoleAccess
@@ -856,7 +1017,7 @@ export type RoleAccess = Message<"cloakroom.v1.RoleAccess"> & {
  * Use `create(RoleAccessSchema)` to create a new message.
  */
 export const RoleAccessSchema: GenMessage<RoleAccess> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_applications, 25);
+  messageDesc(file_cloakroom_v1_applications, 26);
 
 /**
  * Applications hold the permissions and access rules that their keys act under.
@@ -905,7 +1066,7 @@ export const ApplicationService: GenService<{
     output: typeof ApplicationSchema;
   },
   /**
-   * Replaces an application's name, permissions, rules and allowed origins.
+   * Replaces an application's name, permissions and rules, and the properties of its pages that the request has.
    *
    * @generated from rpc cloakroom.v1.ApplicationService.UpdateApplication
    */

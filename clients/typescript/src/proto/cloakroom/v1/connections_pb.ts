@@ -19,11 +19,15 @@ export const file_cloakroom_v1_connections: GenFile = /*@__PURE__*/
  */
 export type Connection = Message<"cloakroom.v1.Connection"> & {
   /**
+   * The connection's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The formula that it was made from.
+   *
    * @generated from field: string connection_formula_id = 2;
    */
   connectionFormulaId: string;
@@ -36,6 +40,8 @@ export type Connection = Message<"cloakroom.v1.Connection"> & {
   method?: string | undefined;
 
   /**
+   * For people.
+   *
    * @generated from field: string display_name = 4;
    */
   displayName: string;
@@ -48,21 +54,29 @@ export type Connection = Message<"cloakroom.v1.Connection"> & {
   status: string;
 
   /**
+   * Countries of payments that it takes, in ISO 3166-1 alpha-2.
+   *
    * @generated from field: repeated string accepted_countries = 6;
    */
   acceptedCountries: string[];
 
   /**
+   * Currencies of payments that it takes, in ISO 4217.
+   *
    * @generated from field: repeated string accepted_currencies = 7;
    */
   acceptedCurrencies: string[];
 
   /**
+   * Whether its payments can be authenticated with 3-D Secure.
+   *
    * @generated from field: bool three_d_secure_enabled = 8;
    */
   threeDSecureEnabled: boolean;
 
   /**
+   * Whether it takes payments.
+   *
    * @generated from field: bool active = 9;
    */
   active: boolean;
@@ -87,6 +101,8 @@ export const ConnectionSchema: GenMessage<Connection> = /*@__PURE__*/
  */
 export type ConnectionField = Message<"cloakroom.v1.ConnectionField"> & {
   /**
+   * The key of a field of the formula.
+   *
    * @generated from field: string key = 1;
    */
   key: string;
@@ -116,16 +132,22 @@ export type CreateConnectionRequest = Message<"cloakroom.v1.CreateConnectionRequ
   connectionFormulaId: string;
 
   /**
+   * card.
+   *
    * @generated from field: string method = 2;
    */
   method: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string display_name = 3;
    */
   displayName: string;
 
   /**
+   * The fields that the formula asks for, such as the credentials of the account.
+   *
    * @generated from field: repeated cloakroom.v1.ConnectionField fields = 4;
    */
   fields: ConnectionField[];
@@ -174,16 +196,22 @@ export type ReplaceConnectionRequest = Message<"cloakroom.v1.ReplaceConnectionRe
   connectionFormulaId: string;
 
   /**
+   * card.
+   *
    * @generated from field: string method = 3;
    */
   method: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string display_name = 4;
    */
   displayName: string;
 
   /**
+   * The fields that the formula asks for, such as the credentials of the account.
+   *
    * @generated from field: repeated cloakroom.v1.ConnectionField fields = 5;
    */
   fields: ConnectionField[];
@@ -288,36 +316,50 @@ export const DeleteConnectionRequestSchema: GenMessage<DeleteConnectionRequest> 
  */
 export type ConnectionFormula = Message<"cloakroom.v1.ConnectionFormula"> & {
   /**
+   * The formula's id, as connections name it.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string display_name = 2;
    */
   displayName: string;
 
   /**
+   * card.
+   *
    * @generated from field: string method = 3;
    */
   method: string;
 
   /**
+   * What a connection of it must or may contain.
+   *
    * @generated from field: repeated cloakroom.v1.ConnectionFormulaField fields = 4;
    */
   fields: ConnectionFormulaField[];
 
   /**
+   * Currencies in ISO 4217.
+   *
    * @generated from field: repeated string supported_currencies = 5;
    */
   supportedCurrencies: string[];
 
   /**
+   * Countries in ISO 3166-1 alpha-2.
+   *
    * @generated from field: repeated string supported_countries = 6;
    */
   supportedCountries: string[];
 
   /**
+   * Features by name, and whether the payment service has them.
+   *
    * @generated from field: map<string, bool> supported_features = 7;
    */
   supportedFeatures: { [key: string]: boolean };
@@ -335,16 +377,22 @@ export const ConnectionFormulaSchema: GenMessage<ConnectionFormula> = /*@__PURE_
  */
 export type ConnectionFormulaField = Message<"cloakroom.v1.ConnectionFormulaField"> & {
   /**
+   * Names the field in a connection.
+   *
    * @generated from field: string key = 1;
    */
   key: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string display_name = 2;
    */
   displayName: string;
 
   /**
+   * Whether a connection must contain it.
+   *
    * @generated from field: bool required = 3;
    */
   required: boolean;
@@ -357,6 +405,8 @@ export type ConnectionFormulaField = Message<"cloakroom.v1.ConnectionFormulaFiel
   format: string;
 
   /**
+   * Whether its value is never shown again.
+   *
    * @generated from field: bool secret = 5;
    */
   secret: boolean;

@@ -21,11 +21,15 @@ export const file_cloakroom_v1_functions: GenFile = /*@__PURE__*/
  */
 export type SourcePosition = Message<"cloakroom.v1.SourcePosition"> & {
   /**
+   * The line.
+   *
    * @generated from field: int32 line = 1;
    */
   line: number;
 
   /**
+   * The column.
+   *
    * @generated from field: int32 column = 2;
    */
   column: number;
@@ -52,6 +56,8 @@ export type ConsoleLine = Message<"cloakroom.v1.ConsoleLine"> & {
   level: string;
 
   /**
+   * The line, without its end.
+   *
    * @generated from field: string text = 2;
    */
   text: string;
@@ -71,11 +77,15 @@ export const ConsoleLineSchema: GenMessage<ConsoleLine> = /*@__PURE__*/
  */
 export type CodeError = Message<"cloakroom.v1.CodeError"> & {
   /**
+   * The HTTP status that callers get.
+   *
    * @generated from field: int32 status = 1;
    */
   status: number;
 
   /**
+   * What went wrong.
+   *
    * @generated from field: string detail = 2;
    */
   detail: string;
@@ -109,6 +119,8 @@ export const CodeErrorSchema: GenMessage<CodeError> = /*@__PURE__*/
  */
 export type FailedRun = Message<"cloakroom.v1.FailedRun"> & {
   /**
+   * The run's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -121,11 +133,15 @@ export type FailedRun = Message<"cloakroom.v1.FailedRun"> & {
   kind: string;
 
   /**
+   * Why it failed.
+   *
    * @generated from field: cloakroom.v1.CodeError error = 3;
    */
   error?: CodeError | undefined;
 
   /**
+   * What the code wrote to its console.
+   *
    * @generated from field: repeated cloakroom.v1.ConsoleLine console = 4;
    */
   console: ConsoleLine[];
@@ -145,6 +161,8 @@ export type FailedRun = Message<"cloakroom.v1.FailedRun"> & {
   memoryBytes?: number | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
   createdAt?: Timestamp | undefined;
@@ -226,6 +244,8 @@ export type TestFetch = Message<"cloakroom.v1.TestFetch"> & {
   status?: number | undefined;
 
   /**
+   * Headers of the response.
+   *
    * @generated from field: map<string, string> headers = 4;
    */
   headers: { [key: string]: string };
@@ -264,6 +284,8 @@ export type TestBt = Message<"cloakroom.v1.TestBt"> & {
   status?: number | undefined;
 
   /**
+   * What the call returns, or the problem that it fails with.
+   *
    * @generated from field: google.protobuf.Value body = 3;
    */
   body?: Value | undefined;
@@ -290,6 +312,8 @@ export type TestedCall = Message<"cloakroom.v1.TestedCall"> & {
   to: string;
 
   /**
+   * The HTTP method, or the name of the call such as tokens.create.
+   *
    * @generated from field: string method = 2;
    */
   method: string;
@@ -309,6 +333,8 @@ export type TestedCall = Message<"cloakroom.v1.TestedCall"> & {
   answeredBy: string;
 
   /**
+   * The status of the response, if there was one.
+   *
    * @generated from field: optional int32 status = 5;
    */
   status?: number | undefined;

@@ -14,23 +14,29 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/invitations.proto.
  */
 export const file_cloakroom_v1_invitations: GenFile = /*@__PURE__*/
-  fileDesc("Ch5jbG9ha3Jvb20vdjEvaW52aXRhdGlvbnMucHJvdG8SDGNsb2Frcm9vbS52MSK7AgoKSW52aXRhdGlvbhIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDQoFZW1haWwYAyABKAkSDgoGc3RhdHVzGAQgASgJEgwKBHJvbGUYBSABKAkSLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoKY3JlYXRlZF9ieRgHIAEoCUgAiAEBEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vZGlmaWVkX2J5GAkgASgJSAGIAQESLwoLbW9kaWZpZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSJEChdDcmVhdGVJbnZpdGF0aW9uUmVxdWVzdBINCgVlbWFpbBgBIAEoCRIRCgRyb2xlGAIgASgJSACIAQFCBwoFX3JvbGUicAoWTGlzdEludml0YXRpb25zUmVxdWVzdBITCgZzdGF0dXMYASABKAlIAIgBARIRCgRwYWdlGAIgASgFSAGIAQESEQoEc2l6ZRgDIAEoBUgCiAEBQgkKB19zdGF0dXNCBwoFX3BhZ2VCBwoFX3NpemUibwoXTGlzdEludml0YXRpb25zUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlEiYKBGRhdGEYAiADKAsyGC5jbG9ha3Jvb20udjEuSW52aXRhdGlvbiIiChRHZXRJbnZpdGF0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCSIlChdSZXNlbmRJbnZpdGF0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCSIlChdEZWxldGVJbnZpdGF0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCTK/AwoRSW52aXRhdGlvblNlcnZpY2USUwoQQ3JlYXRlSW52aXRhdGlvbhIlLmNsb2Frcm9vbS52MS5DcmVhdGVJbnZpdGF0aW9uUmVxdWVzdBoYLmNsb2Frcm9vbS52MS5JbnZpdGF0aW9uEl4KD0xpc3RJbnZpdGF0aW9ucxIkLmNsb2Frcm9vbS52MS5MaXN0SW52aXRhdGlvbnNSZXF1ZXN0GiUuY2xvYWtyb29tLnYxLkxpc3RJbnZpdGF0aW9uc1Jlc3BvbnNlEk0KDUdldEludml0YXRpb24SIi5jbG9ha3Jvb20udjEuR2V0SW52aXRhdGlvblJlcXVlc3QaGC5jbG9ha3Jvb20udjEuSW52aXRhdGlvbhJTChBSZXNlbmRJbnZpdGF0aW9uEiUuY2xvYWtyb29tLnYxLlJlc2VuZEludml0YXRpb25SZXF1ZXN0GhguY2xvYWtyb29tLnYxLkludml0YXRpb24SUQoQRGVsZXRlSW52aXRhdGlvbhIlLmNsb2Frcm9vbS52MS5EZWxldGVJbnZpdGF0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eWIGcHJvdG8z", [file_cloakroom_v1_pagination, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("Ch5jbG9ha3Jvb20vdjEvaW52aXRhdGlvbnMucHJvdG8SDGNsb2Frcm9vbS52MSLPAgoKSW52aXRhdGlvbhIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDQoFZW1haWwYAyABKAkSDgoGc3RhdHVzGAQgASgJEgwKBHJvbGUYBSABKAkSLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoKY3JlYXRlZF9ieRgHIAEoCUgAiAEBEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vZGlmaWVkX2J5GAkgASgJSAGIAQESLwoLbW9kaWZpZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNvbnRhaW5lcnMYCyADKAlCDQoLX2NyZWF0ZWRfYnlCDgoMX21vZGlmaWVkX2J5IlgKF0NyZWF0ZUludml0YXRpb25SZXF1ZXN0Eg0KBWVtYWlsGAEgASgJEhEKBHJvbGUYAiABKAlIAIgBARISCgpjb250YWluZXJzGAMgAygJQgcKBV9yb2xlInAKFkxpc3RJbnZpdGF0aW9uc1JlcXVlc3QSEwoGc3RhdHVzGAEgASgJSACIAQESEQoEcGFnZRgCIAEoBUgBiAEBEhEKBHNpemUYAyABKAVIAogBAUIJCgdfc3RhdHVzQgcKBV9wYWdlQgcKBV9zaXplIm8KF0xpc3RJbnZpdGF0aW9uc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRImCgRkYXRhGAIgAygLMhguY2xvYWtyb29tLnYxLkludml0YXRpb24iIgoUR2V0SW52aXRhdGlvblJlcXVlc3QSCgoCaWQYASABKAkiJQoXUmVzZW5kSW52aXRhdGlvblJlcXVlc3QSCgoCaWQYASABKAkiJQoXRGVsZXRlSW52aXRhdGlvblJlcXVlc3QSCgoCaWQYASABKAkyvwMKEUludml0YXRpb25TZXJ2aWNlElMKEENyZWF0ZUludml0YXRpb24SJS5jbG9ha3Jvb20udjEuQ3JlYXRlSW52aXRhdGlvblJlcXVlc3QaGC5jbG9ha3Jvb20udjEuSW52aXRhdGlvbhJeCg9MaXN0SW52aXRhdGlvbnMSJC5jbG9ha3Jvb20udjEuTGlzdEludml0YXRpb25zUmVxdWVzdBolLmNsb2Frcm9vbS52MS5MaXN0SW52aXRhdGlvbnNSZXNwb25zZRJNCg1HZXRJbnZpdGF0aW9uEiIuY2xvYWtyb29tLnYxLkdldEludml0YXRpb25SZXF1ZXN0GhguY2xvYWtyb29tLnYxLkludml0YXRpb24SUwoQUmVzZW5kSW52aXRhdGlvbhIlLmNsb2Frcm9vbS52MS5SZXNlbmRJbnZpdGF0aW9uUmVxdWVzdBoYLmNsb2Frcm9vbS52MS5JbnZpdGF0aW9uElEKEERlbGV0ZUludml0YXRpb24SJS5jbG9ha3Jvb20udjEuRGVsZXRlSW52aXRhdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHliBnByb3RvMw", [file_cloakroom_v1_pagination, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Invitation
  */
 export type Invitation = Message<"cloakroom.v1.Invitation"> & {
   /**
+   * The invitation's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
+   * The address that it was sent to.
+   *
    * @generated from field: string email = 3;
    */
   email: string;
@@ -50,29 +56,46 @@ export type Invitation = Message<"cloakroom.v1.Invitation"> & {
   role: string;
 
   /**
+   * When it can no longer be accepted.
+   *
    * @generated from field: google.protobuf.Timestamp expires_at = 6;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 7;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 9;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 10;
    */
   modifiedAt?: Timestamp | undefined;
+
+  /**
+   * The containers that are assigned to the member.
+   *
+   * @generated from field: repeated string containers = 11;
+   */
+  containers: string[];
 };
 
 /**
@@ -99,6 +122,13 @@ export type CreateInvitationRequest = Message<"cloakroom.v1.CreateInvitationRequ
    * @generated from field: optional string role = 2;
    */
   role?: string | undefined;
+
+  /**
+   * For a DEVELOPER: containers in which the member's applications may have more than token:create.
+   *
+   * @generated from field: repeated string containers = 3;
+   */
+  containers: string[];
 };
 
 /**
@@ -146,6 +176,8 @@ export const ListInvitationsRequestSchema: GenMessage<ListInvitationsRequest> = 
  */
 export type ListInvitationsResponse = Message<"cloakroom.v1.ListInvitationsResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -221,7 +253,7 @@ export const DeleteInvitationRequestSchema: GenMessage<DeleteInvitationRequest> 
  */
 export const InvitationService: GenService<{
   /**
-   * Invites an address and mails it a link.
+   * Invites an address and mails it a link. Inviting an ADMIN, and assigning containers, need a second factor.
    *
    * @generated from rpc cloakroom.v1.InvitationService.CreateInvitation
    */

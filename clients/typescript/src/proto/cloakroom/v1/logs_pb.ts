@@ -4,31 +4,37 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file cloakroom/v1/logs.proto.
  */
 export const file_cloakroom_v1_logs: GenFile = /*@__PURE__*/
-  fileDesc("ChdjbG9ha3Jvb20vdjEvbG9ncy5wcm90bxIMY2xvYWtyb29tLnYxIvIECgNMb2cSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhUKCGFjdG9yX2lkGAMgASgJSACIAQESFwoKYWN0b3JfdHlwZRgEIAEoCUgBiAEBEhMKC2VudGl0eV90eXBlGAUgASgJEhEKCWVudGl0eV9pZBgGIAEoCRIRCglvcGVyYXRpb24YByABKAkSDwoHbWVzc2FnZRgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgZrZXlfaWQYCiABKAlIAogBARIWCglzb3VyY2VfaXAYCyABKAlIA4gBARITCgZjbGllbnQYDCABKAlIBIgBARIVCgh0cmFjZV9pZBgNIAEoCUgFiAEBEhQKB291dGNvbWUYDiABKAlIBogBARIRCgRjb2RlGA8gASgJSAeIAQESFgoJdHJhbnNmb3JtGBAgASgJSAiIAQESHQoQZGVzdGluYXRpb25faG9zdBgRIAEoCUgJiAEBEhUKCHZpYV90eXBlGBIgASgJSAqIAQESEwoGdmlhX2lkGBMgASgJSAuIAQESEwoGcmVhc29uGBQgASgJSAyIAQFCCwoJX2FjdG9yX2lkQg0KC19hY3Rvcl90eXBlQgkKB19rZXlfaWRCDAoKX3NvdXJjZV9pcEIJCgdfY2xpZW50QgsKCV90cmFjZV9pZEIKCghfb3V0Y29tZUIHCgVfY29kZUIMCgpfdHJhbnNmb3JtQhMKEV9kZXN0aW5hdGlvbl9ob3N0QgsKCV92aWFfdHlwZUIJCgdfdmlhX2lkQgkKB19yZWFzb24iNAoNTG9nRW50aXR5VHlwZRIUCgxkaXNwbGF5X25hbWUYASABKAkSDQoFdmFsdWUYAiABKAkitwUKD0xpc3RMb2dzUmVxdWVzdBIYCgtlbnRpdHlfdHlwZRgBIAEoCUgAiAEBEhYKCWVudGl0eV9pZBgCIAEoCUgBiAEBEhcKCnN0YXJ0X2RhdGUYAyABKAlIAogBARIVCghlbmRfZGF0ZRgEIAEoCUgDiAEBEhIKBXN0YXJ0GAUgASgJSASIAQESEQoEcGFnZRgGIAEoBUgFiAEBEhEKBHNpemUYByABKAVIBogBARIVCghhY3Rvcl9pZBgIIAEoCUgHiAEBEhMKBmtleV9pZBgJIAEoCUgIiAEBEhQKB291dGNvbWUYCiABKAlICYgBARIWCglvcGVyYXRpb24YCyABKAlICogBARIWCgl0cmFuc2Zvcm0YDCABKAlIC4gBARIVCgh0cmFjZV9pZBgNIAEoCUgMiAEBEh0KEGRlc3RpbmF0aW9uX2hvc3QYDiABKAlIDYgBARIWCglzb3VyY2VfaXAYDyABKAlIDogBARITCgZjbGllbnQYECABKAlID4gBARIRCgRjb2RlGBEgASgJSBCIAQESEwoGdmlhX2lkGBIgASgJSBGIAQESFwoKaGFzX3JlYXNvbhgTIAEoCEgSiAEBQg4KDF9lbnRpdHlfdHlwZUIMCgpfZW50aXR5X2lkQg0KC19zdGFydF9kYXRlQgsKCV9lbmRfZGF0ZUIICgZfc3RhcnRCBwoFX3BhZ2VCBwoFX3NpemVCCwoJX2FjdG9yX2lkQgkKB19rZXlfaWRCCgoIX291dGNvbWVCDAoKX29wZXJhdGlvbkIMCgpfdHJhbnNmb3JtQgsKCV90cmFjZV9pZEITChFfZGVzdGluYXRpb25faG9zdEIMCgpfc291cmNlX2lwQgkKB19jbGllbnRCBwoFX2NvZGVCCQoHX3ZpYV9pZEINCgtfaGFzX3JlYXNvbiKAAQoHTG9nUGFnZRISCgVhZnRlchgBIAEoCUgAiAEBEhEKBG5leHQYAiABKAlIAYgBARIRCglwYWdlX3NpemUYAyABKAUSGAoLcGFnZV9udW1iZXIYBCABKAVIAogBAUIICgZfYWZ0ZXJCBwoFX25leHRCDgoMX3BhZ2VfbnVtYmVyIl4KEExpc3RMb2dzUmVzcG9uc2USKQoKcGFnaW5hdGlvbhgBIAEoCzIVLmNsb2Frcm9vbS52MS5Mb2dQYWdlEh8KBGRhdGEYAiADKAsyES5jbG9ha3Jvb20udjEuTG9nIhsKGUxpc3RMb2dFbnRpdHlUeXBlc1JlcXVlc3QiRwoaTGlzdExvZ0VudGl0eVR5cGVzUmVzcG9uc2USKQoEZGF0YRgBIAMoCzIbLmNsb2Frcm9vbS52MS5Mb2dFbnRpdHlUeXBlIoEBChFGb2xsb3dMb2dzUmVxdWVzdBIYCgtlbnRpdHlfdHlwZRgBIAEoCUgAiAEBEhYKCWVudGl0eV9pZBgCIAEoCUgBiAEBEhIKBWFmdGVyGAMgASgJSAKIAQFCDgoMX2VudGl0eV90eXBlQgwKCl9lbnRpdHlfaWRCCAoGX2FmdGVyIkUKEkZvbGxvd0xvZ3NSZXNwb25zZRIfCgRkYXRhGAEgAygLMhEuY2xvYWtyb29tLnYxLkxvZxIOCgZjdXJzb3IYAiABKAkykwIKCkxvZ1NlcnZpY2USSQoITGlzdExvZ3MSHS5jbG9ha3Jvb20udjEuTGlzdExvZ3NSZXF1ZXN0Gh4uY2xvYWtyb29tLnYxLkxpc3RMb2dzUmVzcG9uc2USUQoKRm9sbG93TG9ncxIfLmNsb2Frcm9vbS52MS5Gb2xsb3dMb2dzUmVxdWVzdBogLmNsb2Frcm9vbS52MS5Gb2xsb3dMb2dzUmVzcG9uc2UwARJnChJMaXN0TG9nRW50aXR5VHlwZXMSJy5jbG9ha3Jvb20udjEuTGlzdExvZ0VudGl0eVR5cGVzUmVxdWVzdBooLmNsb2Frcm9vbS52MS5MaXN0TG9nRW50aXR5VHlwZXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChdjbG9ha3Jvb20vdjEvbG9ncy5wcm90bxIMY2xvYWtyb29tLnYxIpwFCgNMb2cSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhUKCGFjdG9yX2lkGAMgASgJSACIAQESFwoKYWN0b3JfdHlwZRgEIAEoCUgBiAEBEhMKC2VudGl0eV90eXBlGAUgASgJEhEKCWVudGl0eV9pZBgGIAEoCRIRCglvcGVyYXRpb24YByABKAkSDwoHbWVzc2FnZRgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgZrZXlfaWQYCiABKAlIAogBARIWCglzb3VyY2VfaXAYCyABKAlIA4gBARITCgZjbGllbnQYDCABKAlIBIgBARIVCgh0cmFjZV9pZBgNIAEoCUgFiAEBEhQKB291dGNvbWUYDiABKAlIBogBARIRCgRjb2RlGA8gASgJSAeIAQESFgoJdHJhbnNmb3JtGBAgASgJSAiIAQESHQoQZGVzdGluYXRpb25faG9zdBgRIAEoCUgJiAEBEhUKCHZpYV90eXBlGBIgASgJSAqIAQESEwoGdmlhX2lkGBMgASgJSAuIAQESEwoGcmVhc29uGBQgASgJSAyIAQESKAoHY2hhbmdlcxgVIAMoCzIXLmNsb2Frcm9vbS52MS5Mb2dDaGFuZ2VCCwoJX2FjdG9yX2lkQg0KC19hY3Rvcl90eXBlQgkKB19rZXlfaWRCDAoKX3NvdXJjZV9pcEIJCgdfY2xpZW50QgsKCV90cmFjZV9pZEIKCghfb3V0Y29tZUIHCgVfY29kZUIMCgpfdHJhbnNmb3JtQhMKEV9kZXN0aW5hdGlvbl9ob3N0QgsKCV92aWFfdHlwZUIJCgdfdmlhX2lkQgkKB19yZWFzb24ifAoJTG9nQ2hhbmdlEg0KBWZpZWxkGAEgASgJEiYKBmJlZm9yZRgCIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIlCgVhZnRlchgDIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIRCgl0cnVuY2F0ZWQYBCABKAgiNAoNTG9nRW50aXR5VHlwZRIUCgxkaXNwbGF5X25hbWUYASABKAkSDQoFdmFsdWUYAiABKAkimwYKD0xpc3RMb2dzUmVxdWVzdBIYCgtlbnRpdHlfdHlwZRgBIAEoCUgAiAEBEhYKCWVudGl0eV9pZBgCIAEoCUgBiAEBEhcKCnN0YXJ0X2RhdGUYAyABKAlIAogBARIVCghlbmRfZGF0ZRgEIAEoCUgDiAEBEhIKBXN0YXJ0GAUgASgJSASIAQESEQoEcGFnZRgGIAEoBUgFiAEBEhEKBHNpemUYByABKAVIBogBARIVCghhY3Rvcl9pZBgIIAEoCUgHiAEBEhMKBmtleV9pZBgJIAEoCUgIiAEBEhQKB291dGNvbWUYCiABKAlICYgBARIWCglvcGVyYXRpb24YCyABKAlICogBARIWCgl0cmFuc2Zvcm0YDCABKAlIC4gBARIVCgh0cmFjZV9pZBgNIAEoCUgMiAEBEh0KEGRlc3RpbmF0aW9uX2hvc3QYDiABKAlIDYgBARIWCglzb3VyY2VfaXAYDyABKAlIDogBARITCgZjbGllbnQYECABKAlID4gBARIRCgRjb2RlGBEgASgJSBCIAQESEwoGdmlhX2lkGBIgASgJSBGIAQESFwoKaGFzX3JlYXNvbhgTIAEoCEgSiAEBEhcKCmFjdG9yX3R5cGUYFCABKAlIE4gBARIVCgh2aWFfdHlwZRgVIAEoCUgUiAEBEg8KAmlkGBYgASgJSBWIAQFCDgoMX2VudGl0eV90eXBlQgwKCl9lbnRpdHlfaWRCDQoLX3N0YXJ0X2RhdGVCCwoJX2VuZF9kYXRlQggKBl9zdGFydEIHCgVfcGFnZUIHCgVfc2l6ZUILCglfYWN0b3JfaWRCCQoHX2tleV9pZEIKCghfb3V0Y29tZUIMCgpfb3BlcmF0aW9uQgwKCl90cmFuc2Zvcm1CCwoJX3RyYWNlX2lkQhMKEV9kZXN0aW5hdGlvbl9ob3N0QgwKCl9zb3VyY2VfaXBCCQoHX2NsaWVudEIHCgVfY29kZUIJCgdfdmlhX2lkQg0KC19oYXNfcmVhc29uQg0KC19hY3Rvcl90eXBlQgsKCV92aWFfdHlwZUIFCgNfaWQigAEKB0xvZ1BhZ2USEgoFYWZ0ZXIYASABKAlIAIgBARIRCgRuZXh0GAIgASgJSAGIAQESEQoJcGFnZV9zaXplGAMgASgFEhgKC3BhZ2VfbnVtYmVyGAQgASgFSAKIAQFCCAoGX2FmdGVyQgcKBV9uZXh0Qg4KDF9wYWdlX251bWJlciJeChBMaXN0TG9nc1Jlc3BvbnNlEikKCnBhZ2luYXRpb24YASABKAsyFS5jbG9ha3Jvb20udjEuTG9nUGFnZRIfCgRkYXRhGAIgAygLMhEuY2xvYWtyb29tLnYxLkxvZyIbChlMaXN0TG9nRW50aXR5VHlwZXNSZXF1ZXN0IkcKGkxpc3RMb2dFbnRpdHlUeXBlc1Jlc3BvbnNlEikKBGRhdGEYASADKAsyGy5jbG9ha3Jvb20udjEuTG9nRW50aXR5VHlwZSKBAQoRRm9sbG93TG9nc1JlcXVlc3QSGAoLZW50aXR5X3R5cGUYASABKAlIAIgBARIWCgllbnRpdHlfaWQYAiABKAlIAYgBARISCgVhZnRlchgDIAEoCUgCiAEBQg4KDF9lbnRpdHlfdHlwZUIMCgpfZW50aXR5X2lkQggKBl9hZnRlciJFChJGb2xsb3dMb2dzUmVzcG9uc2USHwoEZGF0YRgBIAMoCzIRLmNsb2Frcm9vbS52MS5Mb2cSDgoGY3Vyc29yGAIgASgJMpMCCgpMb2dTZXJ2aWNlEkkKCExpc3RMb2dzEh0uY2xvYWtyb29tLnYxLkxpc3RMb2dzUmVxdWVzdBoeLmNsb2Frcm9vbS52MS5MaXN0TG9nc1Jlc3BvbnNlElEKCkZvbGxvd0xvZ3MSHy5jbG9ha3Jvb20udjEuRm9sbG93TG9nc1JlcXVlc3QaIC5jbG9ha3Jvb20udjEuRm9sbG93TG9nc1Jlc3BvbnNlMAESZwoSTGlzdExvZ0VudGl0eVR5cGVzEicuY2xvYWtyb29tLnYxLkxpc3RMb2dFbnRpdHlUeXBlc1JlcXVlc3QaKC5jbG9ha3Jvb20udjEuTGlzdExvZ0VudGl0eVR5cGVzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Log
  */
 export type Log = Message<"cloakroom.v1.Log"> & {
   /**
+   * The row's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
+   * The application or user that acted.
+   *
    * @generated from field: optional string actor_id = 3;
    */
   actorId?: string | undefined;
@@ -41,26 +47,36 @@ export type Log = Message<"cloakroom.v1.Log"> & {
   actorType?: string | undefined;
 
   /**
+   * What the row is about, such as card, application or proxy.
+   *
    * @generated from field: string entity_type = 5;
    */
   entityType: string;
 
   /**
+   * The entity that the row is about.
+   *
    * @generated from field: string entity_id = 6;
    */
   entityId: string;
 
   /**
+   * What was done, such as create or read.
+   *
    * @generated from field: string operation = 7;
    */
   operation: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string message = 8;
    */
   message: string;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 9;
    */
   createdAt?: Timestamp | undefined;
@@ -141,6 +157,13 @@ export type Log = Message<"cloakroom.v1.Log"> & {
    * @generated from field: optional string reason = 20;
    */
   reason?: string | undefined;
+
+  /**
+   * What the operation changed of rights, roles or settings. Never a value of a token, nor a secret.
+   *
+   * @generated from field: repeated cloakroom.v1.LogChange changes = 21;
+   */
+  changes: LogChange[];
 };
 
 /**
@@ -151,15 +174,59 @@ export const LogSchema: GenMessage<Log> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_logs, 0);
 
 /**
+ * @generated from message cloakroom.v1.LogChange
+ */
+export type LogChange = Message<"cloakroom.v1.LogChange"> & {
+  /**
+   * Such as rules.
+   *
+   * @generated from field: string field = 1;
+   */
+  field: string;
+
+  /**
+   * null: nothing was there.
+   *
+   * @generated from field: google.protobuf.Value before = 2;
+   */
+  before?: Value | undefined;
+
+  /**
+   * null: nothing is there any more.
+   *
+   * @generated from field: google.protobuf.Value after = 3;
+   */
+  after?: Value | undefined;
+
+  /**
+   * The two are SHA-256 digests, because the values are too long for a row.
+   *
+   * @generated from field: bool truncated = 4;
+   */
+  truncated: boolean;
+};
+
+/**
+ * Describes the message cloakroom.v1.LogChange.
+ * Use `create(LogChangeSchema)` to create a new message.
+ */
+export const LogChangeSchema: GenMessage<LogChange> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_logs, 1);
+
+/**
  * @generated from message cloakroom.v1.LogEntityType
  */
 export type LogEntityType = Message<"cloakroom.v1.LogEntityType"> & {
   /**
+   * For people.
+   *
    * @generated from field: string display_name = 1;
    */
   displayName: string;
 
   /**
+   * The value to filter by.
+   *
    * @generated from field: string value = 2;
    */
   value: string;
@@ -170,7 +237,7 @@ export type LogEntityType = Message<"cloakroom.v1.LogEntityType"> & {
  * Use `create(LogEntityTypeSchema)` to create a new message.
  */
 export const LogEntityTypeSchema: GenMessage<LogEntityType> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 1);
+  messageDesc(file_cloakroom_v1_logs, 2);
 
 /**
  * @generated from message cloakroom.v1.ListLogsRequest
@@ -184,6 +251,8 @@ export type ListLogsRequest = Message<"cloakroom.v1.ListLogsRequest"> & {
   entityType?: string | undefined;
 
   /**
+   * The entity that the row is about.
+   *
    * @generated from field: optional string entity_id = 2;
    */
   entityId?: string | undefined;
@@ -224,6 +293,8 @@ export type ListLogsRequest = Message<"cloakroom.v1.ListLogsRequest"> & {
   size?: number | undefined;
 
   /**
+   * The application or user that acted.
+   *
    * @generated from field: optional string actor_id = 8;
    */
   actorId?: string | undefined;
@@ -264,6 +335,8 @@ export type ListLogsRequest = Message<"cloakroom.v1.ListLogsRequest"> & {
   traceId?: string | undefined;
 
   /**
+   * Rows of requests through a proxy to this host.
+   *
    * @generated from field: optional string destination_host = 14;
    */
   destinationHost?: string | undefined;
@@ -302,6 +375,27 @@ export type ListLogsRequest = Message<"cloakroom.v1.ListLogsRequest"> & {
    * @generated from field: optional bool has_reason = 19;
    */
   hasReason?: boolean | undefined;
+
+  /**
+   * The kind of the actor: a key's application, or a person. Needs a time window.
+   *
+   * @generated from field: optional string actor_type = 20;
+   */
+  actorType?: string | undefined;
+
+  /**
+   * What the request went through. Needs a time window.
+   *
+   * @generated from field: optional string via_type = 21;
+   */
+  viaType?: string | undefined;
+
+  /**
+   * One row. Needs a time window.
+   *
+   * @generated from field: optional string id = 22;
+   */
+  id?: string | undefined;
 };
 
 /**
@@ -309,7 +403,7 @@ export type ListLogsRequest = Message<"cloakroom.v1.ListLogsRequest"> & {
  * Use `create(ListLogsRequestSchema)` to create a new message.
  */
 export const ListLogsRequestSchema: GenMessage<ListLogsRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 2);
+  messageDesc(file_cloakroom_v1_logs, 3);
 
 /**
  * Cursors are absent on the last page alone: a search that compares a million rows without filling its page ends there,
@@ -329,11 +423,15 @@ export type LogPage = Message<"cloakroom.v1.LogPage"> & {
   next?: string | undefined;
 
   /**
+   * The most items of a page.
+   *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
+   * From 1.
+   *
    * @generated from field: optional int32 page_number = 4;
    */
   pageNumber?: number | undefined;
@@ -344,13 +442,15 @@ export type LogPage = Message<"cloakroom.v1.LogPage"> & {
  * Use `create(LogPageSchema)` to create a new message.
  */
 export const LogPageSchema: GenMessage<LogPage> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 3);
+  messageDesc(file_cloakroom_v1_logs, 4);
 
 /**
  * @generated from message cloakroom.v1.ListLogsResponse
  */
 export type ListLogsResponse = Message<"cloakroom.v1.ListLogsResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.LogPage pagination = 1;
    */
   pagination?: LogPage | undefined;
@@ -366,7 +466,7 @@ export type ListLogsResponse = Message<"cloakroom.v1.ListLogsResponse"> & {
  * Use `create(ListLogsResponseSchema)` to create a new message.
  */
 export const ListLogsResponseSchema: GenMessage<ListLogsResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 4);
+  messageDesc(file_cloakroom_v1_logs, 5);
 
 /**
  * @generated from message cloakroom.v1.ListLogEntityTypesRequest
@@ -379,7 +479,7 @@ export type ListLogEntityTypesRequest = Message<"cloakroom.v1.ListLogEntityTypes
  * Use `create(ListLogEntityTypesRequestSchema)` to create a new message.
  */
 export const ListLogEntityTypesRequestSchema: GenMessage<ListLogEntityTypesRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 5);
+  messageDesc(file_cloakroom_v1_logs, 6);
 
 /**
  * @generated from message cloakroom.v1.ListLogEntityTypesResponse
@@ -396,7 +496,7 @@ export type ListLogEntityTypesResponse = Message<"cloakroom.v1.ListLogEntityType
  * Use `create(ListLogEntityTypesResponseSchema)` to create a new message.
  */
 export const ListLogEntityTypesResponseSchema: GenMessage<ListLogEntityTypesResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 6);
+  messageDesc(file_cloakroom_v1_logs, 7);
 
 /**
  * @generated from message cloakroom.v1.FollowLogsRequest
@@ -410,6 +510,8 @@ export type FollowLogsRequest = Message<"cloakroom.v1.FollowLogsRequest"> & {
   entityType?: string | undefined;
 
   /**
+   * The entity that the row is about.
+   *
    * @generated from field: optional string entity_id = 2;
    */
   entityId?: string | undefined;
@@ -427,7 +529,7 @@ export type FollowLogsRequest = Message<"cloakroom.v1.FollowLogsRequest"> & {
  * Use `create(FollowLogsRequestSchema)` to create a new message.
  */
 export const FollowLogsRequestSchema: GenMessage<FollowLogsRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 7);
+  messageDesc(file_cloakroom_v1_logs, 8);
 
 /**
  * @generated from message cloakroom.v1.FollowLogsResponse
@@ -454,7 +556,7 @@ export type FollowLogsResponse = Message<"cloakroom.v1.FollowLogsResponse"> & {
  * Use `create(FollowLogsResponseSchema)` to create a new message.
  */
 export const FollowLogsResponseSchema: GenMessage<FollowLogsResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_logs, 8);
+  messageDesc(file_cloakroom_v1_logs, 9);
 
 /**
  * The log: who accessed what, and when.

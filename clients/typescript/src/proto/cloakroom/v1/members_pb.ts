@@ -14,18 +14,22 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/members.proto.
  */
 export const file_cloakroom_v1_members: GenFile = /*@__PURE__*/
-  fileDesc("ChpjbG9ha3Jvb20vdjEvbWVtYmVycy5wcm90bxIMY2xvYWtyb29tLnYxIrwCCgZNZW1iZXISCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEgwKBHJvbGUYAyABKAkSIAoEdXNlchgEIAEoCzISLmNsb2Frcm9vbS52MS5Vc2VyEhcKCmNyZWF0ZWRfYnkYBSABKAlIAIgBARIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjcmVhdGVkX2RhdGUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vZGlmaWVkX2J5GAggASgJSAGIAQESLwoLbW9kaWZpZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSKgAQoEVXNlchIKCgJpZBgBIAEoCRISCgVlbWFpbBgCIAEoCUgAiAEBEhcKCmZpcnN0X25hbWUYAyABKAlIAYgBARIWCglsYXN0X25hbWUYBCABKAlIAogBARIUCgdwaWN0dXJlGAUgASgJSAOIAQFCCAoGX2VtYWlsQg0KC19maXJzdF9uYW1lQgwKCl9sYXN0X25hbWVCCgoIX3BpY3R1cmUiFAoEUm9sZRIMCgRuYW1lGAEgASgJIl0KEkxpc3RNZW1iZXJzUmVxdWVzdBIPCgd1c2VyX2lkGAEgAygJEhEKBHBhZ2UYAiABKAVIAIgBARIRCgRzaXplGAMgASgFSAGIAQFCBwoFX3BhZ2VCBwoFX3NpemUiZwoTTGlzdE1lbWJlcnNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USIgoEZGF0YRgCIAMoCzIULmNsb2Frcm9vbS52MS5NZW1iZXIiLwoTVXBkYXRlTWVtYmVyUmVxdWVzdBIKCgJpZBgBIAEoCRIMCgRyb2xlGAIgASgJIiEKE0RlbGV0ZU1lbWJlclJlcXVlc3QSCgoCaWQYASABKAkiEQoPR2V0T3duZXJSZXF1ZXN0IhIKEExpc3RSb2xlc1JlcXVlc3QiNQoRTGlzdFJvbGVzUmVzcG9uc2USIAoEZGF0YRgBIAMoCzISLmNsb2Frcm9vbS52MS5Sb2xlMoYDCg1NZW1iZXJTZXJ2aWNlElIKC0xpc3RNZW1iZXJzEiAuY2xvYWtyb29tLnYxLkxpc3RNZW1iZXJzUmVxdWVzdBohLmNsb2Frcm9vbS52MS5MaXN0TWVtYmVyc1Jlc3BvbnNlEkcKDFVwZGF0ZU1lbWJlchIhLmNsb2Frcm9vbS52MS5VcGRhdGVNZW1iZXJSZXF1ZXN0GhQuY2xvYWtyb29tLnYxLk1lbWJlchJJCgxEZWxldGVNZW1iZXISIS5jbG9ha3Jvb20udjEuRGVsZXRlTWVtYmVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRI/CghHZXRPd25lchIdLmNsb2Frcm9vbS52MS5HZXRPd25lclJlcXVlc3QaFC5jbG9ha3Jvb20udjEuTWVtYmVyEkwKCUxpc3RSb2xlcxIeLmNsb2Frcm9vbS52MS5MaXN0Um9sZXNSZXF1ZXN0Gh8uY2xvYWtyb29tLnYxLkxpc3RSb2xlc1Jlc3BvbnNlYgZwcm90bzM", [file_cloakroom_v1_pagination, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("ChpjbG9ha3Jvb20vdjEvbWVtYmVycy5wcm90bxIMY2xvYWtyb29tLnYxItACCgZNZW1iZXISCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEgwKBHJvbGUYAyABKAkSIAoEdXNlchgEIAEoCzISLmNsb2Frcm9vbS52MS5Vc2VyEhcKCmNyZWF0ZWRfYnkYBSABKAlIAIgBARIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjcmVhdGVkX2RhdGUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vZGlmaWVkX2J5GAggASgJSAGIAQESLwoLbW9kaWZpZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNvbnRhaW5lcnMYCiADKAlCDQoLX2NyZWF0ZWRfYnlCDgoMX21vZGlmaWVkX2J5IqABCgRVc2VyEgoKAmlkGAEgASgJEhIKBWVtYWlsGAIgASgJSACIAQESFwoKZmlyc3RfbmFtZRgDIAEoCUgBiAEBEhYKCWxhc3RfbmFtZRgEIAEoCUgCiAEBEhQKB3BpY3R1cmUYBSABKAlIA4gBAUIICgZfZW1haWxCDQoLX2ZpcnN0X25hbWVCDAoKX2xhc3RfbmFtZUIKCghfcGljdHVyZSIUCgRSb2xlEgwKBG5hbWUYASABKAkiXQoSTGlzdE1lbWJlcnNSZXF1ZXN0Eg8KB3VzZXJfaWQYASADKAkSEQoEcGFnZRgCIAEoBUgAiAEBEhEKBHNpemUYAyABKAVIAYgBAUIHCgVfcGFnZUIHCgVfc2l6ZSJnChNMaXN0TWVtYmVyc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRIiCgRkYXRhGAIgAygLMhQuY2xvYWtyb29tLnYxLk1lbWJlciJDChNVcGRhdGVNZW1iZXJSZXF1ZXN0EgoKAmlkGAEgASgJEgwKBHJvbGUYAiABKAkSEgoKY29udGFpbmVycxgDIAMoCSIhChNEZWxldGVNZW1iZXJSZXF1ZXN0EgoKAmlkGAEgASgJIhEKD0dldE93bmVyUmVxdWVzdCISChBMaXN0Um9sZXNSZXF1ZXN0IjUKEUxpc3RSb2xlc1Jlc3BvbnNlEiAKBGRhdGEYASADKAsyEi5jbG9ha3Jvb20udjEuUm9sZTKGAwoNTWVtYmVyU2VydmljZRJSCgtMaXN0TWVtYmVycxIgLmNsb2Frcm9vbS52MS5MaXN0TWVtYmVyc1JlcXVlc3QaIS5jbG9ha3Jvb20udjEuTGlzdE1lbWJlcnNSZXNwb25zZRJHCgxVcGRhdGVNZW1iZXISIS5jbG9ha3Jvb20udjEuVXBkYXRlTWVtYmVyUmVxdWVzdBoULmNsb2Frcm9vbS52MS5NZW1iZXISSQoMRGVsZXRlTWVtYmVyEiEuY2xvYWtyb29tLnYxLkRlbGV0ZU1lbWJlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkSPwoIR2V0T3duZXISHS5jbG9ha3Jvb20udjEuR2V0T3duZXJSZXF1ZXN0GhQuY2xvYWtyb29tLnYxLk1lbWJlchJMCglMaXN0Um9sZXMSHi5jbG9ha3Jvb20udjEuTGlzdFJvbGVzUmVxdWVzdBofLmNsb2Frcm9vbS52MS5MaXN0Um9sZXNSZXNwb25zZWIGcHJvdG8z", [file_cloakroom_v1_pagination, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Member
  */
 export type Member = Message<"cloakroom.v1.Member"> & {
   /**
+   * The member's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
@@ -38,16 +42,22 @@ export type Member = Message<"cloakroom.v1.Member"> & {
   role: string;
 
   /**
+   * The person.
+   *
    * @generated from field: cloakroom.v1.User user = 4;
    */
   user?: User | undefined;
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 5;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
@@ -60,14 +70,25 @@ export type Member = Message<"cloakroom.v1.Member"> & {
   createdDate?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 8;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 9;
    */
   modifiedAt?: Timestamp | undefined;
+
+  /**
+   * Of a DEVELOPER: containers in which the applications of this member may have more than token:create.
+   *
+   * @generated from field: repeated string containers = 10;
+   */
+  containers: string[];
 };
 
 /**
@@ -82,21 +103,29 @@ export const MemberSchema: GenMessage<Member> = /*@__PURE__*/
  */
 export type User = Message<"cloakroom.v1.User"> & {
   /**
+   * The user's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The address that the person signs in with.
+   *
    * @generated from field: optional string email = 2;
    */
   email?: string | undefined;
 
   /**
+   * As the person gave it.
+   *
    * @generated from field: optional string first_name = 3;
    */
   firstName?: string | undefined;
 
   /**
+   * As the person gave it.
+   *
    * @generated from field: optional string last_name = 4;
    */
   lastName?: string | undefined;
@@ -121,6 +150,8 @@ export const UserSchema: GenMessage<User> = /*@__PURE__*/
  */
 export type Role = Message<"cloakroom.v1.Role"> & {
   /**
+   * OWNER, ADMIN, AUDITOR or DEVELOPER.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -138,6 +169,8 @@ export const RoleSchema: GenMessage<Role> = /*@__PURE__*/
  */
 export type ListMembersRequest = Message<"cloakroom.v1.ListMembersRequest"> & {
   /**
+   * Members with one of these user ids.
+   *
    * @generated from field: repeated string user_id = 1;
    */
   userId: string[];
@@ -169,6 +202,8 @@ export const ListMembersRequestSchema: GenMessage<ListMembersRequest> = /*@__PUR
  */
 export type ListMembersResponse = Message<"cloakroom.v1.ListMembersResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -196,9 +231,18 @@ export type UpdateMemberRequest = Message<"cloakroom.v1.UpdateMemberRequest"> & 
   id: string;
 
   /**
+   * ADMIN, AUDITOR or DEVELOPER.
+   *
    * @generated from field: string role = 2;
    */
   role: string;
+
+  /**
+   * For a DEVELOPER: replaces the assigned containers. Assigning one needs OWNER or ADMIN with a second factor.
+   *
+   * @generated from field: repeated string containers = 3;
+   */
+  containers: string[];
 };
 
 /**
@@ -285,7 +329,8 @@ export const MemberService: GenService<{
     output: typeof ListMembersResponseSchema;
   },
   /**
-   * Changes a member's role.
+   * Replaces a member's role and containers, and ends the member's sign-ins. Giving ADMIN, or changing an ADMIN, needs a
+   * second factor.
    *
    * @generated from rpc cloakroom.v1.MemberService.UpdateMember
    */
@@ -295,7 +340,7 @@ export const MemberService: GenService<{
     output: typeof MemberSchema;
   },
   /**
-   * Removes a member with all access. The owner cannot be removed.
+   * Removes a member with all access. The owner cannot be removed. Removing an ADMIN needs a second factor.
    *
    * @generated from rpc cloakroom.v1.MemberService.DeleteMember
    */

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/options.proto.
  */
 export const file_cloakroom_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("ChpjbG9ha3Jvb20vdjEvb3B0aW9ucy5wcm90bxIMY2xvYWtyb29tLnYxIroCCgxNZXRob2RQb2xpY3kSEAoIcmVxdWlyZXMYASADKAkSGAoQY29udGFpbmVyX3Njb3BlZBgCIAEoCBIkCgRhdXRoGAMgASgOMhYuY2xvYWtyb29tLnYxLkF1dGhNb2RlEhYKDnN1Y2Nlc3Nfc3RhdHVzGAQgASgFEhMKC21lcmdlX3BhdGNoGAUgASgIEisKCnJhdGVfc2NvcGUYBiABKA4yFy5jbG9ha3Jvb20udjEuUmF0ZVNjb3BlEhIKCmlkZW1wb3RlbnQYByABKAgSGAoQYm9keV9saW1pdF9ieXRlcxgIIAEoBRIRCgliYXJlX2xpc3QYCSABKAkSFwoPcmVxdWlyZXNfb25lX29mGAogAygJEg0KBXJvbGVzGAsgASgJEhUKDXNlY29uZF9mYWN0b3IYDCABKAgiPwoJUmVzdEZpZWxkEgwKBG5hbWUYASABKAkSEgoKb21pdF9lbXB0eRgCIAEoCBIQCghycGNfb25seRgDIAEoCCI8CgtSZXN0TWVzc2FnZRItCgh1bnNlcnZlZBgBIAMoCzIbLmNsb2Frcm9vbS52MS5VbnNlcnZlZEZpZWxkIi4KDVVuc2VydmVkRmllbGQSDAoEbmFtZRgBIAEoCRIPCgdiZWNhdXNlGAIgASgJKoABCghBdXRoTW9kZRIZChVBVVRIX01PREVfVU5TUEVDSUZJRUQQABIRCg1BVVRIX01PREVfS0VZEAESFgoSQVVUSF9NT0RFX09QVElPTkFMEAISFAoQQVVUSF9NT0RFX1BFUlNPThADEhgKFEFVVEhfTU9ERV9TSUdOSU5HX0lOEAQqewoJUmF0ZVNjb3BlEhoKFlJBVEVfU0NPUEVfVU5TUEVDSUZJRUQQABIZChVSQVRFX1NDT1BFX1RPS0VOX1JFQUQQARIaChZSQVRFX1NDT1BFX1RPS0VOX1dSSVRFEAISGwoXUkFURV9TQ09QRV9UT0tFTl9TRUFSQ0gQA2IGcHJvdG8z");
+  fileDesc("ChpjbG9ha3Jvb20vdjEvb3B0aW9ucy5wcm90bxIMY2xvYWtyb29tLnYxIuMCCgxNZXRob2RQb2xpY3kSEAoIcmVxdWlyZXMYASADKAkSGAoQY29udGFpbmVyX3Njb3BlZBgCIAEoCBIkCgRhdXRoGAMgASgOMhYuY2xvYWtyb29tLnYxLkF1dGhNb2RlEhYKDnN1Y2Nlc3Nfc3RhdHVzGAQgASgFEhMKC21lcmdlX3BhdGNoGAUgASgIEisKCnJhdGVfc2NvcGUYBiABKA4yFy5jbG9ha3Jvb20udjEuUmF0ZVNjb3BlEhIKCmlkZW1wb3RlbnQYByABKAgSGAoQYm9keV9saW1pdF9ieXRlcxgIIAEoBRIRCgliYXJlX2xpc3QYCSABKAkSFwoPcmVxdWlyZXNfb25lX29mGAogAygJEg0KBXJvbGVzGAsgASgJEhUKDXNlY29uZF9mYWN0b3IYDCABKAgSJwoFcGFnZXMYDSABKA4yGC5jbG9ha3Jvb20udjEuUGFnZUFjY2VzcyJhCglSZXN0RmllbGQSDAoEbmFtZRgBIAEoCRISCgpvbWl0X2VtcHR5GAIgASgIEhAKCHJwY19vbmx5GAMgASgIEg4KBmFsd2F5cxgEIAEoCBIQCghleHBlY3RlZBgFIAEoCSI8CgtSZXN0TWVzc2FnZRItCgh1bnNlcnZlZBgBIAMoCzIbLmNsb2Frcm9vbS52MS5VbnNlcnZlZEZpZWxkIi4KDVVuc2VydmVkRmllbGQSDAoEbmFtZRgBIAEoCRIPCgdiZWNhdXNlGAIgASgJKnQKClBhZ2VBY2Nlc3MSGwoXUEFHRV9BQ0NFU1NfVU5TUEVDSUZJRUQQABITCg9QQUdFX0FDQ0VTU19LRVkQARIVChFQQUdFX0FDQ0VTU19GUkFNRRACEh0KGVBBR0VfQUNDRVNTX0ZSQU1FX1NFU1NJT04QAyqAAQoIQXV0aE1vZGUSGQoVQVVUSF9NT0RFX1VOU1BFQ0lGSUVEEAASEQoNQVVUSF9NT0RFX0tFWRABEhYKEkFVVEhfTU9ERV9PUFRJT05BTBACEhQKEEFVVEhfTU9ERV9QRVJTT04QAxIYChRBVVRIX01PREVfU0lHTklOR19JThAEKpYBCglSYXRlU2NvcGUSGgoWUkFURV9TQ09QRV9VTlNQRUNJRklFRBAAEhkKFVJBVEVfU0NPUEVfVE9LRU5fUkVBRBABEhoKFlJBVEVfU0NPUEVfVE9LRU5fV1JJVEUQAhIbChdSQVRFX1NDT1BFX1RPS0VOX1NFQVJDSBADEhkKFVJBVEVfU0NPUEVfVE9LRU5fQlVMSxAEYgZwcm90bzM");
 
 /**
  * The requirements of a method, and how REST serves it. Every method has one.
@@ -101,6 +101,13 @@ export type MethodPolicy = Message<"cloakroom.v1.MethodPolicy"> & {
    * @generated from field: bool second_factor = 12;
    */
   secondFactor: boolean;
+
+  /**
+   * What of a page may call it with the key of an application that has allowed_origins.
+   *
+   * @generated from field: cloakroom.v1.PageAccess pages = 13;
+   */
+  pages: PageAccess;
 };
 
 /**
@@ -136,6 +143,20 @@ export type RestField = Message<"cloakroom.v1.RestField"> & {
    * @generated from field: bool rpc_only = 3;
    */
   rpcOnly: boolean;
+
+  /**
+   * Responses have the field, although its type could be unset.
+   *
+   * @generated from field: bool always = 4;
+   */
+  always: boolean;
+
+  /**
+   * What errors say of a text that does not match the field's pattern, behind its name.
+   *
+   * @generated from field: string expected = 5;
+   */
+  expected: string;
 };
 
 /**
@@ -193,6 +214,48 @@ export const UnservedFieldSchema: GenMessage<UnservedField> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_options, 3);
 
 /**
+ * An application with allowed_origins shows hosted fields. Its pages must not learn what is typed into the fields, and
+ * hold its key: the key alone calls only methods that neither return a token's value nor depend on one.
+ *
+ * @generated from enum cloakroom.v1.PageAccess
+ */
+export enum PageAccess {
+  /**
+   * None.
+   *
+   * @generated from enum value: PAGE_ACCESS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The page, with the key alone, and frames.
+   *
+   * @generated from enum value: PAGE_ACCESS_KEY = 1;
+   */
+  KEY = 1,
+
+  /**
+   * Frames, with their pass in Cloakroom-Frame and the key, or the key of a session that the frame created.
+   *
+   * @generated from enum value: PAGE_ACCESS_FRAME = 2;
+   */
+  FRAME = 2,
+
+  /**
+   * Frames, with their pass and the key of a session that the frame created.
+   *
+   * @generated from enum value: PAGE_ACCESS_FRAME_SESSION = 3;
+   */
+  FRAME_SESSION = 3,
+}
+
+/**
+ * Describes the enum cloakroom.v1.PageAccess.
+ */
+export const PageAccessSchema: GenEnum<PageAccess> = /*@__PURE__*/
+  enumDesc(file_cloakroom_v1_options, 0);
+
+/**
  * How a caller authenticates.
  *
  * @generated from enum cloakroom.v1.AuthMode
@@ -238,7 +301,7 @@ export enum AuthMode {
  * Describes the enum cloakroom.v1.AuthMode.
  */
 export const AuthModeSchema: GenEnum<AuthMode> = /*@__PURE__*/
-  enumDesc(file_cloakroom_v1_options, 0);
+  enumDesc(file_cloakroom_v1_options, 1);
 
 /**
  * Rate limit counters besides the global one.
@@ -265,11 +328,16 @@ export enum RateScope {
    * @generated from enum value: RATE_SCOPE_TOKEN_SEARCH = 3;
    */
   TOKEN_SEARCH = 3,
+
+  /**
+   * @generated from enum value: RATE_SCOPE_TOKEN_BULK = 4;
+   */
+  TOKEN_BULK = 4,
 }
 
 /**
  * Describes the enum cloakroom.v1.RateScope.
  */
 export const RateScopeSchema: GenEnum<RateScope> = /*@__PURE__*/
-  enumDesc(file_cloakroom_v1_options, 1);
+  enumDesc(file_cloakroom_v1_options, 2);
 

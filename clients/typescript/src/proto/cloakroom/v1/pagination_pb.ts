@@ -19,21 +19,29 @@ export const file_cloakroom_v1_pagination: GenFile = /*@__PURE__*/
  */
 export type OffsetPage = Message<"cloakroom.v1.OffsetPage"> & {
   /**
+   * The items on all pages.
+   *
    * @generated from field: int32 total_items = 1;
    */
   totalItems: number;
 
   /**
+   * From 1.
+   *
    * @generated from field: int32 page_number = 2;
    */
   pageNumber: number;
 
   /**
+   * The most items of a page.
+   *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
+   * The number of pages.
+   *
    * @generated from field: int32 total_pages = 4;
    */
   totalPages: number;
@@ -64,6 +72,8 @@ export type CursorPage = Message<"cloakroom.v1.CursorPage"> & {
   next?: string | undefined;
 
   /**
+   * The most items of a page.
+   *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/passkeys.proto.
  */
 export const file_cloakroom_v1_passkeys: GenFile = /*@__PURE__*/
-  fileDesc("ChtjbG9ha3Jvb20vdjEvcGFzc2tleXMucHJvdG8SDGNsb2Frcm9vbS52MSIbChlCZWdpblBhc3NrZXlTaWduSW5SZXF1ZXN0IhoKGEJlZ2luUGFzc2tleUNoZWNrUmVxdWVzdCIhCh9CZWdpblBhc3NrZXlSZWdpc3RyYXRpb25SZXF1ZXN0IjkKEFBhc3NrZXlDaGFsbGVuZ2USFAoMY2hhbGxlbmdlX2lkGAEgASgJEg8KB29wdGlvbnMYAiABKAkiQAoURmluaXNoUGFzc2tleVJlcXVlc3QSFAoMY2hhbGxlbmdlX2lkGAEgASgJEhIKCmNyZWRlbnRpYWwYAiABKAkiTgoaRmluaXNoUGFzc2tleUNoZWNrUmVzcG9uc2USMAoMc3Ryb25nX3VudGlsGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJaCiBGaW5pc2hQYXNza2V5UmVnaXN0cmF0aW9uUmVxdWVzdBIUCgxjaGFsbGVuZ2VfaWQYASABKAkSEgoKY3JlZGVudGlhbBgCIAEoCRIMCgRuYW1lGAMgASgJIpgBCgdQYXNza2V5EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJaXNfc3luY2VkGAMgASgIEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiOwoTTGlzdFBhc3NrZXlzUmVxdWVzdBIWCgltZW1iZXJfaWQYASABKAlIAIgBAUIMCgpfbWVtYmVyX2lkIjsKFExpc3RQYXNza2V5c1Jlc3BvbnNlEiMKBGRhdGEYASADKAsyFS5jbG9ha3Jvb20udjEuUGFzc2tleSIwChRSZW5hbWVQYXNza2V5UmVxdWVzdBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJIiIKFERlbGV0ZVBhc3NrZXlSZXF1ZXN0EgoKAmlkGAEgASgJIikKFFJlc2V0UGFzc2tleXNSZXF1ZXN0EhEKCW1lbWJlcl9pZBgBIAEoCTKVBwoOUGFzc2tleVNlcnZpY2USXQoSQmVnaW5QYXNza2V5U2lnbkluEicuY2xvYWtyb29tLnYxLkJlZ2luUGFzc2tleVNpZ25JblJlcXVlc3QaHi5jbG9ha3Jvb20udjEuUGFzc2tleUNoYWxsZW5nZRJXChNGaW5pc2hQYXNza2V5U2lnbkluEiIuY2xvYWtyb29tLnYxLkZpbmlzaFBhc3NrZXlSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLldob0FtSVJlc3BvbnNlElsKEUJlZ2luUGFzc2tleUNoZWNrEiYuY2xvYWtyb29tLnYxLkJlZ2luUGFzc2tleUNoZWNrUmVxdWVzdBoeLmNsb2Frcm9vbS52MS5QYXNza2V5Q2hhbGxlbmdlEmIKEkZpbmlzaFBhc3NrZXlDaGVjaxIiLmNsb2Frcm9vbS52MS5GaW5pc2hQYXNza2V5UmVxdWVzdBooLmNsb2Frcm9vbS52MS5GaW5pc2hQYXNza2V5Q2hlY2tSZXNwb25zZRJpChhCZWdpblBhc3NrZXlSZWdpc3RyYXRpb24SLS5jbG9ha3Jvb20udjEuQmVnaW5QYXNza2V5UmVnaXN0cmF0aW9uUmVxdWVzdBoeLmNsb2Frcm9vbS52MS5QYXNza2V5Q2hhbGxlbmdlEmIKGUZpbmlzaFBhc3NrZXlSZWdpc3RyYXRpb24SLi5jbG9ha3Jvb20udjEuRmluaXNoUGFzc2tleVJlZ2lzdHJhdGlvblJlcXVlc3QaFS5jbG9ha3Jvb20udjEuUGFzc2tleRJVCgxMaXN0UGFzc2tleXMSIS5jbG9ha3Jvb20udjEuTGlzdFBhc3NrZXlzUmVxdWVzdBoiLmNsb2Frcm9vbS52MS5MaXN0UGFzc2tleXNSZXNwb25zZRJKCg1SZW5hbWVQYXNza2V5EiIuY2xvYWtyb29tLnYxLlJlbmFtZVBhc3NrZXlSZXF1ZXN0GhUuY2xvYWtyb29tLnYxLlBhc3NrZXkSSwoNRGVsZXRlUGFzc2tleRIiLmNsb2Frcm9vbS52MS5EZWxldGVQYXNza2V5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRJLCg1SZXNldFBhc3NrZXlzEiIuY2xvYWtyb29tLnYxLlJlc2V0UGFzc2tleXNSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5YgZwcm90bzM", [file_cloakroom_v1_sign_ins, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("ChtjbG9ha3Jvb20vdjEvcGFzc2tleXMucHJvdG8SDGNsb2Frcm9vbS52MSIbChlCZWdpblBhc3NrZXlTaWduSW5SZXF1ZXN0IhoKGEJlZ2luUGFzc2tleUNoZWNrUmVxdWVzdCIhCh9CZWdpblBhc3NrZXlSZWdpc3RyYXRpb25SZXF1ZXN0IjkKEFBhc3NrZXlDaGFsbGVuZ2USFAoMY2hhbGxlbmdlX2lkGAEgASgJEg8KB29wdGlvbnMYAiABKAkiQAoURmluaXNoUGFzc2tleVJlcXVlc3QSFAoMY2hhbGxlbmdlX2lkGAEgASgJEhIKCmNyZWRlbnRpYWwYAiABKAkiTgoaRmluaXNoUGFzc2tleUNoZWNrUmVzcG9uc2USMAoMc3Ryb25nX3VudGlsGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJaCiBGaW5pc2hQYXNza2V5UmVnaXN0cmF0aW9uUmVxdWVzdBIUCgxjaGFsbGVuZ2VfaWQYASABKAkSEgoKY3JlZGVudGlhbBgCIAEoCRIMCgRuYW1lGAMgASgJItwBCgdQYXNza2V5EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJaXNfc3luY2VkGAMgASgIEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLY291bnRzX2Zyb20YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCW1lbWJlcl9pZBgHIAEoCSJMChNMaXN0UGFzc2tleXNSZXF1ZXN0EhYKCW1lbWJlcl9pZBgBIAEoCUgAiAEBEg8KB3dhaXRpbmcYAiABKAhCDAoKX21lbWJlcl9pZCIjChVDb25maXJtUGFzc2tleVJlcXVlc3QSCgoCaWQYASABKAkiOwoUTGlzdFBhc3NrZXlzUmVzcG9uc2USIwoEZGF0YRgBIAMoCzIVLmNsb2Frcm9vbS52MS5QYXNza2V5IjAKFFJlbmFtZVBhc3NrZXlSZXF1ZXN0EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkiIgoURGVsZXRlUGFzc2tleVJlcXVlc3QSCgoCaWQYASABKAkiKQoUUmVzZXRQYXNza2V5c1JlcXVlc3QSEQoJbWVtYmVyX2lkGAEgASgJMuMHCg5QYXNza2V5U2VydmljZRJdChJCZWdpblBhc3NrZXlTaWduSW4SJy5jbG9ha3Jvb20udjEuQmVnaW5QYXNza2V5U2lnbkluUmVxdWVzdBoeLmNsb2Frcm9vbS52MS5QYXNza2V5Q2hhbGxlbmdlElcKE0ZpbmlzaFBhc3NrZXlTaWduSW4SIi5jbG9ha3Jvb20udjEuRmluaXNoUGFzc2tleVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuV2hvQW1JUmVzcG9uc2USWwoRQmVnaW5QYXNza2V5Q2hlY2sSJi5jbG9ha3Jvb20udjEuQmVnaW5QYXNza2V5Q2hlY2tSZXF1ZXN0Gh4uY2xvYWtyb29tLnYxLlBhc3NrZXlDaGFsbGVuZ2USYgoSRmluaXNoUGFzc2tleUNoZWNrEiIuY2xvYWtyb29tLnYxLkZpbmlzaFBhc3NrZXlSZXF1ZXN0GiguY2xvYWtyb29tLnYxLkZpbmlzaFBhc3NrZXlDaGVja1Jlc3BvbnNlEmkKGEJlZ2luUGFzc2tleVJlZ2lzdHJhdGlvbhItLmNsb2Frcm9vbS52MS5CZWdpblBhc3NrZXlSZWdpc3RyYXRpb25SZXF1ZXN0Gh4uY2xvYWtyb29tLnYxLlBhc3NrZXlDaGFsbGVuZ2USYgoZRmluaXNoUGFzc2tleVJlZ2lzdHJhdGlvbhIuLmNsb2Frcm9vbS52MS5GaW5pc2hQYXNza2V5UmVnaXN0cmF0aW9uUmVxdWVzdBoVLmNsb2Frcm9vbS52MS5QYXNza2V5EkwKDkNvbmZpcm1QYXNza2V5EiMuY2xvYWtyb29tLnYxLkNvbmZpcm1QYXNza2V5UmVxdWVzdBoVLmNsb2Frcm9vbS52MS5QYXNza2V5ElUKDExpc3RQYXNza2V5cxIhLmNsb2Frcm9vbS52MS5MaXN0UGFzc2tleXNSZXF1ZXN0GiIuY2xvYWtyb29tLnYxLkxpc3RQYXNza2V5c1Jlc3BvbnNlEkoKDVJlbmFtZVBhc3NrZXkSIi5jbG9ha3Jvb20udjEuUmVuYW1lUGFzc2tleVJlcXVlc3QaFS5jbG9ha3Jvb20udjEuUGFzc2tleRJLCg1EZWxldGVQYXNza2V5EiIuY2xvYWtyb29tLnYxLkRlbGV0ZVBhc3NrZXlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5EksKDVJlc2V0UGFzc2tleXMSIi5jbG9ha3Jvb20udjEuUmVzZXRQYXNza2V5c1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHliBnByb3RvMw", [file_cloakroom_v1_sign_ins, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.BeginPasskeySignInRequest
@@ -179,6 +179,8 @@ export type Passkey = Message<"cloakroom.v1.Passkey"> & {
   isSynced: boolean;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
   createdAt?: Timestamp | undefined;
@@ -189,6 +191,18 @@ export type Passkey = Message<"cloakroom.v1.Passkey"> & {
    * @generated from field: google.protobuf.Timestamp last_used_at = 5;
    */
   lastUsedAt?: Timestamp | undefined;
+
+  /**
+   * From when it counts as a second factor. Absent if it does already.
+   *
+   * @generated from field: google.protobuf.Timestamp counts_from = 6;
+   */
+  countsFrom?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string member_id = 7;
+   */
+  memberId: string;
 };
 
 /**
@@ -208,6 +222,13 @@ export type ListPasskeysRequest = Message<"cloakroom.v1.ListPasskeysRequest"> & 
    * @generated from field: optional string member_id = 1;
    */
   memberId?: string | undefined;
+
+  /**
+   * Those of all members that do not count as a second factor yet, instead.
+   *
+   * @generated from field: bool waiting = 2;
+   */
+  waiting: boolean;
 };
 
 /**
@@ -216,6 +237,23 @@ export type ListPasskeysRequest = Message<"cloakroom.v1.ListPasskeysRequest"> & 
  */
 export const ListPasskeysRequestSchema: GenMessage<ListPasskeysRequest> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_passkeys, 8);
+
+/**
+ * @generated from message cloakroom.v1.ConfirmPasskeyRequest
+ */
+export type ConfirmPasskeyRequest = Message<"cloakroom.v1.ConfirmPasskeyRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message cloakroom.v1.ConfirmPasskeyRequest.
+ * Use `create(ConfirmPasskeyRequestSchema)` to create a new message.
+ */
+export const ConfirmPasskeyRequestSchema: GenMessage<ConfirmPasskeyRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_passkeys, 9);
 
 /**
  * @generated from message cloakroom.v1.ListPasskeysResponse
@@ -232,7 +270,7 @@ export type ListPasskeysResponse = Message<"cloakroom.v1.ListPasskeysResponse"> 
  * Use `create(ListPasskeysResponseSchema)` to create a new message.
  */
 export const ListPasskeysResponseSchema: GenMessage<ListPasskeysResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_passkeys, 9);
+  messageDesc(file_cloakroom_v1_passkeys, 10);
 
 /**
  * @generated from message cloakroom.v1.RenamePasskeyRequest
@@ -254,7 +292,7 @@ export type RenamePasskeyRequest = Message<"cloakroom.v1.RenamePasskeyRequest"> 
  * Use `create(RenamePasskeyRequestSchema)` to create a new message.
  */
 export const RenamePasskeyRequestSchema: GenMessage<RenamePasskeyRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_passkeys, 10);
+  messageDesc(file_cloakroom_v1_passkeys, 11);
 
 /**
  * @generated from message cloakroom.v1.DeletePasskeyRequest
@@ -271,7 +309,7 @@ export type DeletePasskeyRequest = Message<"cloakroom.v1.DeletePasskeyRequest"> 
  * Use `create(DeletePasskeyRequestSchema)` to create a new message.
  */
 export const DeletePasskeyRequestSchema: GenMessage<DeletePasskeyRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_passkeys, 11);
+  messageDesc(file_cloakroom_v1_passkeys, 12);
 
 /**
  * @generated from message cloakroom.v1.ResetPasskeysRequest
@@ -288,7 +326,7 @@ export type ResetPasskeysRequest = Message<"cloakroom.v1.ResetPasskeysRequest"> 
  * Use `create(ResetPasskeysRequestSchema)` to create a new message.
  */
 export const ResetPasskeysRequestSchema: GenMessage<ResetPasskeysRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_passkeys, 12);
+  messageDesc(file_cloakroom_v1_passkeys, 13);
 
 /**
  * Passkeys of members: a second factor, which each sign-in of a member who has one needs. Its calls are those of browsers,
@@ -348,13 +386,25 @@ export const PasskeyService: GenService<{
     output: typeof PasskeyChallengeSchema;
   },
   /**
-   * Adds a passkey, which counts as a proof. The first one ends the person's other sign-ins.
+   * Adds a passkey. Added under a second factor, it counts as one at once, and as a proof; otherwise it waits a day, or
+   * for the OWNER, who gets a message. The first one ends the person's other sign-ins.
    *
    * @generated from rpc cloakroom.v1.PasskeyService.FinishPasskeyRegistration
    */
   finishPasskeyRegistration: {
     methodKind: "unary";
     input: typeof FinishPasskeyRegistrationRequestSchema;
+    output: typeof PasskeySchema;
+  },
+  /**
+   * Confirms that a passkey is its member's: it counts as a second factor at once. Until then a passkey that was added
+   * without a second factor counts a day after it was added.
+   *
+   * @generated from rpc cloakroom.v1.PasskeyService.ConfirmPasskey
+   */
+  confirmPasskey: {
+    methodKind: "unary";
+    input: typeof ConfirmPasskeyRequestSchema;
     output: typeof PasskeySchema;
   },
   /**
@@ -378,7 +428,8 @@ export const PasskeyService: GenService<{
     output: typeof PasskeySchema;
   },
   /**
-   * Removes one's own passkey. After the last one, sign-ins need none.
+   * Removes one's own passkey. After the last one, sign-ins need none. Removing a passkey needs a second factor once one of
+   * the person's passkeys counts. While none does, the only passkey is removed within 10 minutes after signing in.
    *
    * @generated from rpc cloakroom.v1.PasskeyService.DeletePasskey
    */

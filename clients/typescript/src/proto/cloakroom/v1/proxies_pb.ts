@@ -25,16 +25,22 @@ export const file_cloakroom_v1_proxies: GenFile = /*@__PURE__*/
  */
 export type Proxy = Message<"cloakroom.v1.Proxy"> & {
   /**
+   * The proxy's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string name = 3;
    */
   name: string;
@@ -47,26 +53,36 @@ export type Proxy = Message<"cloakroom.v1.Proxy"> & {
   key: string;
 
   /**
+   * The https address that requests are sent to.
+   *
    * @generated from field: string destination_url = 5;
    */
   destinationUrl: string;
 
   /**
+   * A step that changes requests before request_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform request_transform = 6;
    */
   requestTransform?: ProxyTransform | undefined;
 
   /**
+   * A step that changes responses before response_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform response_transform = 7;
    */
   responseTransform?: ProxyTransform | undefined;
 
   /**
+   * Steps that change requests, in order.
+   *
    * @generated from field: repeated cloakroom.v1.ProxyTransform request_transforms = 8;
    */
   requestTransforms: ProxyTransform[];
 
   /**
+   * Steps that change responses, in order.
+   *
    * @generated from field: repeated cloakroom.v1.ProxyTransform response_transforms = 9;
    */
   responseTransforms: ProxyTransform[];
@@ -79,31 +95,43 @@ export type Proxy = Message<"cloakroom.v1.Proxy"> & {
   applicationId?: string | undefined;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 11;
    */
   configuration: { [key: string]: string };
 
   /**
+   * Whether calls need an API key beside the proxy's key.
+   *
    * @generated from field: bool require_auth = 12;
    */
   requireAuth: boolean;
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 13;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 14;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 15;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 16;
    */
   modifiedAt?: Timestamp | undefined;
@@ -205,6 +233,8 @@ export const ProxyTransformSchema: GenMessage<ProxyTransform> = /*@__PURE__*/
  */
 export type ApplicationReference = Message<"cloakroom.v1.ApplicationReference"> & {
   /**
+   * The application's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -234,11 +264,15 @@ export type CreateProxyRequest = Message<"cloakroom.v1.CreateProxyRequest"> & {
   destinationUrl: string;
 
   /**
+   * A step that changes requests before request_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform request_transform = 3;
    */
   requestTransform?: ProxyTransform | undefined;
 
   /**
+   * A step that changes responses before response_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform response_transform = 4;
    */
   responseTransform?: ProxyTransform | undefined;
@@ -261,6 +295,8 @@ export type CreateProxyRequest = Message<"cloakroom.v1.CreateProxyRequest"> & {
   application?: ApplicationReference | undefined;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 8;
    */
   configuration: { [key: string]: string };
@@ -306,6 +342,8 @@ export const CreateProxyRequestSchema: GenMessage<CreateProxyRequest> = /*@__PUR
  */
 export type ListProxiesRequest = Message<"cloakroom.v1.ListProxiesRequest"> & {
   /**
+   * Proxies with one of these ids.
+   *
    * @generated from field: repeated string id = 1;
    */
   id: string[];
@@ -344,6 +382,8 @@ export const ListProxiesRequestSchema: GenMessage<ListProxiesRequest> = /*@__PUR
  */
 export type ListProxiesResponse = Message<"cloakroom.v1.ListProxiesResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -400,11 +440,15 @@ export type ReplaceProxyRequest = Message<"cloakroom.v1.ReplaceProxyRequest"> & 
   destinationUrl: string;
 
   /**
+   * A step that changes requests before request_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform request_transform = 4;
    */
   requestTransform?: ProxyTransform | undefined;
 
   /**
+   * A step that changes responses before response_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform response_transform = 5;
    */
   responseTransform?: ProxyTransform | undefined;
@@ -427,6 +471,8 @@ export type ReplaceProxyRequest = Message<"cloakroom.v1.ReplaceProxyRequest"> & 
   application?: ApplicationReference | undefined;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 9;
    */
   configuration: { [key: string]: string };
@@ -489,11 +535,15 @@ export type UpdateProxyRequest = Message<"cloakroom.v1.UpdateProxyRequest"> & {
   destinationUrl?: string | undefined;
 
   /**
+   * A step that changes requests before request_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform request_transform = 4;
    */
   requestTransform?: ProxyTransform | undefined;
 
   /**
+   * A step that changes responses before response_transforms do.
+   *
    * @generated from field: cloakroom.v1.ProxyTransform response_transform = 5;
    */
   responseTransform?: ProxyTransform | undefined;
@@ -587,11 +637,15 @@ export const DeleteProxyRequestSchema: GenMessage<DeleteProxyRequest> = /*@__PUR
  */
 export type HttpHeader = Message<"cloakroom.v1.HttpHeader"> & {
   /**
+   * The header's name.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
+   * The header's value.
+   *
    * @generated from field: string value = 2;
    */
   value: string;
@@ -651,11 +705,15 @@ export type InvokeProxyRequest = Message<"cloakroom.v1.InvokeProxyRequest"> & {
   query: string;
 
   /**
+   * Headers for the destination. Token expressions in them are replaced by their values.
+   *
    * @generated from field: repeated cloakroom.v1.HttpHeader headers = 6;
    */
   headers: HttpHeader[];
 
   /**
+   * The body for the destination. Token expressions in it are replaced by their values.
+   *
    * @generated from field: google.api.HttpBody body = 7;
    */
   body?: HttpBody | undefined;
@@ -687,11 +745,15 @@ export type InvokeProxyResponse = Message<"cloakroom.v1.InvokeProxyResponse"> & 
   destinationStatus?: number | undefined;
 
   /**
+   * Headers of the response, after the transforms.
+   *
    * @generated from field: repeated cloakroom.v1.HttpHeader headers = 3;
    */
   headers: HttpHeader[];
 
   /**
+   * The body of the response, after the transforms.
+   *
    * @generated from field: google.api.HttpBody body = 4;
    */
   body?: HttpBody | undefined;
@@ -709,21 +771,29 @@ export const InvokeProxyResponseSchema: GenMessage<InvokeProxyResponse> = /*@__P
  */
 export type TestProxyRequest = Message<"cloakroom.v1.TestProxyRequest"> & {
   /**
+   * Steps that change the request, in order.
+   *
    * @generated from field: repeated cloakroom.v1.ProxyTransform request_transforms = 1;
    */
   requestTransforms: ProxyTransform[];
 
   /**
+   * Steps that change the response, in order.
+   *
    * @generated from field: repeated cloakroom.v1.ProxyTransform response_transforms = 2;
    */
   responseTransforms: ProxyTransform[];
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 3;
    */
   configuration: { [key: string]: string };
 
   /**
+   * The request that the proxy gets.
+   *
    * @generated from field: cloakroom.v1.TestedRequest request = 4;
    */
   request?: TestedRequest | undefined;
@@ -744,6 +814,8 @@ export type TestProxyRequest = Message<"cloakroom.v1.TestProxyRequest"> & {
   destinationUrl?: string | undefined;
 
   /**
+   * Stubs for external calls of the code.
+   *
    * @generated from field: cloakroom.v1.TestOutside outside = 7;
    */
   outside?: TestOutside | undefined;
@@ -768,6 +840,8 @@ export type TestedRequest = Message<"cloakroom.v1.TestedRequest"> & {
   method?: string | undefined;
 
   /**
+   * The path of the request.
+   *
    * @generated from field: string path = 2;
    */
   path: string;
@@ -780,6 +854,8 @@ export type TestedRequest = Message<"cloakroom.v1.TestedRequest"> & {
   query: string;
 
   /**
+   * The headers of the request.
+   *
    * @generated from field: repeated cloakroom.v1.HttpHeader headers = 4;
    */
   headers: HttpHeader[];
@@ -804,11 +880,15 @@ export const TestedRequestSchema: GenMessage<TestedRequest> = /*@__PURE__*/
  */
 export type TestedAnswer = Message<"cloakroom.v1.TestedAnswer"> & {
   /**
+   * The HTTP status of the response.
+   *
    * @generated from field: int32 status = 1;
    */
   status: number;
 
   /**
+   * The headers of the response.
+   *
    * @generated from field: repeated cloakroom.v1.HttpHeader headers = 2;
    */
   headers: HttpHeader[];
@@ -894,6 +974,8 @@ export type TestedStep = Message<"cloakroom.v1.TestedStep"> & {
   error?: CodeError | undefined;
 
   /**
+   * What the code wrote to its console.
+   *
    * @generated from field: repeated cloakroom.v1.ConsoleLine console = 3;
    */
   console: ConsoleLine[];

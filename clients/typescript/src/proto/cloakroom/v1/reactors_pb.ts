@@ -25,21 +25,29 @@ export const file_cloakroom_v1_reactors: GenFile = /*@__PURE__*/
  */
 export type Reactor = Message<"cloakroom.v1.Reactor"> & {
   /**
+   * The reactor's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
+   * JavaScript. Absent where the reactor has a formula.
+   *
    * @generated from field: optional string code = 4;
    */
   code?: string | undefined;
@@ -52,6 +60,8 @@ export type Reactor = Message<"cloakroom.v1.Reactor"> & {
   application?: ApplicationReference | undefined;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 6;
    */
   configuration: { [key: string]: string };
@@ -64,21 +74,29 @@ export type Reactor = Message<"cloakroom.v1.Reactor"> & {
   formula?: ReactorFormulaReference | undefined;
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 8;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 9;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 10;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 11;
    */
   modifiedAt?: Timestamp | undefined;
@@ -187,6 +205,8 @@ export const RuntimeSchema: GenMessage<Runtime> = /*@__PURE__*/
  */
 export type ReactorFormulaReference = Message<"cloakroom.v1.ReactorFormulaReference"> & {
   /**
+   * The formula's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -223,11 +243,15 @@ export type CreateReactorRequest = Message<"cloakroom.v1.CreateReactorRequest"> 
   application?: ApplicationReference | undefined;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 4;
    */
   configuration: { [key: string]: string };
 
   /**
+   * The formula, in place of code.
+   *
    * @generated from field: cloakroom.v1.ReactorFormulaReference formula = 5;
    */
   formula?: ReactorFormulaReference | undefined;
@@ -250,6 +274,8 @@ export const CreateReactorRequestSchema: GenMessage<CreateReactorRequest> = /*@_
  */
 export type ListReactorsRequest = Message<"cloakroom.v1.ListReactorsRequest"> & {
   /**
+   * Reactors with one of these ids.
+   *
    * @generated from field: repeated string id = 1;
    */
   id: string[];
@@ -288,6 +314,8 @@ export const ListReactorsRequestSchema: GenMessage<ListReactorsRequest> = /*@__P
  */
 export type ListReactorsResponse = Message<"cloakroom.v1.ListReactorsResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -351,11 +379,15 @@ export type ReplaceReactorRequest = Message<"cloakroom.v1.ReplaceReactorRequest"
   application?: ApplicationReference | undefined;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 5;
    */
   configuration: { [key: string]: string };
 
   /**
+   * The formula, in place of code.
+   *
    * @generated from field: cloakroom.v1.ReactorFormulaReference formula = 6;
    */
   formula?: ReactorFormulaReference | undefined;
@@ -409,6 +441,8 @@ export type UpdateReactorRequest = Message<"cloakroom.v1.UpdateReactorRequest"> 
   configuration?: Value | undefined;
 
   /**
+   * The formula, in place of code.
+   *
    * @generated from field: cloakroom.v1.ReactorFormulaReference formula = 6;
    */
   formula?: ReactorFormulaReference | undefined;
@@ -520,16 +554,22 @@ export const ReactResponseSchema: GenMessage<ReactResponse> = /*@__PURE__*/
  */
 export type ReactorHttpResponse = Message<"cloakroom.v1.ReactorHttpResponse"> & {
   /**
+   * The HTTP status.
+   *
    * @generated from field: int32 status = 1;
    */
   status: number;
 
   /**
+   * The headers.
+   *
    * @generated from field: repeated cloakroom.v1.HttpHeader headers = 2;
    */
   headers: HttpHeader[];
 
   /**
+   * The body.
+   *
    * @generated from field: google.protobuf.Value body = 3;
    */
   body?: Value | undefined;
@@ -626,11 +666,15 @@ export type TestReactorRequest = Message<"cloakroom.v1.TestReactorRequest"> & {
   args?: Value | undefined;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: map<string, string> configuration = 3;
    */
   configuration: { [key: string]: string };
 
   /**
+   * Stubs for external calls of the code.
+   *
    * @generated from field: cloakroom.v1.TestOutside outside = 4;
    */
   outside?: TestOutside | undefined;
@@ -669,6 +713,8 @@ export type TestReactorResponse = Message<"cloakroom.v1.TestReactorResponse"> & 
   response?: ReactorHttpResponse | undefined;
 
   /**
+   * What the code wrote to its console.
+   *
    * @generated from field: repeated cloakroom.v1.ConsoleLine console = 4;
    */
   console: ConsoleLine[];
@@ -748,16 +794,22 @@ export const ListFailedReactorRunsResponseSchema: GenMessage<ListFailedReactorRu
  */
 export type ReactorFormula = Message<"cloakroom.v1.ReactorFormula"> & {
   /**
+   * The formula's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * For people.
+   *
    * @generated from field: optional string description = 3;
    */
   description?: string | undefined;
@@ -784,36 +836,50 @@ export type ReactorFormula = Message<"cloakroom.v1.ReactorFormula"> & {
   icon?: string | undefined;
 
   /**
+   * JavaScript: module.exports = async function (req) { ... }.
+   *
    * @generated from field: string code = 7;
    */
   code: string;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: repeated cloakroom.v1.ReactorFormulaConfiguration configuration = 8;
    */
   configuration: ReactorFormulaConfiguration[];
 
   /**
+   * Arguments that a call must contain.
+   *
    * @generated from field: repeated cloakroom.v1.ReactorFormulaParameter request_parameters = 9;
    */
   requestParameters: ReactorFormulaParameter[];
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 10;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 11;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 12;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 13;
    */
   modifiedAt?: Timestamp | undefined;
@@ -833,11 +899,15 @@ export const ReactorFormulaSchema: GenMessage<ReactorFormula> = /*@__PURE__*/
  */
 export type ReactorFormulaConfiguration = Message<"cloakroom.v1.ReactorFormulaConfiguration"> & {
   /**
+   * The key in the reactor's configuration.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
+   * For people.
+   *
    * @generated from field: optional string description = 2;
    */
   description?: string | undefined;
@@ -864,11 +934,15 @@ export const ReactorFormulaConfigurationSchema: GenMessage<ReactorFormulaConfigu
  */
 export type ReactorFormulaParameter = Message<"cloakroom.v1.ReactorFormulaParameter"> & {
   /**
+   * The argument's name.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
+   * For people.
+   *
    * @generated from field: optional string description = 2;
    */
   description?: string | undefined;
@@ -938,11 +1012,15 @@ export type CreateReactorFormulaRequest = Message<"cloakroom.v1.CreateReactorFor
   code: string;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: repeated cloakroom.v1.ReactorFormulaConfiguration configuration = 7;
    */
   configuration: ReactorFormulaConfiguration[];
 
   /**
+   * Arguments that a call must contain.
+   *
    * @generated from field: repeated cloakroom.v1.ReactorFormulaParameter request_parameters = 8;
    */
   requestParameters: ReactorFormulaParameter[];
@@ -993,6 +1071,8 @@ export const ListReactorFormulasRequestSchema: GenMessage<ListReactorFormulasReq
  */
 export type ListReactorFormulasResponse = Message<"cloakroom.v1.ListReactorFormulasResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -1068,6 +1148,8 @@ export type ReplaceReactorFormulaRequest = Message<"cloakroom.v1.ReplaceReactorF
   code: string;
 
   /**
+   * Settings that the code reads, as texts.
+   *
    * @generated from field: repeated cloakroom.v1.ReactorFormulaConfiguration configuration = 7;
    */
   configuration: ReactorFormulaConfiguration[];

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/sessions.proto.
  */
 export const file_cloakroom_v1_sessions: GenFile = /*@__PURE__*/
-  fileDesc("ChtjbG9ha3Jvb20vdjEvc2Vzc2lvbnMucHJvdG8SDGNsb2Frcm9vbS52MSJdCgdTZXNzaW9uEhMKC3Nlc3Npb25fa2V5GAEgASgJEg0KBW5vbmNlGAIgASgJEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhYKFENyZWF0ZVNlc3Npb25SZXF1ZXN0Io4BChdBdXRob3JpemVTZXNzaW9uUmVxdWVzdBINCgVub25jZRgBIAEoCRITCgtwZXJtaXNzaW9ucxgCIAMoCRInCgVydWxlcxgDIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmV4cGlyZXNfYXQYBCABKAlIAIgBAUINCgtfZXhwaXJlc19hdDKvAQoOU2Vzc2lvblNlcnZpY2USSgoNQ3JlYXRlU2Vzc2lvbhIiLmNsb2Frcm9vbS52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBoVLmNsb2Frcm9vbS52MS5TZXNzaW9uElEKEEF1dGhvcml6ZVNlc3Npb24SJS5jbG9ha3Jvb20udjEuQXV0aG9yaXplU2Vzc2lvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHliBnByb3RvMw", [file_cloakroom_v1_applications, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("ChtjbG9ha3Jvb20vdjEvc2Vzc2lvbnMucHJvdG8SDGNsb2Frcm9vbS52MSJdCgdTZXNzaW9uEhMKC3Nlc3Npb25fa2V5GAEgASgJEg0KBW5vbmNlGAIgASgJEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhYKFENyZWF0ZVNlc3Npb25SZXF1ZXN0IuwBChdBdXRob3JpemVTZXNzaW9uUmVxdWVzdBINCgVub25jZRgBIAEoCRITCgtwZXJtaXNzaW9ucxgCIAMoCRInCgVydWxlcxgDIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmV4cGlyZXNfYXQYBCABKAlIAIgBARIbCg5mcmFtZV9yZXF1aXJlZBgFIAEoCEgBiAEBEhoKDWZyYW1lX2FkZHJlc3MYBiABKAlIAogBAUINCgtfZXhwaXJlc19hdEIRCg9fZnJhbWVfcmVxdWlyZWRCEAoOX2ZyYW1lX2FkZHJlc3MyrwEKDlNlc3Npb25TZXJ2aWNlEkoKDUNyZWF0ZVNlc3Npb24SIi5jbG9ha3Jvb20udjEuQ3JlYXRlU2Vzc2lvblJlcXVlc3QaFS5jbG9ha3Jvb20udjEuU2Vzc2lvbhJRChBBdXRob3JpemVTZXNzaW9uEiUuY2xvYWtyb29tLnYxLkF1dGhvcml6ZVNlc3Npb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5YgZwcm90bzM", [file_cloakroom_v1_applications, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Session
@@ -35,6 +35,8 @@ export type Session = Message<"cloakroom.v1.Session"> & {
   nonce: string;
 
   /**
+   * When the session ends.
+   *
    * @generated from field: google.protobuf.Timestamp expires_at = 3;
    */
   expiresAt?: Timestamp | undefined;
@@ -65,6 +67,8 @@ export const CreateSessionRequestSchema: GenMessage<CreateSessionRequest> = /*@_
  */
 export type AuthorizeSessionRequest = Message<"cloakroom.v1.AuthorizeSessionRequest"> & {
   /**
+   * The nonce that the browser got when it created the session.
+   *
    * @generated from field: string nonce = 1;
    */
   nonce: string;
@@ -89,6 +93,23 @@ export type AuthorizeSessionRequest = Message<"cloakroom.v1.AuthorizeSessionRequ
    * @generated from field: optional string expires_at = 4;
    */
   expiresAt?: string | undefined;
+
+  /**
+   * Refuses the nonce of a session that no hosted field created: a page, or anyone else, may hold its key then. Default
+   * false.
+   *
+   * @generated from field: optional bool frame_required = 5;
+   */
+  frameRequired?: boolean | undefined;
+
+  /**
+   * The IP address of the person, as the back end sees it. Refuses the nonce of a session that was created from another
+   * network (IPv4 /24, IPv6 /48), by a server that loaded hosted fields itself. Needs a session of a hosted field, and
+   * that persons reach both back end and vault over one version of IP.
+   *
+   * @generated from field: optional string frame_address = 6;
+   */
+  frameAddress?: string | undefined;
 };
 
 /**
@@ -105,7 +126,8 @@ export const AuthorizeSessionRequestSchema: GenMessage<AuthorizeSessionRequest> 
  */
 export const SessionService: GenService<{
   /**
-   * Creates a session key without any access. Needs a public application's key.
+   * Creates a session key without any access. Needs a public application's key. An idempotency key has no effect: the
+   * response is shown once, and a repeat creates another session.
    *
    * @generated from rpc cloakroom.v1.SessionService.CreateSession
    */

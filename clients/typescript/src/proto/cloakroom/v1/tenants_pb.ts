@@ -19,6 +19,8 @@ export const file_cloakroom_v1_tenants: GenFile = /*@__PURE__*/
  */
 export type Tenant = Message<"cloakroom.v1.Tenant"> & {
   /**
+   * The tenant's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -31,6 +33,8 @@ export type Tenant = Message<"cloakroom.v1.Tenant"> & {
   ownerId: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string name = 3;
    */
   name: string;
@@ -44,21 +48,29 @@ export type Tenant = Message<"cloakroom.v1.Tenant"> & {
   settings: { [key: string]: string };
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 5;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 7;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 8;
    */
   modifiedAt?: Timestamp | undefined;
@@ -76,6 +88,8 @@ export const TenantSchema: GenMessage<Tenant> = /*@__PURE__*/
  */
 export type UsageReport = Message<"cloakroom.v1.UsageReport"> & {
   /**
+   * The report on tokens.
+   *
    * @generated from field: cloakroom.v1.TokenReport token_report = 1;
    */
   tokenReport?: TokenReport | undefined;
@@ -126,11 +140,15 @@ export const TokenReportSchema: GenMessage<TokenReport> = /*@__PURE__*/
  */
 export type TokenMetrics = Message<"cloakroom.v1.TokenMetrics"> & {
   /**
+   * How many tokens there are.
+   *
    * @generated from field: int64 count = 1;
    */
   count: bigint;
 
   /**
+   * When the newest was created.
+   *
    * @generated from field: google.protobuf.Timestamp last_created_at = 2;
    */
   lastCreatedAt?: Timestamp | undefined;

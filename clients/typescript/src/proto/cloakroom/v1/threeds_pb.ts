@@ -26,6 +26,8 @@ export type CreateThreeDSSessionRequest = Message<"cloakroom.v1.CreateThreeDSSes
   tokenId?: string | undefined;
 
   /**
+   * The older name of token_id.
+   *
    * @generated from field: optional string pan = 2;
    */
   pan?: string | undefined;
@@ -45,6 +47,8 @@ export type CreateThreeDSSessionRequest = Message<"cloakroom.v1.CreateThreeDSSes
   device?: string | undefined;
 
   /**
+   * What the browser or app says of itself, as EMV 3-D Secure names it.
+   *
    * @generated from field: google.protobuf.Struct device_info = 5;
    */
   deviceInfo?: JsonObject | undefined;
@@ -62,11 +66,15 @@ export const CreateThreeDSSessionRequestSchema: GenMessage<CreateThreeDSSessionR
  */
 export type CreateThreeDSSessionResponse = Message<"cloakroom.v1.CreateThreeDSSessionResponse"> & {
   /**
+   * The session's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * customer or merchant.
+   *
    * @generated from field: string type = 2;
    */
   type: string;
@@ -79,21 +87,29 @@ export type CreateThreeDSSessionResponse = Message<"cloakroom.v1.CreateThreeDSSe
   cardBrand?: string | undefined;
 
   /**
+   * The issuer's address that the browser posts the 3DS Method to, if the issuer has one.
+   *
    * @generated from field: optional string method_url = 4;
    */
   methodUrl?: string | undefined;
 
   /**
+   * Where the issuer says that the 3DS Method is done.
+   *
    * @generated from field: optional string method_notification_url = 5;
    */
   methodNotificationUrl?: string | undefined;
 
   /**
+   * The card scheme's directory server.
+   *
    * @generated from field: optional string directory_server_id = 6;
    */
   directoryServerId?: string | undefined;
 
   /**
+   * The protocol version to authenticate with.
+   *
    * @generated from field: optional string recommended_version = 7;
    */
   recommendedVersion?: string | undefined;
@@ -111,21 +127,29 @@ export const CreateThreeDSSessionResponseSchema: GenMessage<CreateThreeDSSession
  */
 export type ThreeDSSession = Message<"cloakroom.v1.ThreeDSSession"> & {
   /**
+   * The session's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * customer or merchant.
+   *
    * @generated from field: string type = 2;
    */
   type: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 3;
    */
   tenantId: string;
 
   /**
+   * The card token.
+   *
    * @generated from field: string token_id = 4;
    */
   tokenId: string;
@@ -138,56 +162,78 @@ export type ThreeDSSession = Message<"cloakroom.v1.ThreeDSSession"> & {
   panTokenId: string;
 
   /**
+   * Such as visa.
+   *
    * @generated from field: optional string card_brand = 6;
    */
   cardBrand?: string | undefined;
 
   /**
+   * When the session ends.
+   *
    * @generated from field: google.protobuf.Timestamp expiration_date = 7;
    */
   expirationDate?: Timestamp | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_date = 8;
    */
   createdDate?: Timestamp | undefined;
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 9;
    */
   createdBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_date = 10;
    */
   modifiedDate?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 11;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * browser or app.
+   *
    * @generated from field: string device = 12;
    */
   device: string;
 
   /**
+   * What the browser or app says of itself.
+   *
    * @generated from field: google.protobuf.Struct device_info = 13;
    */
   deviceInfo?: JsonObject | undefined;
 
   /**
+   * The protocol versions that card and issuer support.
+   *
    * @generated from field: cloakroom.v1.ThreeDSVersion version = 14;
    */
   version?: ThreeDSVersion | undefined;
 
   /**
+   * The 3DS Method, with which the issuer looks at the browser.
+   *
    * @generated from field: cloakroom.v1.ThreeDSMethod method = 15;
    */
   method?: ThreeDSMethod | undefined;
 
   /**
+   * The result, once the session was authenticated.
+   *
    * @generated from field: cloakroom.v1.ThreeDSAuthentication authentication = 16;
    */
   authentication?: ThreeDSAuthentication | undefined;
@@ -205,21 +251,29 @@ export const ThreeDSSessionSchema: GenMessage<ThreeDSSession> = /*@__PURE__*/
  */
 export type ThreeDSVersion = Message<"cloakroom.v1.ThreeDSVersion"> & {
   /**
+   * The protocol version to authenticate with.
+   *
    * @generated from field: optional string recommended_version = 1;
    */
   recommendedVersion?: string | undefined;
 
   /**
+   * Every protocol version that can be used.
+   *
    * @generated from field: repeated string available_version = 2;
    */
   availableVersion: string[];
 
   /**
+   * The oldest version that the issuer's server supports.
+   *
    * @generated from field: optional string earliest_acs_supported_version = 3;
    */
   earliestAcsSupportedVersion?: string | undefined;
 
   /**
+   * The newest version that the issuer's server supports.
+   *
    * @generated from field: optional string latest_acs_supported_version = 4;
    */
   latestAcsSupportedVersion?: string | undefined;
@@ -237,11 +291,15 @@ export const ThreeDSVersionSchema: GenMessage<ThreeDSVersion> = /*@__PURE__*/
  */
 export type ThreeDSMethod = Message<"cloakroom.v1.ThreeDSMethod"> & {
   /**
+   * The issuer's address that the browser posts the 3DS Method to.
+   *
    * @generated from field: optional string method_url = 1;
    */
   methodUrl?: string | undefined;
 
   /**
+   * Whether the 3DS Method is done: Y, N, or U where the issuer has none.
+   *
    * @generated from field: optional string method_completion_indicator = 2;
    */
   methodCompletionIndicator?: string | undefined;
@@ -259,46 +317,64 @@ export const ThreeDSMethodSchema: GenMessage<ThreeDSMethod> = /*@__PURE__*/
  */
 export type ThreeDSAuthentication = Message<"cloakroom.v1.ThreeDSAuthentication"> & {
   /**
+   * The same as token_id, for clients that read this name.
+   *
    * @generated from field: optional string pan_token_id = 1;
    */
   panTokenId?: string | undefined;
 
   /**
+   * The card token.
+   *
    * @generated from field: optional string token_id = 2;
    */
   tokenId?: string | undefined;
 
   /**
+   * The protocol version that was used.
+   *
    * @generated from field: optional string threeds_version = 3;
    */
   threedsVersion?: string | undefined;
 
   /**
+   * The transaction's id at the issuer's server.
+   *
    * @generated from field: optional string acs_transaction_id = 4;
    */
   acsTransactionId?: string | undefined;
 
   /**
+   * The transaction's id at the card scheme's directory server.
+   *
    * @generated from field: optional string ds_transaction_id = 5;
    */
   dsTransactionId?: string | undefined;
 
   /**
+   * The transaction's id in the app's library.
+   *
    * @generated from field: optional string sdk_transaction_id = 6;
    */
   sdkTransactionId?: string | undefined;
 
   /**
+   * The approval number of the issuer's server.
+   *
    * @generated from field: optional string acs_reference_number = 7;
    */
   acsReferenceNumber?: string | undefined;
 
   /**
+   * The approval number of the directory server.
+   *
    * @generated from field: optional string ds_reference_number = 8;
    */
   dsReferenceNumber?: string | undefined;
 
   /**
+   * The proof of the authentication, which the payment sends (CAVV or AAV).
+   *
    * @generated from field: optional string authentication_value = 9;
    */
   authenticationValue?: string | undefined;
@@ -311,26 +387,36 @@ export type ThreeDSAuthentication = Message<"cloakroom.v1.ThreeDSAuthentication"
   authenticationStatus?: string | undefined;
 
   /**
+   * The status in one letter, such as Y, A, N, U, C, D, R or I.
+   *
    * @generated from field: optional string authentication_status_code = 11;
    */
   authenticationStatusCode?: string | undefined;
 
   /**
+   * Why it has this status, as EMV 3-D Secure numbers it.
+   *
    * @generated from field: optional string authentication_status_reason = 12;
    */
   authenticationStatusReason?: string | undefined;
 
   /**
+   * The electronic commerce indicator, which the payment sends.
+   *
    * @generated from field: optional string eci = 13;
    */
   eci?: string | undefined;
 
   /**
+   * Whether the issuer must challenge: Y or N.
+   *
    * @generated from field: optional string acs_challenge_mandated = 14;
    */
   acsChallengeMandated?: string | undefined;
 
   /**
+   * Whether the issuer authenticates outside the page: Y or N.
+   *
    * @generated from field: optional string acs_decoupled_authentication = 15;
    */
   acsDecoupledAuthentication?: string | undefined;
@@ -343,51 +429,71 @@ export type ThreeDSAuthentication = Message<"cloakroom.v1.ThreeDSAuthentication"
   authenticationChallengeType?: string | undefined;
 
   /**
+   * How an app shows the challenge.
+   *
    * @generated from field: google.protobuf.Struct acs_rendering_type = 17;
    */
   acsRenderingType?: JsonObject | undefined;
 
   /**
+   * What an app needs to show the challenge, signed by the issuer.
+   *
    * @generated from field: optional string acs_signed_content = 18;
    */
   acsSignedContent?: string | undefined;
 
   /**
+   * The address at which the browser shows the challenge.
+   *
    * @generated from field: optional string acs_challenge_url = 19;
    */
   acsChallengeUrl?: string | undefined;
 
   /**
+   * How often the cardholder tried.
+   *
    * @generated from field: optional string challenge_attempts = 20;
    */
   challengeAttempts?: string | undefined;
 
   /**
+   * Why the challenge was cancelled, as EMV 3-D Secure numbers it.
+   *
    * @generated from field: optional string challenge_cancel_reason = 21;
    */
   challengeCancelReason?: string | undefined;
 
   /**
+   * A text of the issuer for the cardholder.
+   *
    * @generated from field: optional string cardholder_info = 22;
    */
   cardholderInfo?: string | undefined;
 
   /**
+   * Whether the cardholder trusts the merchant, as EMV 3-D Secure codes it.
+   *
    * @generated from field: optional string whitelist_status = 23;
    */
   whitelistStatus?: string | undefined;
 
   /**
+   * The party that set whitelist_status.
+   *
    * @generated from field: optional string whitelist_status_source = 24;
    */
   whitelistStatusSource?: string | undefined;
 
   /**
+   * Extensions of the card scheme.
+   *
    * @generated from field: repeated google.protobuf.Struct message_extensions = 25;
    */
   messageExtensions: JsonObject[];
 
   /**
+   * Whether the issuer bears the loss of a fraud.
+   *
    * @generated from field: optional bool liability_shifted = 26;
    */
   liabilityShifted?: boolean | undefined;
@@ -434,51 +540,71 @@ export type AuthenticateThreeDSSessionRequest = Message<"cloakroom.v1.Authentica
   authenticationCategory: string;
 
   /**
+   * What is authenticated.
+   *
    * @generated from field: string authentication_type = 3;
    */
   authenticationType: string;
 
   /**
+   * Such as visa. Default: as the number shows it.
+   *
    * @generated from field: optional string card_brand = 4;
    */
   cardBrand?: string | undefined;
 
   /**
+   * Whether the merchant wants a challenge.
+   *
    * @generated from field: optional string challenge_preference = 5;
    */
   challengePreference?: string | undefined;
 
   /**
+   * Whether the issuer may authenticate outside the page.
+   *
    * @generated from field: optional bool request_decoupled_challenge = 6;
    */
   requestDecoupledChallenge?: boolean | undefined;
 
   /**
+   * Minutes that the issuer has for it.
+   *
    * @generated from field: optional int32 decoupled_challenge_max_time = 7;
    */
   decoupledChallengeMaxTime?: number | undefined;
 
   /**
+   * The purchase. Required for the category payment.
+   *
    * @generated from field: cloakroom.v1.ThreeDSPurchaseInfo purchase_info = 8;
    */
   purchaseInfo?: ThreeDSPurchaseInfo | undefined;
 
   /**
+   * The party that asks for the authentication, as EMV 3-D Secure names it.
+   *
    * @generated from field: google.protobuf.Struct requestor_info = 9;
    */
   requestorInfo?: JsonObject | undefined;
 
   /**
+   * The merchant, as EMV 3-D Secure names it.
+   *
    * @generated from field: google.protobuf.Struct merchant_info = 10;
    */
   merchantInfo?: JsonObject | undefined;
 
   /**
+   * The cardholder, as EMV 3-D Secure names it.
+   *
    * @generated from field: google.protobuf.Struct cardholder_info = 11;
    */
   cardholderInfo?: JsonObject | undefined;
 
   /**
+   * Data for all parties of the authentication.
+   *
    * @generated from field: google.protobuf.Value broadcast_info = 12;
    */
   broadcastInfo?: Value | undefined;
@@ -510,6 +636,8 @@ export type ThreeDSPurchaseInfo = Message<"cloakroom.v1.ThreeDSPurchaseInfo"> & 
   currency: string;
 
   /**
+   * The digits of the currency after its decimal point, such as 2.
+   *
    * @generated from field: optional string exponent = 3;
    */
   exponent?: string | undefined;
@@ -522,21 +650,29 @@ export type ThreeDSPurchaseInfo = Message<"cloakroom.v1.ThreeDSPurchaseInfo"> & 
   date: string;
 
   /**
+   * What is bought.
+   *
    * @generated from field: optional string transaction_type = 5;
    */
   transactionType?: string | undefined;
 
   /**
+   * The number of installments.
+   *
    * @generated from field: optional string installment_count = 6;
    */
   installmentCount?: string | undefined;
 
   /**
+   * The day after which no recurring payment follows, as YYYYMMDD.
+   *
    * @generated from field: optional string recurring_expiration = 7;
    */
   recurringExpiration?: string | undefined;
 
   /**
+   * The fewest days between recurring payments.
+   *
    * @generated from field: optional string recurring_frequency = 8;
    */
   recurringFrequency?: string | undefined;

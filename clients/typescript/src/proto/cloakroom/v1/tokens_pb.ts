@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/tokens.proto.
  */
 export const file_cloakroom_v1_tokens: GenFile = /*@__PURE__*/
-  fileDesc("ChljbG9ha3Jvb20vdjEvdG9rZW5zLnByb3RvEgxjbG9ha3Jvb20udjEi1AUKBVRva2VuEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgR0eXBlGAMgASgJEiQKBGRhdGEYBCABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJAoEbWFzaxgFIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIYCgtmaW5nZXJwcmludBgGIAEoCUgAiAEBEiMKFmZpbmdlcnByaW50X2V4cHJlc3Npb24YByABKAlIAYgBARISCgpjb250YWluZXJzGAggAygJEjMKCG1ldGFkYXRhGAkgAygLMiEuY2xvYWtyb29tLnYxLlRva2VuLk1ldGFkYXRhRW50cnkSFgoOc2VhcmNoX2luZGV4ZXMYCiADKAkSFwoKZXhwaXJlc19hdBgLIAEoCUgCiAEBEicKBGNhcmQYDCABKAsyGS5jbG9ha3Jvb20udjEuQ2FyZERldGFpbHMSJwoEYmFuaxgNIAEoCzIZLmNsb2Frcm9vbS52MS5CYW5rRGV0YWlscxIXCgpjcmVhdGVkX2J5GA4gASgJSAOIAQESLgoKY3JlYXRlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9kaWZpZWRfYnkYECABKAlIBIgBARIvCgttb2RpZmllZF9hdBgRIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoGZXh0cmFzGBIgASgLMhkuY2xvYWtyb29tLnYxLlRva2VuRXh0cmFzGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIOCgxfZmluZ2VycHJpbnRCGQoXX2ZpbmdlcnByaW50X2V4cHJlc3Npb25CDQoLX2V4cGlyZXNfYXRCDQoLX2NyZWF0ZWRfYnlCDgoMX21vZGlmaWVkX2J5IusBCgtDYXJkRGV0YWlscxIQCgNiaW4YASABKAlIAIgBARISCgVsYXN0NBgCIAEoCUgBiAEBEh0KEGV4cGlyYXRpb25fbW9udGgYAyABKAVIAogBARIcCg9leHBpcmF0aW9uX3llYXIYBCABKAVIA4gBARISCgVicmFuZBgFIAEoCUgEiAEBEhQKB2Z1bmRpbmcYBiABKAlIBYgBAUIGCgRfYmluQggKBl9sYXN0NEITChFfZXhwaXJhdGlvbl9tb250aEISChBfZXhwaXJhdGlvbl95ZWFyQggKBl9icmFuZEIKCghfZnVuZGluZyJ5CgtCYW5rRGV0YWlscxIbCg5yb3V0aW5nX251bWJlchgBIAEoCUgAiAEBEiEKFGFjY291bnRfbnVtYmVyX2xhc3Q0GAIgASgJSAGIAQFCEQoPX3JvdXRpbmdfbnVtYmVyQhcKFV9hY2NvdW50X251bWJlcl9sYXN0NCI5CgtUb2tlbkV4dHJhcxIZCgxkZWR1cGxpY2F0ZWQYASABKAhIAIgBAUIPCg1fZGVkdXBsaWNhdGVkIsMDChJDcmVhdGVUb2tlblJlcXVlc3QSDwoCaWQYASABKAlIAIgBARIMCgR0eXBlGAIgASgJEiQKBGRhdGEYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJAoEbWFzaxgEIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRISCgpjb250YWluZXJzGAUgAygJEkAKCG1ldGFkYXRhGAYgAygLMi4uY2xvYWtyb29tLnYxLkNyZWF0ZVRva2VuUmVxdWVzdC5NZXRhZGF0YUVudHJ5EhYKDnNlYXJjaF9pbmRleGVzGAcgAygJEiMKFmZpbmdlcnByaW50X2V4cHJlc3Npb24YCCABKAlIAYgBARIeChFkZWR1cGxpY2F0ZV90b2tlbhgJIAEoCEgCiAEBEhcKCmV4cGlyZXNfYXQYCiABKAlIA4gBARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBQoDX2lkQhkKF19maW5nZXJwcmludF9leHByZXNzaW9uQhQKEl9kZWR1cGxpY2F0ZV90b2tlbkINCgtfZXhwaXJlc19hdCIdCg9HZXRUb2tlblJlcXVlc3QSCgoCaWQYASABKAki1wEKEUxpc3RUb2tlbnNSZXF1ZXN0EgoKAmlkGAEgAygJEj8KCG1ldGFkYXRhGAIgAygLMi0uY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEQoEcGFnZRgDIAEoBUgAiAEBEhEKBHNpemUYBCABKAVIAYgBARIMCgR0eXBlGAUgAygJGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVfcGFnZUIHCgVfc2l6ZSJlChJMaXN0VG9rZW5zUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlEiEKBGRhdGEYAiADKAsyEy5jbG9ha3Jvb20udjEuVG9rZW4i0wMKElVwZGF0ZVRva2VuUmVxdWVzdBIKCgJpZBgBIAEoCRIkCgRkYXRhGAIgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEiQKBG1hc2sYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSKAoIbWV0YWRhdGEYBCABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSEgoKY29udGFpbmVycxgFIAMoCRIWCg5zZWFyY2hfaW5kZXhlcxgGIAMoCRIjChZmaW5nZXJwcmludF9leHByZXNzaW9uGAcgASgJSACIAQESHgoRZGVkdXBsaWNhdGVfdG9rZW4YCCABKAhIAYgBARIXCgpleHBpcmVzX2F0GAkgASgJSAKIAQESLwoLdXBkYXRlX21hc2sYCiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhEKBHR5cGUYCyABKAlIA4gBARIWCgl0ZW5hbnRfaWQYDCABKAlIBIgBAUIZChdfZmluZ2VycHJpbnRfZXhwcmVzc2lvbkIUChJfZGVkdXBsaWNhdGVfdG9rZW5CDQoLX2V4cGlyZXNfYXRCBwoFX3R5cGVCDAoKX3RlbmFudF9pZCIgChJEZWxldGVUb2tlblJlcXVlc3QSCgoCaWQYASABKAkiawoTU2VhcmNoVG9rZW5zUmVxdWVzdBISCgVxdWVyeRgBIAEoCUgAiAEBEhEKBHBhZ2UYAiABKAVIAYgBARIRCgRzaXplGAMgASgFSAKIAQFCCAoGX3F1ZXJ5QgcKBV9wYWdlQgcKBV9zaXplIrsCChlMaXN0VG9rZW5zQnlDdXJzb3JSZXF1ZXN0EhYKCWNvbnRhaW5lchgBIAEoCUgAiAEBEhEKBHR5cGUYAiABKAlIAYgBARIYCgtmaW5nZXJwcmludBgDIAEoCUgCiAEBEkcKCG1ldGFkYXRhGAQgAygLMjUuY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNCeUN1cnNvclJlcXVlc3QuTWV0YWRhdGFFbnRyeRISCgVzdGFydBgFIAEoCUgDiAEBEhEKBHNpemUYBiABKAVIBIgBARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDAoKX2NvbnRhaW5lckIHCgVfdHlwZUIOCgxfZmluZ2VycHJpbnRCCAoGX3N0YXJ0QgcKBV9zaXplInUKG1NlYXJjaFRva2Vuc0J5Q3Vyc29yUmVxdWVzdBISCgVxdWVyeRgBIAEoCUgAiAEBEhIKBXN0YXJ0GAIgASgJSAGIAQESEQoEc2l6ZRgDIAEoBUgCiAEBQggKBl9xdWVyeUIICgZfc3RhcnRCBwoFX3NpemUiYgoPVG9rZW5DdXJzb3JQYWdlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuQ3Vyc29yUGFnZRIhCgRkYXRhGAIgAygLMhMuY2xvYWtyb29tLnYxLlRva2VuIjgKD1Rva2VuaXplUmVxdWVzdBIlCgV2YWx1ZRgBIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSI5ChBUb2tlbml6ZVJlc3BvbnNlEiUKBXZhbHVlGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIjoKEURldG9rZW5pemVSZXF1ZXN0EiUKBXZhbHVlGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIjsKEkRldG9rZW5pemVSZXNwb25zZRIlCgV2YWx1ZRgBIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZTKJBQoMVG9rZW5TZXJ2aWNlEkQKC0NyZWF0ZVRva2VuEiAuY2xvYWtyb29tLnYxLkNyZWF0ZVRva2VuUmVxdWVzdBoTLmNsb2Frcm9vbS52MS5Ub2tlbhJPCgpMaXN0VG9rZW5zEh8uY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXNwb25zZRI+CghHZXRUb2tlbhIdLmNsb2Frcm9vbS52MS5HZXRUb2tlblJlcXVlc3QaEy5jbG9ha3Jvb20udjEuVG9rZW4SRAoLVXBkYXRlVG9rZW4SIC5jbG9ha3Jvb20udjEuVXBkYXRlVG9rZW5SZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlRva2VuEkcKC0RlbGV0ZVRva2VuEiAuY2xvYWtyb29tLnYxLkRlbGV0ZVRva2VuUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRJTCgxTZWFyY2hUb2tlbnMSIS5jbG9ha3Jvb20udjEuU2VhcmNoVG9rZW5zUmVxdWVzdBogLmNsb2Frcm9vbS52MS5MaXN0VG9rZW5zUmVzcG9uc2USXAoSTGlzdFRva2Vuc0J5Q3Vyc29yEicuY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNCeUN1cnNvclJlcXVlc3QaHS5jbG9ha3Jvb20udjEuVG9rZW5DdXJzb3JQYWdlEmAKFFNlYXJjaFRva2Vuc0J5Q3Vyc29yEikuY2xvYWtyb29tLnYxLlNlYXJjaFRva2Vuc0J5Q3Vyc29yUmVxdWVzdBodLmNsb2Frcm9vbS52MS5Ub2tlbkN1cnNvclBhZ2UyrQEKD1Rva2VuaXplU2VydmljZRJJCghUb2tlbml6ZRIdLmNsb2Frcm9vbS52MS5Ub2tlbml6ZVJlcXVlc3QaHi5jbG9ha3Jvb20udjEuVG9rZW5pemVSZXNwb25zZRJPCgpEZXRva2VuaXplEh8uY2xvYWtyb29tLnYxLkRldG9rZW5pemVSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLkRldG9rZW5pemVSZXNwb25zZWIGcHJvdG8z", [file_cloakroom_v1_pagination, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChljbG9ha3Jvb20vdjEvdG9rZW5zLnByb3RvEgxjbG9ha3Jvb20udjEi1AUKBVRva2VuEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgR0eXBlGAMgASgJEiQKBGRhdGEYBCABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJAoEbWFzaxgFIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIYCgtmaW5nZXJwcmludBgGIAEoCUgAiAEBEiMKFmZpbmdlcnByaW50X2V4cHJlc3Npb24YByABKAlIAYgBARISCgpjb250YWluZXJzGAggAygJEjMKCG1ldGFkYXRhGAkgAygLMiEuY2xvYWtyb29tLnYxLlRva2VuLk1ldGFkYXRhRW50cnkSFgoOc2VhcmNoX2luZGV4ZXMYCiADKAkSFwoKZXhwaXJlc19hdBgLIAEoCUgCiAEBEicKBGNhcmQYDCABKAsyGS5jbG9ha3Jvb20udjEuQ2FyZERldGFpbHMSJwoEYmFuaxgNIAEoCzIZLmNsb2Frcm9vbS52MS5CYW5rRGV0YWlscxIXCgpjcmVhdGVkX2J5GA4gASgJSAOIAQESLgoKY3JlYXRlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9kaWZpZWRfYnkYECABKAlIBIgBARIvCgttb2RpZmllZF9hdBgRIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoGZXh0cmFzGBIgASgLMhkuY2xvYWtyb29tLnYxLlRva2VuRXh0cmFzGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIOCgxfZmluZ2VycHJpbnRCGQoXX2ZpbmdlcnByaW50X2V4cHJlc3Npb25CDQoLX2V4cGlyZXNfYXRCDQoLX2NyZWF0ZWRfYnlCDgoMX21vZGlmaWVkX2J5IusBCgtDYXJkRGV0YWlscxIQCgNiaW4YASABKAlIAIgBARISCgVsYXN0NBgCIAEoCUgBiAEBEh0KEGV4cGlyYXRpb25fbW9udGgYAyABKAVIAogBARIcCg9leHBpcmF0aW9uX3llYXIYBCABKAVIA4gBARISCgVicmFuZBgFIAEoCUgEiAEBEhQKB2Z1bmRpbmcYBiABKAlIBYgBAUIGCgRfYmluQggKBl9sYXN0NEITChFfZXhwaXJhdGlvbl9tb250aEISChBfZXhwaXJhdGlvbl95ZWFyQggKBl9icmFuZEIKCghfZnVuZGluZyJ5CgtCYW5rRGV0YWlscxIbCg5yb3V0aW5nX251bWJlchgBIAEoCUgAiAEBEiEKFGFjY291bnRfbnVtYmVyX2xhc3Q0GAIgASgJSAGIAQFCEQoPX3JvdXRpbmdfbnVtYmVyQhcKFV9hY2NvdW50X251bWJlcl9sYXN0NCI5CgtUb2tlbkV4dHJhcxIZCgxkZWR1cGxpY2F0ZWQYASABKAhIAIgBAUIPCg1fZGVkdXBsaWNhdGVkIucDChJDcmVhdGVUb2tlblJlcXVlc3QSDwoCaWQYASABKAlIAIgBARIMCgR0eXBlGAIgASgJEiQKBGRhdGEYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJAoEbWFzaxgEIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRISCgpjb250YWluZXJzGAUgAygJEkAKCG1ldGFkYXRhGAYgAygLMi4uY2xvYWtyb29tLnYxLkNyZWF0ZVRva2VuUmVxdWVzdC5NZXRhZGF0YUVudHJ5EhYKDnNlYXJjaF9pbmRleGVzGAcgAygJEiMKFmZpbmdlcnByaW50X2V4cHJlc3Npb24YCCABKAlIAYgBARIeChFkZWR1cGxpY2F0ZV90b2tlbhgJIAEoCEgCiAEBEhcKCmV4cGlyZXNfYXQYCiABKAlIA4gBARIVCgh0ZW1wbGF0ZRgNIAEoCUgEiAEBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIFCgNfaWRCGQoXX2ZpbmdlcnByaW50X2V4cHJlc3Npb25CFAoSX2RlZHVwbGljYXRlX3Rva2VuQg0KC19leHBpcmVzX2F0QgsKCV90ZW1wbGF0ZSIdCg9HZXRUb2tlblJlcXVlc3QSCgoCaWQYASABKAki1wEKEUxpc3RUb2tlbnNSZXF1ZXN0EgoKAmlkGAEgAygJEj8KCG1ldGFkYXRhGAIgAygLMi0uY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEQoEcGFnZRgDIAEoBUgAiAEBEhEKBHNpemUYBCABKAVIAYgBARIMCgR0eXBlGAUgAygJGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVfcGFnZUIHCgVfc2l6ZSJlChJMaXN0VG9rZW5zUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlEiEKBGRhdGEYAiADKAsyEy5jbG9ha3Jvb20udjEuVG9rZW4i0wMKElVwZGF0ZVRva2VuUmVxdWVzdBIKCgJpZBgBIAEoCRIkCgRkYXRhGAIgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEiQKBG1hc2sYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSKAoIbWV0YWRhdGEYBCABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSEgoKY29udGFpbmVycxgFIAMoCRIWCg5zZWFyY2hfaW5kZXhlcxgGIAMoCRIjChZmaW5nZXJwcmludF9leHByZXNzaW9uGAcgASgJSACIAQESHgoRZGVkdXBsaWNhdGVfdG9rZW4YCCABKAhIAYgBARIXCgpleHBpcmVzX2F0GAkgASgJSAKIAQESLwoLdXBkYXRlX21hc2sYCiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhEKBHR5cGUYCyABKAlIA4gBARIWCgl0ZW5hbnRfaWQYDCABKAlIBIgBAUIZChdfZmluZ2VycHJpbnRfZXhwcmVzc2lvbkIUChJfZGVkdXBsaWNhdGVfdG9rZW5CDQoLX2V4cGlyZXNfYXRCBwoFX3R5cGVCDAoKX3RlbmFudF9pZCIgChJEZWxldGVUb2tlblJlcXVlc3QSCgoCaWQYASABKAkiawoTU2VhcmNoVG9rZW5zUmVxdWVzdBISCgVxdWVyeRgBIAEoCUgAiAEBEhEKBHBhZ2UYAiABKAVIAYgBARIRCgRzaXplGAMgASgFSAKIAQFCCAoGX3F1ZXJ5QgcKBV9wYWdlQgcKBV9zaXplIrsCChlMaXN0VG9rZW5zQnlDdXJzb3JSZXF1ZXN0EhYKCWNvbnRhaW5lchgBIAEoCUgAiAEBEhEKBHR5cGUYAiABKAlIAYgBARIYCgtmaW5nZXJwcmludBgDIAEoCUgCiAEBEkcKCG1ldGFkYXRhGAQgAygLMjUuY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNCeUN1cnNvclJlcXVlc3QuTWV0YWRhdGFFbnRyeRISCgVzdGFydBgFIAEoCUgDiAEBEhEKBHNpemUYBiABKAVIBIgBARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDAoKX2NvbnRhaW5lckIHCgVfdHlwZUIOCgxfZmluZ2VycHJpbnRCCAoGX3N0YXJ0QgcKBV9zaXplInUKG1NlYXJjaFRva2Vuc0J5Q3Vyc29yUmVxdWVzdBISCgVxdWVyeRgBIAEoCUgAiAEBEhIKBXN0YXJ0GAIgASgJSAGIAQESEQoEc2l6ZRgDIAEoBUgCiAEBQggKBl9xdWVyeUIICgZfc3RhcnRCBwoFX3NpemUiYgoPVG9rZW5DdXJzb3JQYWdlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuQ3Vyc29yUGFnZRIhCgRkYXRhGAIgAygLMhMuY2xvYWtyb29tLnYxLlRva2VuImAKE0ltcG9ydFRva2Vuc1JlcXVlc3QSEQoJaW1wb3J0X2lkGAEgASgJEhAKCHBvc2l0aW9uGAIgASgFEiQKBHJvd3MYAyADKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUiSAoUSW1wb3J0VG9rZW5zUmVzcG9uc2USMAoHcmVzdWx0cxgBIAMoCzIfLmNsb2Frcm9vbS52MS5Ub2tlbkltcG9ydFJlc3VsdCLUAQoRVG9rZW5JbXBvcnRSZXN1bHQSFQoIcG9zaXRpb24YASABKAVIAIgBARIPCgJpZBgCIAEoCUgBiAEBEhgKC2ZpbmdlcnByaW50GAMgASgJSAKIAQESGQoMZGVkdXBsaWNhdGVkGAQgASgISAOIAQESLQoFZXJyb3IYBSABKAsyHi5jbG9ha3Jvb20udjEuVG9rZW5JbXBvcnRFcnJvckILCglfcG9zaXRpb25CBQoDX2lkQg4KDF9maW5nZXJwcmludEIPCg1fZGVkdXBsaWNhdGVkImwKEFRva2VuSW1wb3J0RXJyb3ISEQoEY29kZRgBIAEoCUgAiAEBEhMKBmRldGFpbBgCIAEoCUgBiAEBEhIKBWZpZWxkGAMgASgJSAKIAQFCBwoFX2NvZGVCCQoHX2RldGFpbEIICgZfZmllbGQikQEKE0V4cG9ydFRva2Vuc1JlcXVlc3QSFgoJY29udGFpbmVyGAEgASgJSACIAQESEQoEdHlwZRgCIAEoCUgBiAEBEhIKBXN0YXJ0GAMgASgJSAKIAQESEQoEc2l6ZRgEIAEoBUgDiAEBQgwKCl9jb250YWluZXJCBwoFX3R5cGVCCAoGX3N0YXJ0QgcKBV9zaXplIjgKD1Rva2VuaXplUmVxdWVzdBIlCgV2YWx1ZRgBIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSI5ChBUb2tlbml6ZVJlc3BvbnNlEiUKBXZhbHVlGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIjoKEURldG9rZW5pemVSZXF1ZXN0EiUKBXZhbHVlGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIjsKEkRldG9rZW5pemVSZXNwb25zZRIlCgV2YWx1ZRgBIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZTKyBgoMVG9rZW5TZXJ2aWNlEkQKC0NyZWF0ZVRva2VuEiAuY2xvYWtyb29tLnYxLkNyZWF0ZVRva2VuUmVxdWVzdBoTLmNsb2Frcm9vbS52MS5Ub2tlbhJPCgpMaXN0VG9rZW5zEh8uY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXNwb25zZRI+CghHZXRUb2tlbhIdLmNsb2Frcm9vbS52MS5HZXRUb2tlblJlcXVlc3QaEy5jbG9ha3Jvb20udjEuVG9rZW4SRAoLVXBkYXRlVG9rZW4SIC5jbG9ha3Jvb20udjEuVXBkYXRlVG9rZW5SZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlRva2VuEkcKC0RlbGV0ZVRva2VuEiAuY2xvYWtyb29tLnYxLkRlbGV0ZVRva2VuUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRJTCgxTZWFyY2hUb2tlbnMSIS5jbG9ha3Jvb20udjEuU2VhcmNoVG9rZW5zUmVxdWVzdBogLmNsb2Frcm9vbS52MS5MaXN0VG9rZW5zUmVzcG9uc2USXAoSTGlzdFRva2Vuc0J5Q3Vyc29yEicuY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNCeUN1cnNvclJlcXVlc3QaHS5jbG9ha3Jvb20udjEuVG9rZW5DdXJzb3JQYWdlEmAKFFNlYXJjaFRva2Vuc0J5Q3Vyc29yEikuY2xvYWtyb29tLnYxLlNlYXJjaFRva2Vuc0J5Q3Vyc29yUmVxdWVzdBodLmNsb2Frcm9vbS52MS5Ub2tlbkN1cnNvclBhZ2USVQoMSW1wb3J0VG9rZW5zEiEuY2xvYWtyb29tLnYxLkltcG9ydFRva2Vuc1JlcXVlc3QaIi5jbG9ha3Jvb20udjEuSW1wb3J0VG9rZW5zUmVzcG9uc2USUAoMRXhwb3J0VG9rZW5zEiEuY2xvYWtyb29tLnYxLkV4cG9ydFRva2Vuc1JlcXVlc3QaHS5jbG9ha3Jvb20udjEuVG9rZW5DdXJzb3JQYWdlMq0BCg9Ub2tlbml6ZVNlcnZpY2USSQoIVG9rZW5pemUSHS5jbG9ha3Jvb20udjEuVG9rZW5pemVSZXF1ZXN0Gh4uY2xvYWtyb29tLnYxLlRva2VuaXplUmVzcG9uc2USTwoKRGV0b2tlbml6ZRIfLmNsb2Frcm9vbS52MS5EZXRva2VuaXplUmVxdWVzdBogLmNsb2Frcm9vbS52MS5EZXRva2VuaXplUmVzcG9uc2ViBnByb3RvMw", [file_cloakroom_v1_pagination, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * A stored value and its attributes.
@@ -23,16 +23,22 @@ export const file_cloakroom_v1_tokens: GenFile = /*@__PURE__*/
  */
 export type Token = Message<"cloakroom.v1.Token"> & {
   /**
+   * The token's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The tenant that it belongs to.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
+   * Such as token or card.
+   *
    * @generated from field: string type = 3;
    */
   type: string;
@@ -52,16 +58,22 @@ export type Token = Message<"cloakroom.v1.Token"> & {
   mask?: Value | undefined;
 
   /**
+   * The same for tokens with the same result of fingerprint_expression.
+   *
    * @generated from field: optional string fingerprint = 6;
    */
   fingerprint?: string | undefined;
 
   /**
+   * An expression over data. Tokens with the same result have the same fingerprint.
+   *
    * @generated from field: optional string fingerprint_expression = 7;
    */
   fingerprintExpression?: string | undefined;
 
   /**
+   * Paths such as /pci/high/, by which access rules decide.
+   *
    * @generated from field: repeated string containers = 8;
    */
   containers: string[];
@@ -74,6 +86,8 @@ export type Token = Message<"cloakroom.v1.Token"> & {
   metadata: { [key: string]: string };
 
   /**
+   * Expressions over data. A search finds the token by their results.
+   *
    * @generated from field: repeated string search_indexes = 10;
    */
   searchIndexes: string[];
@@ -93,31 +107,43 @@ export type Token = Message<"cloakroom.v1.Token"> & {
   card?: CardDetails | undefined;
 
   /**
+   * Details of a bank account. Absent if the caller sees the mask and the token has its own mask.
+   *
    * @generated from field: cloakroom.v1.BankDetails bank = 13;
    */
   bank?: BankDetails | undefined;
 
   /**
+   * The application or user that created it.
+   *
    * @generated from field: optional string created_by = 14;
    */
   createdBy?: string | undefined;
 
   /**
+   * Absent where the caller may not read the token: a create that found an equal one of a container out of reach.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 15;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The application or user that last changed it.
+   *
    * @generated from field: optional string modified_by = 16;
    */
   modifiedBy?: string | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp modified_at = 17;
    */
   modifiedAt?: Timestamp | undefined;
 
   /**
+   * What the request that made the token found out.
+   *
    * @generated from field: cloakroom.v1.TokenExtras extras = 18;
    */
   extras?: TokenExtras | undefined;
@@ -137,31 +163,43 @@ export const TokenSchema: GenMessage<Token> = /*@__PURE__*/
  */
 export type CardDetails = Message<"cloakroom.v1.CardDetails"> & {
   /**
+   * The first digits of the number, which identify the issuer.
+   *
    * @generated from field: optional string bin = 1;
    */
   bin?: string | undefined;
 
   /**
+   * The last four digits of the number.
+   *
    * @generated from field: optional string last4 = 2;
    */
   last4?: string | undefined;
 
   /**
+   * 1 to 12.
+   *
    * @generated from field: optional int32 expiration_month = 3;
    */
   expirationMonth?: number | undefined;
 
   /**
+   * Four digits.
+   *
    * @generated from field: optional int32 expiration_year = 4;
    */
   expirationYear?: number | undefined;
 
   /**
+   * Such as visa, as far as the number shows it.
+   *
    * @generated from field: optional string brand = 5;
    */
   brand?: string | undefined;
 
   /**
+   * Such as credit or debit, if it is known.
+   *
    * @generated from field: optional string funding = 6;
    */
   funding?: string | undefined;
@@ -181,6 +219,8 @@ export const CardDetailsSchema: GenMessage<CardDetails> = /*@__PURE__*/
  */
 export type BankDetails = Message<"cloakroom.v1.BankDetails"> & {
   /**
+   * Nine digits.
+   *
    * @generated from field: optional string routing_number = 1;
    */
   routingNumber?: string | undefined;
@@ -233,49 +273,75 @@ export type CreateTokenRequest = Message<"cloakroom.v1.CreateTokenRequest"> & {
   id?: string | undefined;
 
   /**
+   * What data is, such as token, card or bank: it decides how data is checked and masked.
+   *
    * @generated from field: string type = 2;
    */
   type: string;
 
   /**
+   * What to store: any JSON for the type token, the form of its type otherwise.
+   *
    * @generated from field: google.protobuf.Value data = 3;
    */
   data?: Value | undefined;
 
   /**
+   * What callers see that may not read data: JSON with expressions over data. Default: the mask of the type.
+   *
    * @generated from field: google.protobuf.Value mask = 4;
    */
   mask?: Value | undefined;
 
   /**
+   * Paths such as /pci/high/, by which access rules decide. Default: the container of the type.
+   *
    * @generated from field: repeated string containers = 5;
    */
   containers: string[];
 
   /**
+   * Texts beside data, shown to every caller that sees the token. Nothing sensitive.
+   *
    * @generated from field: map<string, string> metadata = 6;
    */
   metadata: { [key: string]: string };
 
   /**
+   * Expressions over data. A search finds the token by their results.
+   *
    * @generated from field: repeated string search_indexes = 7;
    */
   searchIndexes: string[];
 
   /**
+   * An expression over data. Tokens with the same result have the same fingerprint. Default: that of the type.
+   *
    * @generated from field: optional string fingerprint_expression = 8;
    */
   fingerprintExpression?: string | undefined;
 
   /**
+   * Returns the token with the same fingerprint, if there is one. Default: the setting of the tenant.
+   *
    * @generated from field: optional bool deduplicate_token = 9;
    */
   deduplicateToken?: boolean | undefined;
 
   /**
+   * ISO 8601, in the future. The token is deleted then. Default: never.
+   *
    * @generated from field: optional string expires_at = 10;
    */
   expiresAt?: string | undefined;
+
+  /**
+   * For hosted fields, in place of id, mask, search_indexes, fingerprint_expression and deduplicate_token: the name of a
+   * template of the application.
+   *
+   * @generated from field: optional string template = 13;
+   */
+  template?: string | undefined;
 };
 
 /**
@@ -354,6 +420,8 @@ export const ListTokensRequestSchema: GenMessage<ListTokensRequest> = /*@__PURE_
  */
 export type ListTokensResponse = Message<"cloakroom.v1.ListTokensResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -409,21 +477,29 @@ export type UpdateTokenRequest = Message<"cloakroom.v1.UpdateTokenRequest"> & {
   containers: string[];
 
   /**
+   * Expressions over data. A search finds the token by their results.
+   *
    * @generated from field: repeated string search_indexes = 6;
    */
   searchIndexes: string[];
 
   /**
+   * An expression over data. Tokens with the same result have the same fingerprint.
+   *
    * @generated from field: optional string fingerprint_expression = 7;
    */
   fingerprintExpression?: string | undefined;
 
   /**
+   * Changes nothing, and returns the other token, where another one has the same fingerprint.
+   *
    * @generated from field: optional bool deduplicate_token = 8;
    */
   deduplicateToken?: boolean | undefined;
 
   /**
+   * When the token is deleted, in ISO 8601.
+   *
    * @generated from field: optional string expires_at = 9;
    */
   expiresAt?: string | undefined;
@@ -566,6 +642,8 @@ export const ListTokensByCursorRequestSchema: GenMessage<ListTokensByCursorReque
  */
 export type SearchTokensByCursorRequest = Message<"cloakroom.v1.SearchTokensByCursorRequest"> & {
   /**
+   * Terms such as type:card joined by AND, OR and NOT, see docs/search.md. Default: every token the caller may read.
+   *
    * @generated from field: optional string query = 1;
    */
   query?: string | undefined;
@@ -597,6 +675,8 @@ export const SearchTokensByCursorRequestSchema: GenMessage<SearchTokensByCursorR
  */
 export type TokenCursorPage = Message<"cloakroom.v1.TokenCursorPage"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.CursorPage pagination = 1;
    */
   pagination?: CursorPage | undefined;
@@ -615,6 +695,180 @@ export const TokenCursorPageSchema: GenMessage<TokenCursorPage> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_tokens, 13);
 
 /**
+ * @generated from message cloakroom.v1.ImportTokensRequest
+ */
+export type ImportTokensRequest = Message<"cloakroom.v1.ImportTokensRequest"> & {
+  /**
+   * Names the import. Batches of one id belong together for 30 days, for the application that began it.
+   *
+   * @generated from field: string import_id = 1;
+   */
+  importId: string;
+
+  /**
+   * The position of the first row in the import: 1, 101, 201 and so on. Batches may arrive in any order.
+   *
+   * @generated from field: int32 position = 2;
+   */
+  position: number;
+
+  /**
+   * Requests to create a token, as for CreateToken. Fewer than 100 only in the last batch.
+   *
+   * @generated from field: repeated google.protobuf.Value rows = 3;
+   */
+  rows: Value[];
+};
+
+/**
+ * Describes the message cloakroom.v1.ImportTokensRequest.
+ * Use `create(ImportTokensRequestSchema)` to create a new message.
+ */
+export const ImportTokensRequestSchema: GenMessage<ImportTokensRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tokens, 14);
+
+/**
+ * @generated from message cloakroom.v1.ImportTokensResponse
+ */
+export type ImportTokensResponse = Message<"cloakroom.v1.ImportTokensResponse"> & {
+  /**
+   * One for each row, in their order.
+   *
+   * @generated from field: repeated cloakroom.v1.TokenImportResult results = 1;
+   */
+  results: TokenImportResult[];
+};
+
+/**
+ * Describes the message cloakroom.v1.ImportTokensResponse.
+ * Use `create(ImportTokensResponseSchema)` to create a new message.
+ */
+export const ImportTokensResponseSchema: GenMessage<ImportTokensResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tokens, 15);
+
+/**
+ * What became of one row of an import.
+ *
+ * @generated from message cloakroom.v1.TokenImportResult
+ */
+export type TokenImportResult = Message<"cloakroom.v1.TokenImportResult"> & {
+  /**
+   * Its position in the import.
+   *
+   * @generated from field: optional int32 position = 1;
+   */
+  position?: number | undefined;
+
+  /**
+   * The token. Absent with an error.
+   *
+   * @generated from field: optional string id = 2;
+   */
+  id?: string | undefined;
+
+  /**
+   * That of the token, if it has one.
+   *
+   * @generated from field: optional string fingerprint = 3;
+   */
+  fingerprint?: string | undefined;
+
+  /**
+   * The value was already stored; this is its first token.
+   *
+   * @generated from field: optional bool deduplicated = 4;
+   */
+  deduplicated?: boolean | undefined;
+
+  /**
+   * Why the row is not stored.
+   *
+   * @generated from field: cloakroom.v1.TokenImportError error = 5;
+   */
+  error?: TokenImportError | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.TokenImportResult.
+ * Use `create(TokenImportResultSchema)` to create a new message.
+ */
+export const TokenImportResultSchema: GenMessage<TokenImportResult> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tokens, 16);
+
+/**
+ * @generated from message cloakroom.v1.TokenImportError
+ */
+export type TokenImportError = Message<"cloakroom.v1.TokenImportError"> & {
+  /**
+   * As in other errors, such as validation_failed.
+   *
+   * @generated from field: optional string code = 1;
+   */
+  code?: string | undefined;
+
+  /**
+   * What is wrong, in a sentence.
+   *
+   * @generated from field: optional string detail = 2;
+   */
+  detail?: string | undefined;
+
+  /**
+   * The first field of the row with a problem, such as data.number.
+   *
+   * @generated from field: optional string field = 3;
+   */
+  field?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.TokenImportError.
+ * Use `create(TokenImportErrorSchema)` to create a new message.
+ */
+export const TokenImportErrorSchema: GenMessage<TokenImportError> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tokens, 17);
+
+/**
+ * @generated from message cloakroom.v1.ExportTokensRequest
+ */
+export type ExportTokensRequest = Message<"cloakroom.v1.ExportTokensRequest"> & {
+  /**
+   * Tokens in this container and below it only. May stand beside the type.
+   *
+   * @generated from field: optional string container = 1;
+   */
+  container?: string | undefined;
+
+  /**
+   * Tokens of this type only.
+   *
+   * @generated from field: optional string type = 2;
+   */
+  type?: string | undefined;
+
+  /**
+   * The cursor of the previous page. It contains an id, of up to 400 characters with four bytes each.
+   *
+   * @generated from field: optional string start = 3;
+   */
+  start?: string | undefined;
+
+  /**
+   * Default 100.
+   *
+   * @generated from field: optional int32 size = 4;
+   */
+  size?: number | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.ExportTokensRequest.
+ * Use `create(ExportTokensRequestSchema)` to create a new message.
+ */
+export const ExportTokensRequestSchema: GenMessage<ExportTokensRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tokens, 18);
+
+/**
  * @generated from message cloakroom.v1.TokenizeRequest
  */
 export type TokenizeRequest = Message<"cloakroom.v1.TokenizeRequest"> & {
@@ -629,7 +883,7 @@ export type TokenizeRequest = Message<"cloakroom.v1.TokenizeRequest"> & {
  * Use `create(TokenizeRequestSchema)` to create a new message.
  */
 export const TokenizeRequestSchema: GenMessage<TokenizeRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 14);
+  messageDesc(file_cloakroom_v1_tokens, 19);
 
 /**
  * @generated from message cloakroom.v1.TokenizeResponse
@@ -646,7 +900,7 @@ export type TokenizeResponse = Message<"cloakroom.v1.TokenizeResponse"> & {
  * Use `create(TokenizeResponseSchema)` to create a new message.
  */
 export const TokenizeResponseSchema: GenMessage<TokenizeResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 15);
+  messageDesc(file_cloakroom_v1_tokens, 20);
 
 /**
  * @generated from message cloakroom.v1.DetokenizeRequest
@@ -663,7 +917,7 @@ export type DetokenizeRequest = Message<"cloakroom.v1.DetokenizeRequest"> & {
  * Use `create(DetokenizeRequestSchema)` to create a new message.
  */
 export const DetokenizeRequestSchema: GenMessage<DetokenizeRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 16);
+  messageDesc(file_cloakroom_v1_tokens, 21);
 
 /**
  * @generated from message cloakroom.v1.DetokenizeResponse
@@ -680,7 +934,7 @@ export type DetokenizeResponse = Message<"cloakroom.v1.DetokenizeResponse"> & {
  * Use `create(DetokenizeResponseSchema)` to create a new message.
  */
 export const DetokenizeResponseSchema: GenMessage<DetokenizeResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 17);
+  messageDesc(file_cloakroom_v1_tokens, 22);
 
 /**
  * Stores sensitive values and returns tokens for them.
@@ -770,6 +1024,28 @@ export const TokenService: GenService<{
   searchTokensByCursor: {
     methodKind: "unary";
     input: typeof SearchTokensByCursorRequestSchema;
+    output: typeof TokenCursorPageSchema;
+  },
+  /**
+   * Stores a batch of up to 100 rows of an import. A row with an error does not end the import: the result of each row
+   * says what became of it. A batch that is sent again, by its position in the same import, is answered with the ids that
+   * its rows got, and stores nothing.
+   *
+   * @generated from rpc cloakroom.v1.TokenService.ImportTokens
+   */
+  importTokens: {
+    methodKind: "unary";
+    input: typeof ImportTokensRequestSchema;
+    output: typeof ImportTokensResponseSchema;
+  },
+  /**
+   * Reads tokens page by page, newest first, to take them elsewhere. The rules for token:read say how each is shown.
+   *
+   * @generated from rpc cloakroom.v1.TokenService.ExportTokens
+   */
+  exportTokens: {
+    methodKind: "unary";
+    input: typeof ExportTokensRequestSchema;
     output: typeof TokenCursorPageSchema;
   },
 }> = /*@__PURE__*/

@@ -30,6 +30,8 @@ export type Transaction = Message<"cloakroom.v1.Transaction"> & {
   type: string;
 
   /**
+   * The transaction's id.
+   *
    * @generated from field: string id = 2;
    */
   id: string;
@@ -42,81 +44,113 @@ export type Transaction = Message<"cloakroom.v1.Transaction"> & {
   schemeTransactionId?: string | undefined;
 
   /**
+   * The card that was charged.
+   *
    * @generated from field: cloakroom.v1.PaymentMethod payment_method = 4;
    */
   paymentMethod?: PaymentMethod | undefined;
 
   /**
+   * The connection that was used.
+   *
    * @generated from field: cloakroom.v1.TransactionConnection connection = 5;
    */
   connection?: TransactionConnection | undefined;
 
   /**
+   * The amount that was asked for.
+   *
    * @generated from field: int64 amount = 6;
    */
   amount: bigint;
 
   /**
+   * ISO 4217.
+   *
    * @generated from field: string currency = 7;
    */
   currency: string;
 
   /**
+   * How much was authorized.
+   *
    * @generated from field: int64 authorized_amount = 8;
    */
   authorizedAmount: bigint;
 
   /**
+   * How much was captured.
+   *
    * @generated from field: int64 captured_amount = 9;
    */
   capturedAmount: bigint;
 
   /**
+   * How much was paid back.
+   *
    * @generated from field: int64 refunded_amount = 10;
    */
   refundedAmount: bigint;
 
   /**
+   * ISO 3166-1 alpha-2.
+   *
    * @generated from field: optional string country = 11;
    */
   country?: string | undefined;
 
   /**
+   * Your own identifier, such as an order number.
+   *
    * @generated from field: optional string external_identifier = 12;
    */
   externalIdentifier?: string | undefined;
 
   /**
+   * When it was authorized.
+   *
    * @generated from field: google.protobuf.Timestamp authorized_at = 13;
    */
   authorizedAt?: Timestamp | undefined;
 
   /**
+   * When it was captured.
+   *
    * @generated from field: google.protobuf.Timestamp captured_at = 14;
    */
   capturedAt?: Timestamp | undefined;
 
   /**
+   * When the authorization was voided.
+   *
    * @generated from field: google.protobuf.Timestamp voided_at = 15;
    */
   voidedAt?: Timestamp | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 16;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp updated_at = 17;
    */
   updatedAt?: Timestamp | undefined;
 
   /**
+   * Until when the buyer can approve.
+   *
    * @generated from field: google.protobuf.Timestamp approval_expires_at = 18;
    */
   approvalExpiresAt?: Timestamp | undefined;
 
   /**
+   * Texts beside the value. Nothing sensitive.
+   *
    * @generated from field: google.protobuf.Struct metadata = 19;
    */
   metadata?: JsonObject | undefined;
@@ -129,6 +163,8 @@ export type Transaction = Message<"cloakroom.v1.Transaction"> & {
   reconciliationId: string;
 
   /**
+   * Why it failed, if it did.
+   *
    * @generated from field: optional string error_code = 21;
    */
   errorCode?: string | undefined;
@@ -163,11 +199,15 @@ export type Transaction = Message<"cloakroom.v1.Transaction"> & {
   connectionTransactionId?: string | undefined;
 
   /**
+   * The authentication of the buyer, if there was one.
+   *
    * @generated from field: cloakroom.v1.ThreeDSecure three_d_secure = 26;
    */
   threeDSecure?: ThreeDSecure | undefined;
 
   /**
+   * The issuer's response code.
+   *
    * @generated from field: optional string auth_response_code = 27;
    */
   authResponseCode?: string | undefined;
@@ -180,6 +220,8 @@ export type Transaction = Message<"cloakroom.v1.Transaction"> & {
   cvvResponseCode?: string | undefined;
 
   /**
+   * Whether the address matched.
+   *
    * @generated from field: optional string avs_response_code = 29;
    */
   avsResponseCode?: string | undefined;
@@ -192,21 +234,29 @@ export type Transaction = Message<"cloakroom.v1.Transaction"> & {
   rawResponseCode?: string | undefined;
 
   /**
+   * The payment service's own message.
+   *
    * @generated from field: optional string raw_response_description = 31;
    */
   rawResponseDescription?: string | undefined;
 
   /**
+   * ecommerce, card_on_file or recurring.
+   *
    * @generated from field: string payment_source = 32;
    */
   paymentSource: string;
 
   /**
+   * Whether the merchant charges without the buyer present.
+   *
    * @generated from field: bool merchant_initiated = 33;
    */
   merchantInitiated: boolean;
 
   /**
+   * Whether an earlier payment with the same card came before.
+   *
    * @generated from field: bool is_subsequent_payment = 34;
    */
   isSubsequentPayment: boolean;
@@ -261,6 +311,8 @@ export type PaymentMethod = Message<"cloakroom.v1.PaymentMethod"> & {
   label?: string | undefined;
 
   /**
+   * The card scheme, such as visa.
+   *
    * @generated from field: optional string scheme = 6;
    */
   scheme?: string | undefined;
@@ -273,6 +325,8 @@ export type PaymentMethod = Message<"cloakroom.v1.PaymentMethod"> & {
   expirationDate?: string | undefined;
 
   /**
+   * The same for payments with the same card.
+   *
    * @generated from field: optional string fingerprint = 8;
    */
   fingerprint?: string | undefined;
@@ -285,11 +339,15 @@ export type PaymentMethod = Message<"cloakroom.v1.PaymentMethod"> & {
   approvalUrl?: string | undefined;
 
   /**
+   * any: the page for the approval may open in the same window or in another.
+   *
    * @generated from field: optional string approval_target = 10;
    */
   approvalTarget?: string | undefined;
 
   /**
+   * What is known of the card.
+   *
    * @generated from field: cloakroom.v1.PaymentMethodDetails details = 11;
    */
   details?: PaymentMethodDetails | undefined;
@@ -307,16 +365,22 @@ export const PaymentMethodSchema: GenMessage<PaymentMethod> = /*@__PURE__*/
  */
 export type PaymentMethodDetails = Message<"cloakroom.v1.PaymentMethodDetails"> & {
   /**
+   * The first digits of the number, which identify the issuer.
+   *
    * @generated from field: optional string bin = 1;
    */
   bin?: string | undefined;
 
   /**
+   * Such as credit or debit.
+   *
    * @generated from field: optional string card_type = 2;
    */
   cardType?: string | undefined;
 
   /**
+   * The bank that issued the card.
+   *
    * @generated from field: optional string card_issuer_name = 3;
    */
   cardIssuerName?: string | undefined;
@@ -343,21 +407,29 @@ export type TransactionConnection = Message<"cloakroom.v1.TransactionConnection"
   type: string;
 
   /**
+   * The connection's id.
+   *
    * @generated from field: string id = 2;
    */
   id: string;
 
   /**
+   * The formula of the connection.
+   *
    * @generated from field: string connection_formula_id = 3;
    */
   connectionFormulaId: string;
 
   /**
+   * card.
+   *
    * @generated from field: string method = 4;
    */
   method: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string display_name = 5;
    */
   displayName: string;
@@ -375,6 +447,8 @@ export const TransactionConnectionSchema: GenMessage<TransactionConnection> = /*
  */
 export type ThreeDSecure = Message<"cloakroom.v1.ThreeDSecure"> & {
   /**
+   * The protocol version.
+   *
    * @generated from field: optional string version = 1;
    */
   version?: string | undefined;
@@ -394,6 +468,8 @@ export type ThreeDSecure = Message<"cloakroom.v1.ThreeDSecure"> & {
   method?: string | undefined;
 
   /**
+   * Why it failed, if it did.
+   *
    * @generated from field: cloakroom.v1.ThreeDSecureError error_data = 4;
    */
   errorData?: ThreeDSecureError | undefined;
@@ -411,21 +487,29 @@ export const ThreeDSecureSchema: GenMessage<ThreeDSecure> = /*@__PURE__*/
  */
 export type ThreeDSecureError = Message<"cloakroom.v1.ThreeDSecureError"> & {
   /**
+   * What went wrong.
+   *
    * @generated from field: optional string description = 1;
    */
   description?: string | undefined;
 
   /**
+   * Details, as the protocol has them.
+   *
    * @generated from field: google.protobuf.Struct detail = 2;
    */
   detail?: JsonObject | undefined;
 
   /**
+   * The protocol's error code.
+   *
    * @generated from field: optional string code = 3;
    */
   code?: string | undefined;
 
   /**
+   * The part that reported the error.
+   *
    * @generated from field: google.protobuf.Struct component = 4;
    */
   component?: JsonObject | undefined;
@@ -443,11 +527,15 @@ export const ThreeDSecureErrorSchema: GenMessage<ThreeDSecureError> = /*@__PURE_
  */
 export type CreateTransactionRequest = Message<"cloakroom.v1.CreateTransactionRequest"> & {
   /**
+   * In the currency's smallest unit.
+   *
    * @generated from field: optional int64 amount = 1;
    */
   amount?: bigint | undefined;
 
   /**
+   * The connection that carries it out.
+   *
    * @generated from field: string connection_id = 2;
    */
   connectionId: string;
@@ -502,6 +590,8 @@ export type CreateTransactionRequest = Message<"cloakroom.v1.CreateTransactionRe
   merchantInitiated?: boolean | undefined;
 
   /**
+   * Texts beside the value. Nothing sensitive.
+   *
    * @generated from field: google.protobuf.Struct metadata = 10;
    */
   metadata?: JsonObject | undefined;
@@ -514,6 +604,8 @@ export type CreateTransactionRequest = Message<"cloakroom.v1.CreateTransactionRe
   paymentSource?: string | undefined;
 
   /**
+   * The scheme_transaction_id of the first payment with the card.
+   *
    * @generated from field: optional string previous_scheme_transaction_id = 12;
    */
   previousSchemeTransactionId?: string | undefined;
@@ -538,16 +630,22 @@ export const CreateTransactionRequestSchema: GenMessage<CreateTransactionRequest
  */
 export type ListTransactionsRequest = Message<"cloakroom.v1.ListTransactionsRequest"> & {
   /**
+   * Transactions with this status.
+   *
    * @generated from field: optional string status = 1;
    */
   status?: string | undefined;
 
   /**
+   * Transactions with this identifier of yours.
+   *
    * @generated from field: optional string external_identifier = 2;
    */
   externalIdentifier?: string | undefined;
 
   /**
+   * The transaction with this id in base62.
+   *
    * @generated from field: optional string reconciliation_id = 3;
    */
   reconciliationId?: string | undefined;
@@ -579,6 +677,8 @@ export const ListTransactionsRequestSchema: GenMessage<ListTransactionsRequest> 
  */
 export type ListTransactionsResponse = Message<"cloakroom.v1.ListTransactionsResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
@@ -683,16 +783,22 @@ export type Refund = Message<"cloakroom.v1.Refund"> & {
   type: string;
 
   /**
+   * The refund's id.
+   *
    * @generated from field: string id = 2;
    */
   id: string;
 
   /**
+   * The transaction that was refunded.
+   *
    * @generated from field: string transaction_id = 3;
    */
   transactionId: string;
 
   /**
+   * The id at the payment service.
+   *
    * @generated from field: optional string connection_refund_id = 4;
    */
   connectionRefundId?: string | undefined;
@@ -705,31 +811,43 @@ export type Refund = Message<"cloakroom.v1.Refund"> & {
   status: string;
 
   /**
+   * ISO 4217.
+   *
    * @generated from field: string currency = 6;
    */
   currency: string;
 
   /**
+   * In the currency's smallest unit.
+   *
    * @generated from field: int64 amount = 7;
    */
   amount: bigint;
 
   /**
+   * For people.
+   *
    * @generated from field: optional string reason = 8;
    */
   reason?: string | undefined;
 
   /**
+   * Why it failed, if it did.
+   *
    * @generated from field: optional string error_code = 9;
    */
   errorCode?: string | undefined;
 
   /**
+   * The time of its creation.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * The time of its last change.
+   *
    * @generated from field: google.protobuf.Timestamp updated_at = 11;
    */
   updatedAt?: Timestamp | undefined;
@@ -761,6 +879,8 @@ export type CreateRefundRequest = Message<"cloakroom.v1.CreateRefundRequest"> & 
   amount?: bigint | undefined;
 
   /**
+   * For people.
+   *
    * @generated from field: optional string reason = 3;
    */
   reason?: string | undefined;
@@ -826,6 +946,8 @@ export const RefundPageSchema: GenMessage<RefundPage> = /*@__PURE__*/
  */
 export type ListRefundsResponse = Message<"cloakroom.v1.ListRefundsResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.RefundPage pagination = 1;
    */
   pagination?: RefundPage | undefined;

@@ -1,0 +1,57 @@
+import { type Node, parseSync, Visitor } from "oxc-parser";
+
+export interface SourceText {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Folders whose sub-folders each do the same for one payment service. */
+const ONE_FOR_EACH_SERVICE = /^src\/payments\/(?:connectors\/[^/]+|simulator)\//;
+/** Browsers load these files. They repeat rules of the server that lie below src/web/. */
+const IN_BROWSERS = /^src\/web\/elements\//;
+const THIN_NAME = /^(?:MOST|FEWEST|LEAST)(?:_|$)|^(?:placeOf|textOf)$/;
+/** A place is where something is in a text or a document. Columns, keys and rights of a row have names of their own. */
+const PLACE = "place";
+
+/** A line for each name that says too little, and each packed field. */
+export function thinNames(files: readonly SourceText[]): readonly string[] {
+  const exported = new Map<string, string[]>();
+  const problems: string[] = [];
+  for (const { path, text } of files) {
+    const { program } = parseSync(path, text);
+    const at = (node: Node) => `${path}:${text.slice(0, node.start).split("\n").length}`;
+    const look = (node: Node | null) => {
+      if (node?.type === "Identifier" && THIN_NAME.test(node.name)) {
+        problems.push(`${at(node)} declares ${node.name}: say of what`);
+      }
+    };
+    new Visitor({
+      ObjectExpression: ({ properties }) => {
+        for (const property of properties) {
+          if (property.type === "SpreadElement" && property.argument.type === "ObjectExpression") {
+            problems.push(`${at(property)} packs fields into "...{ }": write each by itself`);
+          }
+        }
+      },
+      VariableDeclarator: ({ id, init }) => {
+        look(id);
+        if (id.type === "Identifier" && id.name === PLACE && init?.type === "ObjectExpression") {
+          problems.push(`${at(id)} calls an object a place: name what it holds`);
+        }
+      },
+      FunctionDeclaration: ({ id }) => look(id),
+    }).visit(program);
+    for (const node of program.body) {
+      if (node.type !== "ExportNamedDeclaration" || node.declaration?.type !== "FunctionDeclaration") continue;
+      const name = node.declaration.id?.name;
+      if (name !== undefined) exported.set(name, [...(exported.get(name) ?? []), path]);
+    }
+  }
+  for (const [name, paths] of exported) {
+    const services = paths.filter((path) => ONE_FOR_EACH_SERVICE.test(path));
+    const browsers = paths.filter((path) => IN_BROWSERS.test(path));
+    const others = paths.length - services.length - browsers.length;
+    if (Math.min(services.length, 1) + others > 1) problems.push(`${name} is exported by ${paths.join(", ")}`);
+  }
+  return problems;
+}

@@ -1,0 +1,32 @@
+import type { TenantTransaction } from "../audit/tenant-transaction.js";
+import type { Uuid } from "../base/ids.js";
+import type { AuthorshipColumns } from "../store/statements/authorship.js";
+import { actorOf } from "./caller.js";
+import type { CallerTransaction } from "./caller-transaction.js";
+
+/** The author of an entity, and the author of its last change. */
+export interface Authorship {
+  readonly createdBy: Uuid | null;
+  readonly createdAt: Date;
+  readonly modifiedBy: Uuid | null;
+  readonly modifiedAt: Date | null;
+}
+
+/** The authorship of an entity that this transaction makes. */
+export function newAuthorship({ author, now }: TenantTransaction): Authorship {
+  return { createdBy: author?.id ?? null, createdAt: now, modifiedBy: null, modifiedAt: null };
+}
+
+/** What changes of it if the caller changes the entity in this transaction. */
+export function changedAuthorship({ caller, now }: CallerTransaction) {
+  return { modifiedBy: actorOf(caller).id, modifiedAt: now };
+}
+
+export function readAuthorship(row: AuthorshipColumns): Authorship {
+  return {
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    modifiedBy: row.modified_by,
+    modifiedAt: row.modified_at,
+  };
+}

@@ -1,0 +1,130 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { FastifyInstance } from "fastify";
+import { Fault } from "../../base/fault.js";
+import { ambiguityOf } from "../connection/ambiguous-request.js";
+import { CONNECTION_LIMITS } from "../connection/connection-limits.js";
+import { hasExcessHeaders, headersTooLarge } from "../connection/excess-headers.js";
+import type { ArrivedRequest, OpenResponse, WholeResponse } from "../connection/exchange.js";
+import type { StreamListener } from "../connection/multi-protocol-server.js";
+import { StreamRequest, StreamResponse } from "../connection/stream-exchange.js";
+import { dropUnreadBody } from "../connection/unread-body.js";
+import { isHealthCheck } from "../health/health.js";
+import type { Observe } from "../observation/observation.js";
+import { oncePerSecond } from "../observation/once-per-second.js";
+import { createProxyRoute } from "../proxy/proxy-route.js";
+import { openAudit } from "../request/audit-of.js";
+import { openMemory } from "../request/memory-of.js";
+import type { RpcLimits } from "../rpc/rpc-call.js";
+import { isGrpc } from "../rpc/unary-fast-path/grpc-wire.js";
+import { createUnaryFastPath } from "../rpc/unary-fast-path/unary-fast-path.js";
+import { createLoadShedder } from "./load-shedder.js";
+import { refuseRequest } from "./refuse-request.js";
+import type { RequestEdge } from "./request-edge.js";
+import type { ServerOptions } from "./server-options.js";
+
+interface Listener {
+  readonly request: RequestListener;
+  readonly stream: StreamListener;
+}
+
+const STOPPING = new Fault("unavailable", "This server is stopping. Send the request again, over a new connection.", {
+  retryAfter: 1,
+});
+
+const TOO_LARGE = headersTooLarge(CONNECTION_LIMITS);
+
+const UNKNOWN_EXPECTATION = new Fault(
+  "expectation_failed",
+  "Unsupported Expect header; only 100-continue is supported.",
+);
+
+/** As Node decides before it asks for the body. RFC 9110, 10.1.1: HTTP/1.0 has no expectations. */
+function hasUnknownExpectation({ headers: { expect }, httpVersion }: IncomingMessage): boolean {
+  return expect !== undefined && httpVersion !== "1.0" && !/(?:^|\W)100-continue(?:$|\W)/i.test(expect);
+}
+
+/** Why the request is refused and its connection closed. Undefined: it is served. */
+function faultOfConnection(request: IncomingMessage, draining: AbortSignal): Fault | undefined {
+  const ambiguity = ambiguityOf(request);
+  if (ambiguity) return new Fault("malformed_body", ambiguity);
+  if (hasExcessHeaders(request, CONNECTION_LIMITS)) return TOO_LARGE;
+  return draining.aborted && !isHealthCheck(request) ? STOPPING : undefined;
+}
+
+/** Responds before the router sees the request. */
+function refuseAndClose(request: IncomingMessage, response: ServerResponse, fault: Fault, edge: RequestEdge): void {
+  const traceId = edge.prepare(request, response);
+  response.shouldKeepAlive = false;
+  // A client that is still sending when its connection is closed loses the response.
+  void dropUnreadBody(request).then(() => refuseRequest(request, response, fault, traceId));
+}
+
+/** Refuses ambiguous and surplus requests, and sends each other request its way: unary RPC, proxy or framework. */
+export function createListener(
+  options: ServerOptions,
+  app: FastifyInstance,
+  edge: RequestEdge,
+  observe: Observe,
+  rpcLimits: RpcLimits,
+): Listener {
+  const { pipelines, visits } = options;
+  const fastPath = options.rpcFastPath
+    ? createUnaryFastPath(pipelines, rpcLimits, { observe, visits, begin: edge.begin })
+    : () => undefined;
+  const proxy = createProxyRoute(options.invokeProxy, observe, edge.begin);
+  const { turnGate } = options;
+  const shed = loadShedderOf(options, edge);
+  const open = (request: ArrivedRequest, response: OpenResponse & Pick<WholeResponse, "writableEnded">) => {
+    openMemory(options, request, response);
+    openAudit(options.readAddress, request);
+  };
+  return {
+    request(request, response) {
+      const fault = faultOfConnection(request, options.readiness.draining);
+      if (fault) return refuseAndClose(request, response, fault, edge);
+      if (hasUnknownExpectation(request)) {
+        return refuseRequest(request, response, UNKNOWN_EXPECTATION, edge.prepare(request, response));
+      }
+      edge.inFlight.begin(response);
+      const caller = turnGate.callerOf(request);
+      // A busy server is not a dead one.
+      const isProbe = isHealthCheck(request);
+      if (!isProbe && shed(request, response, caller)) return;
+      open(request, response);
+      const route = () => {
+        const serve = fastPath(request);
+        if (serve) serve(response);
+        else if (!proxy(request, response)) app.routing(request, response);
+      };
+      if (isProbe) route();
+      else turnGate.enter(caller, response, route);
+    },
+    stream(stream, headers, rawHeaders) {
+      if (!isGrpc(headers) || headers.expect !== undefined || options.readiness.draining.aborted) return false;
+      const request = new StreamRequest(stream, headers, rawHeaders);
+      if (ambiguityOf(request) || hasExcessHeaders(request, CONNECTION_LIMITS)) return false;
+      const serve = fastPath(request);
+      const caller = turnGate.callerOf(request);
+      // The listener of requests refuses what has no place.
+      if (!serve || !turnGate.hasPlace(caller)) return false;
+      const response = new StreamResponse(stream);
+      edge.inFlight.begin(response);
+      open(request, response);
+      turnGate.enter(caller, response, () => serve(response));
+      return true;
+    },
+  };
+}
+
+function loadShedderOf(
+  { overload, turnGate, log, meters }: ServerOptions,
+  { prepare }: RequestEdge,
+): ReturnType<typeof createLoadShedder> {
+  const reportShed = oncePerSecond((times) =>
+    log.warn({ reason: `${times} requests` }, "overloaded: excess requests refused"),
+  );
+  return createLoadShedder(overload, turnGate, prepare, () => {
+    meters.requestShed();
+    reportShed();
+  });
+}

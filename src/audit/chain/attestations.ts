@@ -1,0 +1,85 @@
+import { HOUR_MS } from "../../base/clock.js";
+import { type TenantId, VAULT_TENANT_ID } from "../../base/ids.js";
+import { type AttestationRef, type ChainHead, NO_SEAL } from "../../crypto/log-seal.js";
+import type { TenantKeySource } from "../../crypto/tenant-keys.js";
+import { insertSeal, moveChainHead, readAttestation } from "../../store/audit/audit-seals.js";
+import type { Database } from "../../store/database.js";
+import { UniqueViolation } from "../../store/postgres/database-error.js";
+import { asServer } from "../tenant-database.js";
+import type { TenantTransaction } from "../tenant-transaction.js";
+import { type Chain, ChainConflict, isOwnEntry, readChain, signHead, signMark } from "./chain.js";
+import { unsigned } from "./sign-seals.js";
+
+/**
+ * The vault's own chain names the last seal of each tenant, under a key that no tenant has, and each tenant's head
+ * names its last attestation. Deleting or rolling back one tenant's log contradicts the vault's chain; doing the same
+ * to the vault's chain contradicts the heads of the tenants attested since. Only restoring the whole database to an
+ * earlier state goes unnoticed.
+ */
+export interface Attestation extends AttestationRef {
+  /** The attested seal. */
+  readonly seal: { readonly number: number; readonly mac: Buffer };
+}
+
+/** A tenant whose log is in use is attested once an hour, otherwise once a day. */
+export const ATTESTED_EVERY_MS = HOUR_MS;
+const TRIES = 5;
+
+export interface AttestParts {
+  readonly database: Database;
+  readonly keyring: TenantKeySource;
+}
+
+/** The result of an attestation. */
+export interface Attested {
+  readonly ref: AttestationRef;
+  /** The vault's own chain was truncated or changed. It continues after a skipped number. */
+  readonly isVaultBroken: boolean;
+}
+
+/** Records a tenant's last seal in the vault's own chain. */
+export async function attest(parts: AttestParts, tenantId: TenantId, head: ChainHead): Promise<Attested> {
+  const keys = await parts.keyring.of(VAULT_TENANT_ID);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await asServer(parts.database, keys).bulk((tx) => append(tx, tenantId, head));
+    } catch (error) {
+      const isTaken = error instanceof UniqueViolation || error instanceof ChainConflict;
+      if (!isTaken || attempt === TRIES) throw error;
+    }
+  }
+}
+
+async function append(tx: TenantTransaction, tenantId: TenantId, head: ChainHead): Promise<Attested> {
+  const chain = await readChain(tx);
+  const least = head.attested?.number ?? 0;
+  const isVaultBroken = !chain.isWhole || (chain.stored?.number ?? 0) < least;
+  const { number, previous } = nextPlace({ ...chain, isWhole: !isVaultBroken }, least);
+  const mark = { kind: "attestation", at: tx.now, number, previous } as const;
+  const row = signMark(tx.keys, { ...mark, count: head.number, digest: head.lastMac, subject: tenantId });
+  const moved = { number, lastMac: row.mac, keptFrom: undefined, attested: undefined };
+  tx.enqueue(insertSeal, unsigned(row));
+  const move = { before: chain.stored?.mac, head: signHead(tx.keys, moved) };
+  if (!(await tx.query(moveChainHead, move))) throw new ChainConflict();
+  return { ref: { number, mac: row.mac, at: tx.now }, isVaultBroken };
+}
+
+/**
+ * The place of the next entry of a chain. After tampering it skips a number: the gap can never be filled.
+ * @param least a number that the chain is known to have reached.
+ */
+export function nextPlace(chain: Pick<Chain, "stored" | "last" | "isWhole">, least = 0) {
+  const reached = Math.max(chain.stored?.number ?? 0, chain.last?.number ?? 0, least);
+  const number = chain.isWhole ? (chain.stored?.number ?? 0) + 1 : reached + 2;
+  const previous: Uint8Array = chain.stored?.last_mac ?? chain.last?.mac ?? NO_SEAL;
+  return { number, previous };
+}
+
+/** The latest attestation of a tenant that the vault made. */
+export async function latestAttestation(parts: AttestParts, tenantId: TenantId): Promise<Attestation | undefined> {
+  const keys = await parts.keyring.of(VAULT_TENANT_ID);
+  const row = await parts.database.of(VAULT_TENANT_ID).bulk((tx) => tx.query(readAttestation, tenantId));
+  if (!row || !isOwnEntry(keys, row)) return undefined;
+  const { number, mac, window_start, row_count, digest } = row;
+  return { number, mac, at: window_start, seal: { number: row_count, mac: digest } };
+}

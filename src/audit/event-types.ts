@@ -1,0 +1,100 @@
+/** The types of events that webhooks can ask for, by the published interface's names where it has one. */
+export const EVENT_TYPES = [
+  "3ds.session.authenticated",
+  "3ds.session.challenge-completed",
+  "3ds.session.created",
+  "application.created",
+  "application.deleted",
+  "application.key.created",
+  "application.key.deleted",
+  "application.updated",
+  "proxy.created",
+  "proxy.deleted",
+  "proxy.invoked",
+  "proxy.updated",
+  "reactor.created",
+  "reactor.deleted",
+  "reactor.invoked",
+  "reactor.updated",
+  "session.authorized",
+  "session.created",
+  "tenant.invitation.accepted",
+  "tenant.invitation.created",
+  "tenant.invitation.deleted",
+  "tenant.invitation.resent",
+  "tenant.member.created",
+  "tenant.member.deleted",
+  "tenant.member.updated",
+  "tenant.updated",
+  "token.created",
+  "token.deleted",
+  "token.expired",
+  "token.read",
+  "token.updated",
+  "transaction.created",
+  "transaction.updated",
+] as const;
+
+export type EventType = (typeof EVENT_TYPES)[number];
+
+export function isEventType(text: string): text is EventType {
+  return EVENT_TYPES.some((type) => type === text);
+}
+
+/** What a row of the log says that decides about its event. */
+export interface Effect {
+  /** The kind of entity: `token` for those of all tokens. */
+  readonly subject: string;
+  readonly operation: string;
+  readonly outcome: string;
+  readonly remark: string | undefined;
+}
+
+/** The events of each kind of entity, by the operation of the log row. */
+const EVENTS: Readonly<Record<string, Readonly<Record<string, EventType>>>> = {
+  application: { create: "application.created", update: "application.updated", delete: "application.deleted" },
+  application_key: { create: "application.key.created", delete: "application.key.deleted" },
+  invitation: {
+    create: "tenant.invitation.created",
+    resend: "tenant.invitation.resent",
+    accept: "tenant.invitation.accepted",
+    delete: "tenant.invitation.deleted",
+  },
+  member: { create: "tenant.member.created", update: "tenant.member.updated", delete: "tenant.member.deleted" },
+  proxy: {
+    create: "proxy.created",
+    update: "proxy.updated",
+    delete: "proxy.deleted",
+    invoke: "proxy.invoked",
+  },
+  reactor: {
+    create: "reactor.created",
+    update: "reactor.updated",
+    delete: "reactor.deleted",
+    invoke: "reactor.invoked",
+  },
+  session: { create: "session.created", authorize: "session.authorized" },
+  tenant: { update: "tenant.updated" },
+  three_ds_session: {
+    create: "3ds.session.created",
+    authorize: "3ds.session.authenticated",
+    update: "3ds.session.challenge-completed",
+  },
+  token: {
+    create: "token.created",
+    read: "token.read",
+    update: "token.updated",
+    delete: "token.deleted",
+    expire: "token.expired",
+  },
+  transaction: { create: "transaction.created", update: "transaction.updated" },
+};
+
+/** Remarks of rows about requests that made or showed nothing: an existing token was found, an access was explained. */
+const NOTHING_HAPPENED: readonly (string | undefined)[] = ["deduplicated", "access explained"];
+
+/** The event of a log row. Undefined: none, as for refusals, lists and replays. */
+export function eventOf({ subject, operation, outcome, remark }: Effect): EventType | undefined {
+  if (outcome !== "allowed" || NOTHING_HAPPENED.includes(remark)) return undefined;
+  return EVENTS[subject]?.[operation];
+}

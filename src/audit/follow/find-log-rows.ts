@@ -1,0 +1,73 @@
+import {
+  endOfIndexRange,
+  type LogFilter,
+  type LogIndexRange,
+  type LogListing,
+  type LogPlace,
+  type LogRow,
+  listLogRows,
+} from "../../store/audit/log-listing.js";
+import type { Transaction } from "../../store/transactions/transaction.js";
+
+/** How many rows one request compares with a filter that no index serves alone. */
+export interface SearchBounds {
+  /** Rows of one statement, which may take 2 s: 1.28 million took 0.46 s in memory and 2.2 s from a disk. */
+  readonly rows: number;
+  /** Statements of one request. */
+  readonly ranges: number;
+}
+
+const BOUNDS: SearchBounds = { rows: 100_000, ranges: 10 };
+
+export interface FoundRows {
+  readonly rows: readonly LogRow[];
+  /** The search ended here before the page was full. Older rows were not compared. */
+  readonly endedAt: LogPlace | undefined;
+}
+
+/**
+ * Lists rows newest first. A filter of one field follows its index. With several fields, one index gives rows to compare
+ * with the others: range by range, up to a bound, because none of millions may match.
+ */
+export async function findLogRows(tx: Transaction, listing: LogListing, bounds = BOUNDS): Promise<FoundRows> {
+  const by = comparedBy(listing);
+  if (!by) return { rows: await tx.query(listLogRows, listing), endedAt: undefined };
+  const { from, until, offset } = listing;
+  const wanted = offset + listing.limit;
+  const rows: LogRow[] = [];
+  let { after } = listing;
+  for (let range = 0; range < bounds.ranges; range += 1) {
+    const end = await tx.query(endOfIndexRange, { by, from, until, after, rows: bounds.rows });
+    const part = { ...listing, after, last: end ?? undefined, offset: 0, limit: wanted - rows.length };
+    rows.push(...(await tx.query(listLogRows, part)));
+    if (!end || rows.length >= wanted) return { rows: rows.slice(offset), endedAt: undefined };
+    after = end;
+  }
+  return { rows: rows.slice(offset), endedAt: after };
+}
+
+/** The field whose index gives the rows to compare; undefined if the filter needs no comparison. */
+function comparedBy(filter: LogFilter): LogIndexRange["by"] | undefined {
+  const { entityId, destinationHost, outcome, keyId, actorId, entityTypes } = filter;
+  const { from: _from, until: _until, entityTypes: _types, ...others } = filter;
+  const given = FIELDS.filter((field) => others[field] !== undefined);
+  const isRefused = outcome !== undefined && outcome !== "allowed";
+  const [field, ...more] = given;
+  const isAlone = field === undefined || (more.length === 0 && SERVED.has(field));
+  // The published filter of an entity with its type is served by the entity's index.
+  if (isAlone && (entityTypes === undefined || field === undefined || field === "entityId")) return undefined;
+  if (entityId !== undefined) return { entityId };
+  if (isRefused) return { isRefused };
+  if (destinationHost !== undefined) return { destinationHost };
+  if (keyId !== undefined) return { keyId };
+  if (actorId !== undefined) return { actorId };
+  return entityTypes?.length === 1 ? { entityType: entityTypes[0] } : {};
+}
+
+const FIELDS = [
+  ...(["entityId", "actorId", "keyId", "outcome", "operation", "transform"] as const),
+  ...(["traceId", "destinationHost", "sourceIp", "client", "code", "viaId", "hasReason"] as const),
+  ...(["actorType", "viaType", "id"] as const),
+];
+/** Fields with an index for their values. The one for refused outcomes holds denied and failed rows. */
+const SERVED: ReadonlySet<(typeof FIELDS)[number]> = new Set(["entityId", "actorId", "keyId", "destinationHost"]);

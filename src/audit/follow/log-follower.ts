@@ -1,0 +1,161 @@
+import { Fault } from "../../base/fault.js";
+import type { ListPosition } from "../../crypto/cursor.js";
+import { listFollowedRows } from "../../store/audit/followed-logs.js";
+import { readLogClosing } from "../../store/audit/log-clock.js";
+import type { LogRow } from "../../store/audit/log-listing.js";
+import type { Transaction } from "../../store/transactions/transaction.js";
+
+/** Maximum rows of one poll. */
+const BATCH = 100;
+/** Maximum rows of one query. */
+const PAGE = 500;
+/** A row usually commits within this time after its own. Rows that take longer come when their minute is closed. */
+const USUAL_COMMIT_MS = 5_000;
+/**
+ * Ids of rows that were sent and are not final: about 80 bytes each. With more, rows are sent when their minute is closed.
+ */
+const MAX_REMEMBERED = 50_000;
+/** Before all ids. */
+const NO_ID = "00000000-0000-0000-0000-000000000000";
+
+export interface FollowFilter {
+  readonly entityTypes: readonly string[] | undefined;
+  readonly entityId: string | undefined;
+}
+
+/** The place to begin at to see the rows of later transactions. @throws {Fault} not_found for a deleted tenant. */
+export async function endOfLog(tx: Transaction): Promise<Date> {
+  const closing = await tx.query(readLogClosing, "closing");
+  if (!closing) throw new Fault("not_found", "There is no such tenant.");
+  return closing.now;
+}
+
+/** The rows that a poll found. */
+export interface PollResult {
+  readonly rows: readonly LogRow[];
+  /** Whether these are all rows that are there now. */
+  readonly isAll: boolean;
+  /** What {@link LogFollower.accept} records. */
+  readonly found: Found;
+}
+
+interface Found {
+  readonly final: ListPosition;
+  /** Rows that are final now, and were sent before. */
+  readonly passed: readonly string[];
+  /** Rows that are not final. */
+  readonly fresh: readonly LogRow[];
+}
+
+export interface PollOptions {
+  /** Reads all rows that are not final, not only those of the last seconds. */
+  readonly isFull?: boolean;
+}
+
+/**
+ * Finds each committed log row once. A row commits later than its time, so the newest row is no place to continue from:
+ * the last seconds are read again, without the rows that were sent, and each minute once more after it is closed, when
+ * no row can be added to it.
+ */
+export class LogFollower {
+  readonly #filter: FollowFilter;
+  /** Maximum rows of one poll. */
+  readonly #batch: number;
+  /** All rows up to here were sent, and no row can appear before it. */
+  #final: ListPosition;
+  /** Rows after `#final` that were sent. */
+  readonly #sent = new Set<string>();
+  /** The time of the newest row that was sent. */
+  #newest: Date;
+
+  /** @param start a position that {@link position} returned, or the time to begin at. */
+  constructor(filter: FollowFilter, start: ListPosition | Date, batch = BATCH) {
+    this.#filter = filter;
+    this.#batch = batch;
+    this.#final = start instanceof Date ? { createdAt: start, id: NO_ID } : start;
+    this.#newest = this.#final.createdAt;
+  }
+
+  /** Where another follower continues without missing a row. */
+  get position(): ListPosition {
+    return this.#final;
+  }
+
+  /** Whether an accepted poll had the row. */
+  hasSent(row: LogRow): boolean {
+    return this.#sent.has(row.id) || comparePositions(positionOf(row), this.#final) <= 0;
+  }
+
+  /** Finds the next rows. They come again until {@link accept}, because a transaction may run twice. */
+  async poll(tx: Transaction, { isFull = false }: PollOptions = {}): Promise<PollResult> {
+    const closing = await tx.query(readLogClosing, "closing");
+    const closedUntil = closing?.closed_until ?? undefined;
+    const { rows: late, ...closed } = await this.#finish(tx, closedUntil);
+    const remembered = this.#sent.size - closed.passed.length;
+    if (late.length >= this.#batch || remembered > MAX_REMEMBERED) {
+      return { rows: late, isAll: false, found: { ...closed, fresh: [] } };
+    }
+    const limit = this.#batch - late.length;
+    const fresh = await this.#fresh(tx, closed.final, limit, isFull);
+    return { rows: [...late, ...fresh], isAll: fresh.length < limit, found: { ...closed, fresh } };
+  }
+
+  /** Records that the rows of a poll are sent. */
+  accept({ found: { final, passed, fresh } }: PollResult): void {
+    this.#final = final;
+    for (const id of passed) this.#sent.delete(id);
+    for (const row of fresh) {
+      this.#sent.add(row.id);
+      if (row.created_at > this.#newest) this.#newest = row.created_at;
+    }
+  }
+
+  /** Reads closed minutes to their end, and returns the rows that were not sent. */
+  async #finish(tx: Transaction, until: Date | undefined) {
+    const [rows, passed]: [LogRow[], string[]] = [[], []];
+    let final = this.#final;
+    if (until === undefined || until <= final.createdAt) return { rows, passed, final };
+    for (;;) {
+      const page = await this.#page(tx, final, until);
+      for (const row of page) {
+        if (rows.length >= this.#batch) return { rows, passed, final };
+        if (this.#sent.has(row.id)) passed.push(row.id);
+        else rows.push(row);
+        final = positionOf(row);
+      }
+      if (page.length < PAGE) break;
+    }
+    if (until > final.createdAt) final = { createdAt: until, id: NO_ID };
+    return { rows, passed, final };
+  }
+
+  async #fresh(tx: Transaction, final: ListPosition, limit: number, isFull: boolean): Promise<readonly LogRow[]> {
+    const found: LogRow[] = [];
+    const recent = new Date(this.#newest.getTime() - USUAL_COMMIT_MS);
+    let after = recent > final.createdAt && !isFull ? { createdAt: recent, id: NO_ID } : final;
+    while (found.length < limit) {
+      const rows = await this.#page(tx, after, undefined);
+      const unsent = rows.filter(({ id }) => !this.#sent.has(id));
+      found.push(...unsent.slice(0, limit - found.length));
+      const last = rows.at(-1);
+      if (!last || rows.length < PAGE) break;
+      after = positionOf(last);
+    }
+    return found;
+  }
+
+  #page(tx: Transaction, after: ListPosition, until: Date | undefined): Promise<readonly LogRow[]> {
+    return tx.query(listFollowedRows, { ...this.#filter, after, until, limit: PAGE });
+  }
+}
+
+function positionOf({ created_at: createdAt, id }: LogRow): ListPosition {
+  return { createdAt, id };
+}
+
+/** Negative if the first comes before the second. */
+export function comparePositions(one: ListPosition, other: ListPosition): number {
+  const between = one.createdAt.getTime() - other.createdAt.getTime();
+  if (between !== 0) return between;
+  return one.id < other.id ? -1 : one.id > other.id ? 1 : 0;
+}

@@ -1,0 +1,88 @@
+import type { TenantId } from "../../base/ids.js";
+import type { TenantKeySource } from "../../crypto/tenant-keys.js";
+import { writeLog } from "../../store/audit/audit-logs.js";
+import { type LogFilter, type LogRow, listLogRows } from "../../store/audit/log-listing.js";
+import type { Database } from "../../store/database.js";
+import { OPERATOR_CONTEXT } from "../audit-context.js";
+import { isOwnEntry, readChain } from "../chain/chain.js";
+import { sealedUntil } from "../chain/seal-log.js";
+import { ANY_ENTITY_ID, logEntry } from "../log-entry.js";
+import { asServer } from "../tenant-database.js";
+
+/** Rows read at a time. */
+const PAGE = 500;
+
+/** The rows that a search of one tenant's log found. */
+export interface LogQueryResult {
+  /** Newest first. */
+  readonly rows: readonly LogRow[];
+  /** Older rows match too, and were left off. */
+  readonly hasMore: boolean;
+  readonly coverage: LogCoverage;
+}
+
+/** What rows of a log prove. */
+export interface LogCoverage {
+  /** Rows before this time are sealed: a later change shows in a verification. Absent if nothing is sealed yet. */
+  readonly sealedUntil: Date | undefined;
+  /** The number of the last seal. */
+  readonly lastSeal: number | undefined;
+  /** The head of the chain was made by this vault and is that of its last seal. */
+  readonly isWhole: boolean;
+  /** Rows before this time were removed after their retention. */
+  readonly keptFrom: Date | undefined;
+}
+
+export interface LogSearchParts {
+  readonly database: Database;
+  readonly keyring: TenantKeySource;
+}
+
+export interface LogSearch {
+  readonly filter: LogFilter;
+  /** Which of the matching rows count. */
+  readonly isWanted: (row: LogRow) => boolean;
+  /** Rows at most. */
+  readonly limit: number;
+  /** Fixed words for the log's own row about the search. */
+  readonly remark: string;
+}
+
+/**
+ * Reads rows of a tenant's log for the operator. The log gets a row about it, as about every access to it
+ * (PCI DSS 10.2.1.3), unless nothing was found.
+ */
+export async function searchLog(
+  { database, keyring }: LogSearchParts,
+  tenantId: TenantId,
+  { filter, isWanted, limit, remark }: LogSearch,
+): Promise<LogQueryResult> {
+  const keys = await keyring.of(tenantId);
+  const coverage = await asServer(database, keys).bulk(async (tx): Promise<LogCoverage> => {
+    const { last, head, isWhole } = await readChain(tx);
+    return {
+      sealedUntil: last && sealedUntil(last),
+      lastSeal: last?.number,
+      isWhole: isWhole && head !== undefined && (!last || isOwnEntry(keys, last)),
+      keptFrom: head?.keptFrom,
+    };
+  });
+  const rows: LogRow[] = [];
+  let after: { readonly createdAt: Date; readonly id: string } | undefined;
+  for (;;) {
+    const listing = { ...filter, after, offset: 0, limit: PAGE };
+    const page = await database.of(tenantId).bulk((tx) => tx.query(listLogRows, listing));
+    rows.push(...page.filter(isWanted));
+    const last = page.at(-1);
+    if (!last || page.length < PAGE || rows.length > limit) break;
+    after = { createdAt: last.created_at, id: last.id };
+  }
+  if (rows.length > 0) {
+    await database
+      .of(tenantId)
+      .bulk(async (tx) =>
+        writeLog(tx, logEntry(undefined, "log", ANY_ENTITY_ID, "read", { remark, context: OPERATOR_CONTEXT })),
+      );
+  }
+  return { rows: rows.slice(0, limit), hasMore: rows.length > limit, coverage };
+}

@@ -1,0 +1,41 @@
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { Database, TenantTransactions } from "../store/database.js";
+import type { Work } from "../store/transactions/transaction.js";
+import { type OrdinaryTenantTransaction, type TenantTransaction, tenantTransaction } from "./tenant-transaction.js";
+
+/** The kinds of transactions of a tenant: see {@link Database}. */
+export interface TenantDatabase<Shared, Ordinary> {
+  shared<T>(work: (tx: Shared) => Promise<T>): Promise<T>;
+  ordinary<T>(work: (tx: Ordinary) => Promise<T>): Promise<T>;
+  bulk<T>(work: (tx: Ordinary) => Promise<T>): Promise<T>;
+}
+
+/** Transactions of the server's own work on a tenant: jobs, sign-ins, commands. */
+export function asServer(
+  database: Pick<Database, "of">,
+  keys: TenantKeys,
+): TenantDatabase<TenantTransaction, OrdinaryTenantTransaction> {
+  return new ServerDatabase(database.of(keys.tenantId), keys);
+}
+
+class ServerDatabase implements TenantDatabase<TenantTransaction, OrdinaryTenantTransaction> {
+  readonly #transactions: TenantTransactions;
+  readonly #keys: TenantKeys;
+
+  constructor(transactions: TenantTransactions, keys: TenantKeys) {
+    this.#transactions = transactions;
+    this.#keys = keys;
+  }
+
+  shared<T>(work: Work<T, TenantTransaction>): Promise<T> {
+    return this.#transactions.shared((tx) => work(tenantTransaction(tx, this.#keys)));
+  }
+
+  ordinary<T>(work: Work<T, OrdinaryTenantTransaction>): Promise<T> {
+    return this.#transactions.ordinary((tx) => work(tenantTransaction(tx, this.#keys)));
+  }
+
+  bulk<T>(work: Work<T, OrdinaryTenantTransaction>): Promise<T> {
+    return this.#transactions.bulk((tx) => work(tenantTransaction(tx, this.#keys)));
+  }
+}

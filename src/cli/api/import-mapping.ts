@@ -1,0 +1,144 @@
+import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../../base/json.js";
+import { UsageError } from "../usage-error.js";
+import { parseGivenJson, readFile } from "./standard-input.js";
+
+/** How a record of a file becomes a request to create a token. */
+export interface Mapping {
+  /** The field of the token for each column, such as `data.number`. Other columns are left out. */
+  readonly columns: ReadonlyMap<string, string>;
+  /** The same for every token. */
+  readonly values: ReadonlyMap<string, Json>;
+}
+
+/** Cards of Stripe's export: https://docs.stripe.com/get-started/data-migrations/export-file-formats */
+const STRIPE: Mapping = {
+  columns: new Map([
+    ["card.number", "data.number"],
+    ["card.exp_month", "data.expiration_month"],
+    ["card.exp_year", "data.expiration_year"],
+    ["id", "metadata.stripe_customer"],
+    ["card.id", "metadata.stripe_card"],
+  ]),
+  values: new Map([["type", "card"]]),
+};
+
+/** Tokens as Basis Theory's API returns them, one in each line. */
+const BASIS_THEORY: Mapping = {
+  columns: new Map(
+    [
+      "id",
+      "type",
+      "data",
+      "mask",
+      "containers",
+      "metadata",
+      "search_indexes",
+      "fingerprint_expression",
+      "expires_at",
+    ].map((name) => [name, name]),
+  ),
+  values: new Map(),
+};
+
+export const LAYOUTS: ReadonlyMap<string, Mapping> = new Map([
+  ["stripe", STRIPE],
+  ["basis-theory", BASIS_THEORY],
+]);
+
+const FIELDS =
+  /^(?:id|type|data|mask|containers|search_indexes|fingerprint_expression|expires_at|deduplicate_token)$|^(?:data|metadata)\..+$/;
+
+/** @throws {UsageError} for a file that is no mapping. */
+export function readMapping(file: string): Mapping {
+  const given = parseGivenJson("--mapping", readFile("--mapping", file));
+  const { columns, values = {} }: { columns?: unknown; values?: unknown } = Object(given);
+  const fields = Object.entries(Object(columns)).map(([column, field]) => [column, requireField(field)] as const);
+  if (fields.length === 0)
+    throw new UsageError('--mapping must have "columns", such as {"card_number": "data.number"}.');
+  const constants: [string, Json][] = Object.entries(Object(values)).map(([field, value]) => [
+    requireField(field),
+    JSON.parse(JSON.stringify(value)),
+  ]);
+  return { columns: new Map(fields), values: new Map(constants) };
+}
+
+function requireField(field: unknown): string {
+  if (typeof field === "string" && FIELDS.test(field)) return field;
+  throw new UsageError(`--mapping names a field that tokens do not have: ${JSON.stringify(field)}`);
+}
+
+/** Without a mapping: the columns of CSV are named like the fields of tokens. */
+const SAME_NAMES: Mapping = { columns: new Map(), values: new Map() };
+
+/** The row of an import for a record. */
+export function rowOf(content: JsonObject, mapping: Mapping | undefined, isCsv: boolean): JsonObject {
+  if (!mapping && !isCsv) return content;
+  const { columns, values } = mapping ?? SAME_NAMES;
+  const row: JsonObject = {};
+  for (const [field, value] of values) put(row, field, value);
+  for (const [column, value] of Object.entries(content)) {
+    const field = mapping ? (columns.get(column) ?? columns.get(column.toLowerCase())) : column;
+    if (field !== undefined && value !== "")
+      put(row, field, typeof value === "string" ? readCell(field, value) : value);
+  }
+  if (mapping && !isCsv) putNested(row, content, mapping);
+  return row;
+}
+
+/** `card.number` names a field of an object in a record, where no field has that whole name. */
+function putNested(row: JsonObject, content: JsonObject, { columns }: Mapping): void {
+  for (const [column, field] of columns) {
+    if (!column.includes(".") || Object.hasOwn(content, column)) continue;
+    const steps = column.split(".");
+    const value = steps.reduce<Json | undefined>(
+      (from, step) => (isJsonObject(from) && Object.hasOwn(from, step) ? from[step] : undefined),
+      content,
+    );
+    if (value !== undefined) put(row, field, typeof value === "string" ? readCell(field, value) : value);
+  }
+}
+
+/** Puts a value at `data.number`. What lies in the way of an object is replaced. */
+function put(row: JsonObject, field: string, value: Json): void {
+  const end = field.indexOf(".");
+  const [name, below] = end < 0 ? [field, undefined] : [field.slice(0, end), field.slice(end + 1)];
+  if (below === undefined) {
+    setOwnProperty(row, name, value);
+    return;
+  }
+  const found = row[name];
+  const parent: JsonObject = isJsonObject(found) ? found : {};
+  setOwnProperty(parent, below, value);
+  row[name] = parent;
+}
+
+/** A text as the field has it: numbers, lists and JSON are written as texts in CSV. */
+function readCell(field: string, text: string): Json {
+  switch (field) {
+    case "data.expiration_month":
+      return /^\d{1,2}$/.test(text) ? Number(text) : text;
+    case "data.expiration_year":
+      return /^\d{2}$/.test(text) ? 2_000 + Number(text) : /^\d{4}$/.test(text) ? Number(text) : text;
+    case "data.number":
+      return text.replaceAll(/[ -]/g, "");
+    case "deduplicate_token":
+      return text === "true" ? true : text === "false" ? false : text;
+    case "containers":
+      return text.startsWith("[") ? jsonOr(text) : text.split(/\s+/).filter((path) => path !== "");
+    case "data":
+    case "mask":
+    case "metadata":
+    case "search_indexes":
+      return /^[[{"]/.test(text) ? jsonOr(text) : text;
+    default:
+      return text;
+  }
+}
+
+function jsonOr(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

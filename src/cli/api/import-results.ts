@@ -1,0 +1,122 @@
+import { type FileHandle, open, readFile, rm } from "node:fs/promises";
+import { newUuid } from "../../base/ids.js";
+import { UsageError } from "../usage-error.js";
+
+/** Rows of one request: batches begin at 1, 101, 201 and so on. */
+export const BATCH_ROWS = 100;
+
+/**
+ * The file with the result of each row, in their order, and the id of the import in its first line. It says where a run
+ * goes on after a kill: at the last batch whose results are complete in it. Only its owner can read it.
+ */
+export class ImportResults implements AsyncDisposable {
+  readonly importId: string;
+  /** The results that were there at the start. */
+  readonly rowsBefore: number;
+  readonly #file: FileHandle;
+  readonly #lock: string;
+
+  private constructor(file: FileHandle, lock: string, importId: string, rowsBefore: number) {
+    this.#file = file;
+    this.#lock = lock;
+    this.importId = importId;
+    this.rowsBefore = rowsBefore;
+  }
+
+  /** @throws {UsageError} if another run writes the file, or it is no file of results. */
+  static async open(path: string): Promise<ImportResults> {
+    const lock = `${path}.lock`;
+    await takeLock(lock, path);
+    try {
+      const file = await open(path, "a+", 0o600).catch(() => {
+        throw new UsageError(`--results ${path} cannot be written.`);
+      });
+      const { importId, kept, rows } = await readStart(file, path).catch(async (error: unknown) => {
+        await file.close();
+        throw error;
+      });
+      await file.truncate(kept);
+      const results = new ImportResults(file, lock, importId ?? newUuid(), rows);
+      if (importId === undefined) await results.write([{ import_id: results.importId }]);
+      return results;
+    } catch (error) {
+      await rm(lock, { force: true });
+      throw error;
+    }
+  }
+
+  async write(lines: readonly object[]): Promise<void> {
+    await this.#file.appendFile(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file.close();
+    await rm(this.#lock, { force: true });
+  }
+}
+
+interface Start {
+  readonly importId: string | undefined;
+  /** Bytes up to the end of the last complete batch. */
+  readonly kept: number;
+  readonly rows: number;
+}
+
+/** Reads the file in pieces: a million results take 150 MB. */
+async function readStart(file: FileHandle, path: string): Promise<Start> {
+  let bytes = 0;
+  let lines = 0;
+  let first = Buffer.alloc(0);
+  let kept = 0;
+  const piece = Buffer.alloc(64 * 1024);
+  for (;;) {
+    const { bytesRead } = await file.read(piece, 0, piece.length, bytes);
+    if (bytesRead === 0) break;
+    const read = piece.subarray(0, bytesRead);
+    if (lines === 0) first = Buffer.concat([first, read]);
+    for (let end = read.indexOf(10); end >= 0; end = read.indexOf(10, end + 1)) {
+      lines += 1;
+      if ((lines - 1) % BATCH_ROWS === 0) kept = bytes + end + 1;
+    }
+    bytes += bytesRead;
+  }
+  if (lines === 0) return { importId: undefined, kept: 0, rows: 0 };
+  const importId = idIn(first.subarray(0, first.indexOf(10)).toString());
+  if (importId === undefined) throw new UsageError(`--results ${path} is another file: name a new one.`);
+  return { importId, kept, rows: Math.floor((lines - 1) / BATCH_ROWS) * BATCH_ROWS };
+}
+
+function idIn(line: string): string | undefined {
+  try {
+    const id: unknown = JSON.parse(line).import_id;
+    return typeof id === "string" ? id : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A lock that a killed run left is taken over. */
+async function takeLock(lock: string, path: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const file = await open(lock, "wx", 0o600);
+      await file.writeFile(String(process.pid));
+      await file.close();
+      return;
+    } catch {
+      const owner = Number(await readFile(lock, "utf8").catch(() => "0"));
+      if (attempt === 1 && !isRunning(owner)) await rm(lock, { force: true });
+      else throw new UsageError(`--results ${path} is written by another run (process ${owner}).`);
+    }
+  }
+}
+
+function isRunning(process_: number): boolean {
+  if (process_ <= 0) return false;
+  try {
+    process.kill(process_, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}

@@ -1,0 +1,30 @@
+import { openPlace } from "../backups/open-place.js";
+import { removeExpired } from "../backups/retention.js";
+import { takeBackup } from "../backups/take-backup.js";
+import { systemClock } from "../base/clock.js";
+import { openVault } from "../vault/vault.js";
+import { type CommandInput, requiredText } from "./operator-command.js";
+import { operatorName } from "./operator-name.js";
+import { progressOf } from "./progress.js";
+import { wholeOption } from "./whole-option.js";
+
+export async function backupCommand({ config, options, say, printResult }: CommandInput): Promise<void> {
+  const retention = {
+    keep: wholeOption(options, "keep", [1, 100_000]),
+    keepDays: wholeOption(options, "keep-days", [1, 36_500]),
+  };
+  const place = openPlace(requiredText(options, "to"), config.backups);
+  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  const onProgress = progressOf(say, "Backup", 0, "bytes");
+  const taken = await takeBackup(vault, place, { by: operatorName(), onProgress });
+  const removed = await removeExpired(place, taken, retention);
+  printResult({
+    backup: taken.name,
+    to: place.name,
+    taken_at: taken.taken_at,
+    bytes: taken.bytes,
+    sha256: taken.sha256,
+    root_key: `${vault.rootKey.id}, which is not in the backup: keep it elsewhere`,
+    ...(removed.length > 0 ? { removed } : {}),
+  });
+}

@@ -1,0 +1,142 @@
+import type { Flags } from "../command.js";
+import type { OperatorCommand } from "../operator-command.js";
+import { TIME_MEANING } from "../time-argument.js";
+
+const HISTORY = {
+  since: { kind: "text", value: "TIME", meaning: `from this time on: ${TIME_MEANING}` },
+  until: { kind: "text", value: "TIME", meaning: "before this time" },
+  limit: { kind: "text", value: "N", meaning: "rows of each tenant at most, up to 10000; 1000 unless given" },
+} as const satisfies Flags;
+
+export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
+  {
+    name: "audit verify",
+    summary: "Compare the log with its seals, and report which minutes were tampered with (exit code 1)",
+    arguments: ["[FILE]"],
+    flags: {
+      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
+      since: {
+        kind: "text",
+        value: "FILE",
+        meaning: "earlier output of --json, kept elsewhere: its tenants and seals must still exist",
+      },
+      key: {
+        kind: "text",
+        value: "FINGERPRINT",
+        meaning: "the tenant's, which cloakroom audit key shows. Get it from the operator, not with the file",
+      },
+      received: {
+        kind: "switch",
+        meaning: "FILE is what the sink of CLOAKROOM_AUDIT_FILE wrote. --key takes public keys then, with commas",
+      },
+      after: {
+        kind: "text",
+        value: "EARLIER_EXPORT",
+        meaning: "an export that FILE must continue: finds entries that are in neither of both",
+      },
+      "tsa-ca": {
+        kind: "text",
+        value: "FILE",
+        meaning: "certificates of the time-stamp authority, PEM: verifies the file's time stamps",
+      },
+    },
+    notes: [
+      "With FILE, of audit export, it verifies that file alone, without the vault or a network. The exit",
+      "code is 0 if it is good, 1 if it was tampered with, and 2 if it cannot be verified.",
+    ],
+    load: async () => (await import("../audit-verify.js")).auditVerify,
+  },
+  {
+    name: "audit export",
+    summary: "Write a tenant's log with its signed seals as lines of JSON, which audit verify checks without the vault",
+    flags: {
+      tenant: { kind: "text", value: "ID", meaning: "the tenant" },
+      since: { kind: "text", value: "TIME", meaning: "from the minute of this time on; otherwise from the beginning" },
+      until: {
+        kind: "text",
+        value: "TIME",
+        meaning: "to the end of the minute before this time; otherwise to the last seal",
+      },
+      file: { kind: "text", value: "F", meaning: "a new file to write to; otherwise standard output" },
+    },
+    notes: [
+      "The file holds sealed minutes only: the last two minutes are not in it. An export leaves a row in the tenant's log.",
+    ],
+    load: async () => (await import("../audit-export.js")).auditExport,
+  },
+  {
+    name: "audit key",
+    summary: "Show the public keys that sign tenants' logs, for auditors who verify exports",
+    flags: {
+      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
+    },
+    load: async () => (await import("../audit-key.js")).auditKey,
+  },
+  {
+    name: "audit restart",
+    summary: "Continue a chain of seals that was tampered with, after you have investigated",
+    flags: {
+      tenant: {
+        kind: "text",
+        value: "ID",
+        meaning: "the chain of this tenant; a tenant that is gone is no longer expected",
+      },
+      vault: { kind: "switch", meaning: "the vault's own chain, which attests those of all tenants" },
+    },
+    notes: [
+      "Acknowledges the present findings of audit verify: they stay in its output, but no longer make it fail. Later",
+      "findings do.",
+    ],
+    load: async () => (await import("../audit-restart.js")).auditRestart,
+  },
+  {
+    name: "audit who-read",
+    summary: "List who read or used a token, when, how it was shown, from where and why",
+    arguments: ["TOKEN"],
+    flags: {
+      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
+      ...HISTORY,
+    },
+    load: async () => (await import("../audit-who-read.js")).auditWhoRead,
+  },
+  {
+    name: "audit what-did",
+    summary: "Show what an application, person, key or session did, by day",
+    arguments: ["ID"],
+    flags: {
+      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
+      ...HISTORY,
+      rows: { kind: "switch", meaning: "the rows too; --since is 30d unless given" },
+    },
+    load: async () => (await import("../audit-what-did.js")).auditWhatDid,
+  },
+  {
+    name: "audit denied",
+    summary:
+      "List requests and sign-ins that were denied, and keys that were not valid, in the last 24 hours or another time",
+    flags: {
+      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
+      ...HISTORY,
+      "sign-ins": { kind: "switch", meaning: "failed sign-ins alone, passkeys that were refused included" },
+      by: { kind: "text", value: "GROUP", meaning: "counts by actor, key, address, code in place of rows" },
+    },
+    load: async () => (await import("../audit-denied.js")).auditDenied,
+  },
+  {
+    name: "audit operations",
+    summary: "List what concerned the whole vault: starts and stops of servers, tenants, root keys, exports",
+    flags: {
+      ...HISTORY,
+    },
+    load: async () => (await import("../audit-operations.js")).auditOperations,
+  },
+  {
+    name: "audit reopen",
+    summary: "Set logs back to the present that a fast clock closed ahead of time",
+    flags: {
+      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
+    },
+    notes: ["Servers do this by themselves, at the first request that meets such a log. Correct the clocks first."],
+    load: async () => (await import("../audit-reopen.js")).auditReopen,
+  },
+];

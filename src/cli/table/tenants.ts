@@ -1,0 +1,56 @@
+import type { OperatorCommand } from "../operator-command.js";
+
+export const TENANT_COMMANDS: readonly OperatorCommand[] = [
+  {
+    name: "tenants create",
+    summary: "Create a tenant with its owner and a management application, and show the management key once",
+    flags: {
+      name: { kind: "text", value: "N", meaning: "name of the tenant" },
+      "owner-email": { kind: "text", value: "E", meaning: "e-mail address of its owner" },
+    },
+    load: async () => (await import("../tenants-create.js")).tenantsCreate,
+  },
+  {
+    name: "tenants list",
+    summary: "List all tenants",
+    load: async () => (await import("../tenants-list.js")).tenantsList,
+  },
+  {
+    name: "tenants update",
+    summary: "Change what a tenant's plan includes",
+    flags: {
+      id: { kind: "text", value: "ID", meaning: "the tenant" },
+      "included-monthly-active-tokens": {
+        kind: "text",
+        value: "N",
+        meaning: "a number, or default for none",
+      },
+    },
+    load: async () => (await import("../tenants-update.js")).tenantsUpdate,
+  },
+  {
+    name: "members sign-in-link",
+    summary: "Show a link by which a member signs in once, within 10 minutes, in any browser",
+    flags: {
+      email: { kind: "text", value: "E", meaning: "address of the member" },
+      tenant: { kind: "text", value: "T", meaning: "the member's tenant. Default: the only one" },
+      "reset-passkeys": {
+        kind: "switch",
+        meaning: "remove the member's passkeys first, which were lost, and end the member's sign-ins",
+      },
+    },
+    load: async () => (await import("../members-sign-in-link.js")).membersSignInLink,
+  },
+  {
+    name: "formulas import",
+    summary: "Publish official reactor formulas to all tenants, replacing earlier ones with the same ids",
+    flags: {
+      file: {
+        kind: "text",
+        value: "F",
+        meaning: "a formula as POST /reactor-formulas takes it, or an array of them; id is required",
+      },
+    },
+    load: async () => (await import("../formulas-import.js")).formulasImport,
+  },
+];

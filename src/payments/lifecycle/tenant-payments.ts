@@ -1,0 +1,135 @@
+import type { EntryDetails } from "../../audit/log-entry.js";
+import { asServer } from "../../audit/tenant-database.js";
+import type { OrdinaryTenantTransaction, TenantTransaction } from "../../audit/tenant-transaction.js";
+import type { TenantId, Uuid } from "../../base/ids.js";
+import type { TenantKeys } from "../../crypto/tenant-keys.js";
+import type { Database } from "../../store/database.js";
+import { scheduleDue } from "../../store/jobs/due.js";
+import { markCredentialsFailed, readConnection } from "../../store/payments/connections.js";
+import {
+  claimPayments,
+  findPaymentByProvider,
+  LEASE_SECONDS,
+  lockPayment,
+  readPayment,
+  updatePayment,
+} from "../../store/payments/payments.js";
+import { insertRefund, listRefundRows, readRefund, updateRefund } from "../../store/payments/refunds.js";
+import { deleteCvc } from "../../store/tokens/token-cvc.js";
+import { type Connection, connectionOfPayment, openConnection } from "../connections/connection.js";
+import type { Step } from "./apply.js";
+import { openPayment, type Payment, paymentRowOf } from "./payment.js";
+import { openRefund, plannedRefund, type Refund, sealRefund } from "./refund.js";
+
+/** A change of a payment and its refunds: their new values. */
+export interface Change extends Step {
+  readonly refunds?: readonly Refund[];
+  /** The process that has the lease continues its work. */
+  readonly keepsLease?: boolean;
+}
+
+/** Computes a change from the payment's current row. */
+export type ChangeOf = (payment: Payment, now: Date, refunds: readonly Refund[]) => Change;
+
+/** A tenant's payments, outside of a caller's request. Each method is a transaction of its own. */
+export class TenantPayments {
+  readonly tenantId: TenantId;
+  readonly keys: TenantKeys;
+  readonly #database: Database;
+
+  constructor(database: Database, keys: TenantKeys) {
+    this.#database = database;
+    this.keys = keys;
+    this.tenantId = keys.tenantId;
+  }
+
+  async find(id: Uuid): Promise<Payment | undefined> {
+    const row = await this.read((tx) => tx.query(readPayment, id));
+    return row ? openPayment(this.keys, row) : undefined;
+  }
+
+  /** Finds a payment by the payment service's id. */
+  async findAtService(connectionId: Uuid, providerId: string): Promise<Payment | undefined> {
+    const id = await this.read((tx) => tx.query(findPaymentByProvider, { connectionId, providerId }));
+    return id ? this.find(id) : undefined;
+  }
+
+  async findRefund(id: Uuid): Promise<Refund | undefined> {
+    const row = await this.read((tx) => tx.query(readRefund, id));
+    return row ? openRefund(this.keys, row) : undefined;
+  }
+
+  async listRefunds(id: Uuid): Promise<readonly Refund[]> {
+    const rows = await this.read((tx) => tx.query(listRefundRows, id));
+    return rows.map((row) => openRefund(this.keys, row));
+  }
+
+  async findConnection(id: Uuid): Promise<Connection | undefined> {
+    const row = await this.read((tx) => tx.query(readConnection, id));
+    return row ? openConnection(this.keys, row) : undefined;
+  }
+
+  /** The connection of a payment. Undefined if it was deleted, or leads to another payment service by now. */
+  async connectionOf(payment: Payment): Promise<Connection | undefined> {
+    const row = await this.read((tx) => tx.query(readConnection, payment.connectionId));
+    return connectionOfPayment(this.keys, row, payment);
+  }
+
+  /** Leases payments that are due, at most `limit`. */
+  async claim(limit: number): Promise<readonly Payment[]> {
+    const rows = await this.#database
+      .of(this.tenantId)
+      .ordinary((tx) => tx.query(claimPayments, { limit, seconds: LEASE_SECONDS }));
+    return rows.map((row) => openPayment(this.keys, row));
+  }
+
+  /**
+   * Changes a payment based on its current row. The row is locked and read again, since a webhook may have been faster
+   * than the response. Releases the lease unless `keepsLease` is set. The first approval destroys the verification code.
+   * @returns the changed payment; undefined if it no longer exists.
+   */
+  change(id: Uuid, changeOf: ChangeOf): Promise<Payment | undefined> {
+    return asServer(this.#database, this.keys).ordinary(async (tx) => {
+      const row = await lockPayment(tx, id);
+      if (!row) return undefined;
+      const payment = openPayment(this.keys, row);
+      const changed = changeOf(payment, tx.now, await refundsIn(tx, payment));
+      write(tx, changed);
+      return changed.payment;
+    });
+  }
+
+  /** The payment service refused the connection's credentials. */
+  async failCredentials({ id, revision }: Connection): Promise<void> {
+    await this.#database.of(this.tenantId).ordinary(async (tx) => tx.enqueue(markCredentialsFailed, { id, revision }));
+  }
+
+  read<T>(work: (tx: TenantTransaction) => Promise<T>): Promise<T> {
+    return asServer(this.#database, this.keys).shared(work);
+  }
+}
+
+/** Only a captured payment can have refunds. */
+async function refundsIn(tx: TenantTransaction, { id, status }: Payment): Promise<readonly Refund[]> {
+  if (status !== "capture_succeeded") return [];
+  return (await tx.query(listRefundRows, id)).map((row) => openRefund(tx.keys, row));
+}
+
+/** What the log says of a payment that moved to another status. */
+function endOf({ status, errorCode }: Payment): EntryDetails {
+  return status.endsWith("_failed") ? { remark: status, outcome: "failed", code: errorCode } : { remark: status };
+}
+
+function write(tx: OrdinaryTenantTransaction, { payment, moved, approved, refunds = [], keepsLease }: Change): void {
+  tx.enqueue(updatePayment[keepsLease ? "kept" : "released"], paymentRowOf(tx.keys, payment));
+  if (payment.dueAt) scheduleDue(tx, { kind: "payment", at: payment.dueAt });
+  if (moved) tx.log("transaction", payment.id, "update", endOf(payment));
+  if (approved) deleteCvc(tx, payment.tokenId);
+  if (moved && payment.attempt?.refundId) {
+    tx.enqueue(insertRefund, sealRefund(tx.keys, plannedRefund(payment, "late approval", tx.now)));
+  }
+  for (const refund of refunds) {
+    const { id, record } = sealRefund(tx.keys, refund);
+    tx.enqueue(updateRefund, { id, record });
+  }
+}

@@ -1,0 +1,40 @@
+import type { Worker } from "node:cluster";
+
+/** A connection of this process, as node:cluster passes it on. */
+interface Handle {
+  close(): void;
+}
+
+/**
+ * Closes the connections that a process was given and had not accepted when it ended. node:cluster (24.x) waits for its
+ * response for good: the client would wait for a response as long, although it could send its request again at once.
+ */
+export function closeUnacceptedAtEnd(worker: Worker): void {
+  const child = worker.process;
+  const unaccepted = new Map<unknown, Handle>();
+  const send = child.send;
+  // There is no event for a connection that is passed on.
+  Object.defineProperty(child, "send", {
+    configurable: true,
+    writable: true,
+    value(...sent: readonly unknown[]): unknown {
+      const [message, handle] = sent;
+      if (fieldOf(message, "act") === "newconn" && isHandle(handle)) unaccepted.set(fieldOf(message, "seq"), handle);
+      return Reflect.apply(send, child, sent);
+    },
+  });
+  child.on("internalMessage", (message: unknown) => unaccepted.delete(fieldOf(message, "ack")));
+  // A channel with such a connection is not closed at the end of its process.
+  child.once("exit", () => {
+    for (const handle of unaccepted.values()) handle.close();
+    unaccepted.clear();
+  });
+}
+
+function fieldOf(message: unknown, name: string): unknown {
+  return typeof message === "object" && message !== null ? Reflect.get(message, name) : undefined;
+}
+
+function isHandle(value: unknown): value is Handle {
+  return typeof value === "object" && value !== null && "close" in value && typeof value.close === "function";
+}

@@ -1,0 +1,208 @@
+import type { Uuid } from "../../base/ids.js";
+import type { PageRequest } from "../../base/page.js";
+import { offsetOf } from "../../base/page.js";
+import { definePage } from "../statements/counted-page.js";
+import { defineRemoval } from "../statements/removal.js";
+import { defineChange, defineHasRow, defineRow, defineRows } from "../statements/row-statements.js";
+
+export type DeliveryState = "waiting" | "delivered" | "failed";
+
+/** One event for one webhook. */
+export interface DeliveryRow {
+  readonly event_id: Uuid;
+  readonly webhook_id: Uuid;
+  readonly event_type: string;
+  readonly entity_type: string;
+  readonly entity_id: string;
+  readonly actor_id: Uuid | null;
+  readonly actor_type: string | null;
+  readonly trace_id: Uuid | null;
+  /** Sealed. */
+  readonly content: Buffer | null;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly claim: number;
+  readonly due_at: Date;
+  readonly attempted_at: Date | null;
+  readonly status: number | null;
+  readonly problem: string | null;
+  readonly created_at: Date;
+}
+
+const COLUMNS = `event_id, webhook_id, event_type, entity_type, entity_id, actor_id, actor_type, trace_id, content, state,
+  attempts, claim, due_at, attempted_at, status, problem, created_at`;
+
+export interface NamedDelivery {
+  readonly webhookId: Uuid;
+  readonly eventId: Uuid;
+}
+
+interface DeliveryClaim {
+  readonly webhookId: Uuid;
+  readonly limit: number;
+  /** How long no other replica may take them, on the database's clock. */
+  readonly seconds: number;
+}
+
+/**
+ * Takes deliveries of a webhook that are due, longest waiting first. Of each entity only the first that waits: a later
+ * event must not overtake it.
+ */
+export const claimDeliveries = defineRows<DeliveryClaim, DeliveryRow>(
+  "write",
+  "webhook_deliveries",
+  (sql, tenantId, { webhookId, limit, seconds }, at) => sql`
+    update webhook_deliveries set lease_until = now() + ${seconds} * interval '1 second', claim = claim + 1
+    where tenant_id = ${tenantId} and webhook_id = ${webhookId} and event_id = any(array(
+      select event_id from webhook_deliveries d
+      where tenant_id = ${tenantId} and webhook_id = ${webhookId} and state = 'waiting' and due_at <= ${at}
+        and (lease_until is null or lease_until < now())
+        and not exists (
+          select 1 from webhook_deliveries former
+          where former.tenant_id = ${tenantId} and former.webhook_id = ${webhookId} and former.state = 'waiting'
+            and former.entity_id = d.entity_id and (former.number, former.event_id) < (d.number, d.event_id))
+      order by number, event_id limit ${limit} for update skip locked))
+    returning ${sql.unsafe(COLUMNS)}`,
+);
+
+/** The enabled webhooks that have deliveries due. */
+export const listWebhooksDue = defineRows<"due", { readonly webhook_id: Uuid }>(
+  "read",
+  "webhook_deliveries",
+  (sql, tenantId, _, at) => sql`
+    select id as webhook_id from webhooks w where w.tenant_id = ${tenantId} and w.enabled and exists (
+      select 1 from webhook_deliveries d
+      where d.tenant_id = ${tenantId} and d.webhook_id = w.id and d.state = 'waiting' and d.due_at <= ${at}
+        and (d.lease_until is null or d.lease_until < now()))`,
+);
+
+/** Whether a delivery is due before a time. */
+export const hasDeliveriesDue = defineHasRow<Date>(
+  "read",
+  "webhook_deliveries",
+  (sql, tenantId, until) => sql`
+    select 1 from webhook_deliveries d join webhooks w on w.tenant_id = d.tenant_id and w.id = d.webhook_id and w.enabled
+    where d.tenant_id = ${tenantId} and d.state = 'waiting' and d.due_at < ${until} limit 1`,
+);
+
+/** How an attempt ended. */
+export interface AttemptEnd extends NamedDelivery {
+  readonly claim: number;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly status: number | null;
+  readonly problem: string | null;
+  readonly dueAt: Date;
+}
+
+/** Writes how an attempt ended, unless another replica has taken the delivery since. Returns whether it did. */
+export const endAttempt = defineHasRow<AttemptEnd>(
+  "write",
+  "webhook_deliveries",
+  (sql, tenantId, { webhookId, eventId, claim, state, attempts, status, problem, dueAt }, at) => sql`
+    update webhook_deliveries set state = ${state}, attempts = ${attempts}, status = ${status}, problem = ${problem},
+      due_at = ${dueAt}, attempted_at = ${at}, lease_until = null
+    where tenant_id = ${tenantId} and webhook_id = ${webhookId} and event_id = ${eventId} and claim = ${claim}
+    returning 1`,
+);
+
+/** Gives back deliveries that were taken and not tried. */
+export const releaseDelivery = defineChange<NamedDelivery & { readonly claim: number }>(
+  "webhook_deliveries",
+  (sql, tenantId, { webhookId, eventId, claim }) => sql`
+    update webhook_deliveries set lease_until = null
+    where tenant_id = ${tenantId} and webhook_id = ${webhookId} and event_id = ${eventId} and claim = ${claim}`,
+);
+
+/** Ends all deliveries of a webhook that wait. */
+export const failWaiting = defineChange<{ readonly webhookId: Uuid; readonly problem: string }>(
+  "webhook_deliveries",
+  (sql, tenantId, { webhookId, problem }) => sql`
+    update webhook_deliveries set state = 'failed', problem = ${problem}, lease_until = null, claim = claim + 1
+    where tenant_id = ${tenantId} and webhook_id = ${webhookId} and state = 'waiting'`,
+);
+
+/** Sets a delivery to be sent again at once, and returns it. Null: the webhook has no delivery of this event. */
+export const restartDelivery = defineRow<NamedDelivery, DeliveryRow>(
+  "write",
+  "webhook_deliveries",
+  (sql, tenantId, { webhookId, eventId }, at) => sql`
+    update webhook_deliveries set state = 'waiting', due_at = ${at}, lease_until = null, claim = claim + 1, attempts = 0
+    where tenant_id = ${tenantId} and webhook_id = ${webhookId} and event_id = ${eventId}
+    returning ${sql.unsafe(COLUMNS)}`,
+);
+
+type NewDelivery = Pick<DeliveryRow, "event_id" | "webhook_id" | "event_type" | "entity_type" | "entity_id"> & {
+  readonly actor_id: Uuid | null;
+  readonly actor_type: string | null;
+  readonly trace_id: Uuid | null;
+  readonly expires_at: Date;
+};
+
+/** Writes an event for one webhook, whatever it asks for: a test. */
+export const insertDelivery = defineRow<NewDelivery, DeliveryRow>(
+  "write",
+  "webhook_deliveries",
+  (sql, tenantId, row, at) => sql`
+    insert into webhook_deliveries ${sql({
+      tenant_id: tenantId,
+      number: at.getTime() * 1_000,
+      state: "waiting",
+      attempts: 0,
+      claim: 0,
+      due_at: at,
+      created_at: at,
+      ...row,
+    })}
+    returning ${sql.unsafe(COLUMNS)}`,
+);
+
+export const readDelivery = defineRow<NamedDelivery, DeliveryRow>(
+  "read",
+  "webhook_deliveries",
+  (sql, tenantId, { webhookId, eventId }) => sql`
+    select ${sql.unsafe(COLUMNS)} from webhook_deliveries
+    where tenant_id = ${tenantId} and webhook_id = ${webhookId} and event_id = ${eventId}`,
+);
+
+export interface DeliveryListing extends PageRequest {
+  readonly webhookId: Uuid;
+  readonly state: DeliveryState | undefined;
+}
+
+/** A page, newest first. */
+export const listDeliveryRows = definePage<DeliveryListing, DeliveryRow>(
+  "webhook_deliveries",
+  (sql, tenantId, listing) => {
+    const { webhookId, state, size } = listing;
+    const from = sql`
+      from webhook_deliveries where tenant_id = ${tenantId} and webhook_id = ${webhookId}
+      ${state === undefined ? sql`` : sql`and state = ${state}`}`;
+    return {
+      total: sql`select count(*) as total ${from}`,
+      rows: sql`
+        select ${sql.unsafe(COLUMNS)} ${from}
+        order by created_at desc, event_id desc limit ${size} offset ${offsetOf(listing)}`,
+    };
+  },
+);
+
+/** Deletes the deliveries of a deleted webhook. */
+export const deleteDeliveriesOf = defineChange<Uuid>(
+  "webhook_deliveries",
+  (sql, tenantId, webhookId) =>
+    sql`delete from webhook_deliveries where tenant_id = ${tenantId} and webhook_id = ${webhookId}`,
+);
+
+/** Deletes events whose time is over, delivered or not. */
+export const deleteDueEvents = defineRemoval("webhook_deliveries", "expires_at");
+
+/** Whether a webhook took an event after a time. */
+export const wasDeliveredSince = defineHasRow<{ readonly webhookId: Uuid; readonly since: Date }>(
+  "read",
+  "webhook_deliveries",
+  (sql, tenantId, { webhookId, since }) => sql`
+    select 1 from webhook_deliveries
+    where tenant_id = ${tenantId} and webhook_id = ${webhookId} and state = 'delivered' and attempted_at > ${since}
+    limit 1`,
+);

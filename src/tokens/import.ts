@@ -1,0 +1,123 @@
+import type { Caller } from "../access/caller.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
+import { Denied } from "../access/refusal.js";
+import { ANY_ENTITY_ID } from "../audit/log-entry.js";
+import { takeTurn } from "../base/caller-turns.js";
+import { Fault, invalid } from "../base/fault.js";
+import { isJsonObject, type Json } from "../base/json.js";
+import { isLarge } from "../base/yield-to-event-loop.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { Budget } from "../expressions/budget.js";
+import { SharedBudget } from "../expressions/shared-budget.js";
+import { createToken } from "./create.js";
+import { readDraft } from "./draft.js";
+import { maskAhead, type PreparedToken, prepareToken, serializePayload } from "./prepare.js";
+import { splitCvc } from "./sealing.js";
+import type { BinTable } from "./types/bin-table.js";
+import { type Showing, showingTo } from "./view.js";
+
+/** A row of an import with its position, counted from 1. */
+interface ImportRow {
+  readonly position: number;
+}
+
+export interface ReadyRow extends ImportRow {
+  readonly prepared: PreparedToken;
+}
+
+export interface FailedRow extends ImportRow {
+  readonly fault: Fault;
+}
+
+export interface StoredRow extends ImportRow {
+  readonly id: string;
+  readonly fingerprint: string | undefined;
+  /** The value was already stored. */
+  readonly isDeduplicated: boolean;
+}
+
+/** The rows of one request, in their order. */
+export interface BatchSource {
+  /** Of the first row. */
+  readonly position: number;
+  /** Reads each row. It may throw a fault. */
+  readonly rows: readonly (() => Json)[];
+  /** Of the whole request. */
+  readonly bytes: number;
+}
+
+/**
+ * Validates the rows of a batch, in as many turns of the caller as it needs. A row with a fault does not affect others.
+ * Expressions of all rows share the budget of one request.
+ */
+export async function prepareRows(
+  caller: Caller,
+  keys: TenantKeys,
+  { position, rows, bytes }: BatchSource,
+  now: Date,
+): Promise<readonly (ReadyRow | FailedRow)[]> {
+  const budget = new Budget();
+  const masks = new SharedBudget();
+  const hasLargeRows = isLarge(bytes / rows.length);
+  const ready: (ReadyRow | FailedRow)[] = [];
+  for (const [index, read] of rows.entries()) {
+    const turn = takeTurn();
+    if (turn) await turn;
+    const at = position + index;
+    try {
+      const valid = prepareToken(caller, keys, draftOf(read()), now, budget);
+      requireNoCode(valid);
+      const shown = await maskAhead(valid, masks);
+      ready.push({ position: at, prepared: hasLargeRows ? await serializePayload(shown) : shown });
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      ready.push({ position: at, fault: error });
+    }
+  }
+  return ready;
+}
+
+function draftOf(row: Json) {
+  if (!isJsonObject(row)) throw invalid("type", "must be given: a row is an object with type and data");
+  return readDraft(row);
+}
+
+/** PCI DSS 3.3.1: a code that comes from another vault was kept after authorization. */
+function requireNoCode({ type, data }: PreparedToken): void {
+  if (splitCvc(type.name, data.reveal()).cvc === undefined) return;
+  throw invalid("data.cvc", "must be left out: verification codes are not imported");
+}
+
+/** Stores the rows of a batch that are valid, and writes one log row for the batch beside those of its tokens. */
+export async function importRows(
+  tx: CallerTransaction,
+  rows: readonly (ReadyRow | FailedRow)[],
+  bins: BinTable | undefined,
+): Promise<readonly (StoredRow | FailedRow)[]> {
+  const showing = showingTo(tx.caller, bins, new SharedBudget());
+  const imported = await Promise.all(rows.map((row) => ("fault" in row ? row : importRow(tx, row, showing))));
+  const stored = imported.filter((row) => "id" in row).length;
+  tx.log("token", ANY_ENTITY_ID, "import", `${stored} of ${rows.length} rows`);
+  return imported;
+}
+
+/** Faults of one row, found before anything of it was written. All others end the request. */
+const ROW_FAULTS: readonly string[] = ["validation_failed", "already_exists"];
+
+async function importRow(
+  tx: CallerTransaction,
+  { position, prepared }: ReadyRow,
+  showing: Showing,
+): Promise<StoredRow | FailedRow> {
+  try {
+    const { id, fingerprint, deduplicated: isDeduplicated = false } = await createToken(tx, prepared, showing);
+    return { position, id, fingerprint, isDeduplicated };
+  } catch (error) {
+    if (error instanceof Denied) {
+      tx.record(error.entry);
+      return { position, fault: error.fault };
+    }
+    if (error instanceof Fault && ROW_FAULTS.includes(error.code)) return { position, fault: error };
+    throw error;
+  }
+}

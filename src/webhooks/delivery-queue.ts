@@ -1,0 +1,199 @@
+import { LRUCache } from "lru-cache";
+import { asServer } from "../audit/tenant-database.js";
+import type { TenantId, Uuid } from "../base/ids.js";
+import { Semaphore } from "../base/semaphore.js";
+import { KeyVersionUnknown } from "../crypto/sealed.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { Database } from "../store/database.js";
+import { scheduleDue } from "../store/jobs/due.js";
+import {
+  type AttemptEnd,
+  claimDeliveries,
+  type DeliveryRow,
+  endAttempt,
+  listWebhooksDue,
+  releaseDelivery,
+} from "../store/jobs/webhook-deliveries.js";
+import { readWebhook } from "../store/jobs/webhooks.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { type AttemptParts, type AttemptResult, attemptDelivery } from "./attempt.js";
+import { disableWebhook, hasOnlyFailed } from "./disable.js";
+import { attemptDelay } from "./retry-delay.js";
+import { openWebhook, type Webhook } from "./webhook.js";
+
+export interface DeliveryQueueParts extends AttemptParts {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly onFailure: (tenantId: TenantId, error: unknown) => void;
+}
+
+/** Longer than an attempt of 10 s and its transactions, or another replica would send the event too. */
+export const LEASE_SECONDS = 60;
+/** Deliveries of one webhook that a replica sends at a time. */
+const AT_ONCE = 8;
+/** Webhooks that a replica sends to at a time, and of those that were late or failed at the last attempt. */
+const QUICK_WEBHOOKS = 32;
+const DOUBTFUL_WEBHOOKS = 64;
+/** An address that takes longer than this waits among those that fail: it must not hold a place of quick ones. */
+const LATE_MS = 2_000;
+/** The longest rest of an address that fails, although an event of it may be due: one attempt each time. */
+const MAX_REST_MS = 10 * 60_000;
+
+/** What this replica has seen of a webhook's address. Absent: nothing bad. */
+interface Doubt {
+  /** Consecutive batches in which all attempts failed. 0: it is only late. */
+  readonly failures: number;
+  readonly restUntil: number;
+}
+
+interface Ended {
+  readonly row: DeliveryRow;
+  readonly result: AttemptResult | "interrupted";
+}
+
+/**
+ * Sends events to webhooks: each at least once, those of one entity in order, and those of one address apart from all
+ * others. Deliveries are leased: another replica sends those of a replica that died.
+ */
+export class DeliveryQueue {
+  readonly #parts: DeliveryQueueParts;
+  readonly #working = new Map<string, Promise<void>>();
+  readonly #doubts = new LRUCache<string, Doubt>({ max: 10_000 });
+  readonly #quick = new Semaphore(QUICK_WEBHOOKS, Number.POSITIVE_INFINITY);
+  readonly #doubtful = new Semaphore(DOUBTFUL_WEBHOOKS, Number.POSITIVE_INFINITY);
+  readonly #stopping = new AbortController();
+
+  constructor(parts: DeliveryQueueParts) {
+    this.#parts = parts;
+  }
+
+  /** Sends an event that a caller waits for, also to an address that rests after failures. */
+  sendNow(tenantId: TenantId, webhookId: Uuid): void {
+    const name = `${tenantId} ${webhookId}`;
+    const doubt = this.#doubts.get(name);
+    if (doubt) this.#doubts.set(name, { ...doubt, restUntil: 0 });
+    this.#wakeWebhook(tenantId, webhookId);
+  }
+
+  /** Starts to send what is due of a tenant, unless it is in progress. */
+  wake(tenantId: TenantId): void {
+    this.#start(tenantId, tenantId, async () => {
+      const { database } = this.#parts;
+      const due = await database.of(tenantId).ordinary((tx) => tx.query(listWebhooksDue, "due"));
+      for (const { webhook_id: id } of due) this.#wakeWebhook(tenantId, id);
+    });
+  }
+
+  /** Cancels attempts under way, which are made again later, here or elsewhere. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    while (this.#working.size > 0) await Promise.all(this.#working.values());
+  }
+
+  #wakeWebhook(tenantId: TenantId, id: Uuid): void {
+    const doubt = this.#doubts.get(`${tenantId} ${id}`);
+    if (doubt && performance.now() < doubt.restUntil) return;
+    this.#start(tenantId, `${tenantId} ${id}`, () => {
+      const places = doubt ? this.#doubtful : this.#quick;
+      return places.run(() => this.#send(tenantId, id));
+    });
+  }
+
+  #start(tenantId: TenantId, name: string, work: () => Promise<void>): void {
+    if (this.#stopping.signal.aborted || this.#working.has(name)) return;
+    const running = work()
+      .catch((error: unknown) => this.#parts.onFailure(tenantId, error))
+      .finally(() => this.#working.delete(name));
+    this.#working.set(name, running);
+  }
+
+  /** Sends batches until nothing is due, or the address fails or is late: it then gives its place to another. */
+  async #send(tenantId: TenantId, id: Uuid): Promise<void> {
+    const name = `${tenantId} ${id}`;
+    while (!this.#stopping.signal.aborted) {
+      const isFailing = (this.#doubts.get(name)?.failures ?? 0) > 0;
+      const keys = await this.#parts.keyring.of(tenantId);
+      const { webhook, rows } = await this.#claim(keys, id, isFailing ? 1 : AT_ONCE);
+      if (!webhook || rows.length === 0) return;
+      const since = performance.now();
+      const ends = await this.#attemptAll(keys, webhook, rows);
+      await this.#settle(keys, webhook, ends);
+      const doubt = this.#judge(name, ends, performance.now() - since);
+      if (doubt) this.#doubts.set(name, doubt);
+      else this.#doubts.delete(name);
+      if (doubt) return;
+    }
+  }
+
+  async #claim(keys: TenantKeys, id: Uuid, limit: number) {
+    return asServer(this.#parts.database, keys).ordinary(async (tx) => {
+      const found = await tx.query(readWebhook, id);
+      if (!found?.enabled) return { webhook: undefined, rows: [] };
+      const webhook = openWebhook(keys, found);
+      return { webhook, rows: await tx.query(claimDeliveries, { webhookId: id, limit, seconds: LEASE_SECONDS }) };
+    });
+  }
+
+  /** Waits for all, even if one fails: abandoned attempts would go on beside the next ones. */
+  async #attemptAll(keys: TenantKeys, webhook: Webhook, rows: readonly DeliveryRow[]): Promise<readonly Ended[]> {
+    const { signal } = this.#stopping;
+    return Promise.all(
+      rows.map(async (row): Promise<Ended> => {
+        try {
+          const result = await attemptDelivery(this.#parts, keys, webhook, row, signal);
+          return { row, result: signal.aborted && result.problem !== undefined ? "interrupted" : result };
+        } catch (error) {
+          if (error instanceof KeyVersionUnknown) this.#parts.keyring.forget(keys.tenantId);
+          this.#parts.onFailure(keys.tenantId, error);
+          return { row, result: { status: undefined, problem: "The event could not be sent.", isGone: false } };
+        }
+      }),
+    );
+  }
+
+  async #settle(keys: TenantKeys, webhook: Webhook, ends: readonly Ended[]): Promise<void> {
+    const end = await asServer(this.#parts.database, keys).ordinary(async (tx) => {
+      let isOver = false;
+      for (const { row, result } of ends) {
+        const named = { webhookId: webhook.id, eventId: row.event_id, claim: row.claim };
+        if (result === "interrupted") {
+          tx.enqueue(releaseDelivery, named);
+          continue;
+        }
+        const next = afterAttempt(row, result, tx.now);
+        const isWritten = await tx.query(endAttempt, { ...named, ...next });
+        if (isWritten && next.state === "waiting") scheduleDue(tx, { kind: "webhook_delivery", at: next.dueAt });
+        if (isWritten && (next.state === "failed" || result.isGone)) isOver = true;
+      }
+      return isOver;
+    });
+    if (!end) return;
+    const isGone = ends.some(({ result }) => result !== "interrupted" && result.isGone);
+    await asServer(this.#parts.database, keys).ordinary(async (tx) => {
+      if (isGone || (await hasOnlyFailed(tx, webhook.id)))
+        await disableWebhook(tx, webhook, isGone ? "gone" : "failing");
+    });
+  }
+
+  #judge(name: string, ends: readonly Ended[], ms: number): Doubt | undefined {
+    const isFailed = ends.every(({ result }) => result === "interrupted" || result.problem !== undefined);
+    if (!isFailed) return ms > LATE_MS ? { failures: 0, restUntil: 0 } : undefined;
+    const failures = (this.#doubts.get(name)?.failures ?? 0) + 1;
+    const rest = Math.min(attemptDelay(failures) ?? MAX_REST_MS, MAX_REST_MS);
+    return { failures, restUntil: performance.now() + rest };
+  }
+}
+
+function afterAttempt(
+  { attempts: before }: DeliveryRow,
+  result: Pick<AttemptResult, "status" | "problem">,
+  now: Date,
+): Pick<AttemptEnd, "state" | "attempts" | "status" | "problem" | "dueAt"> {
+  const attempts = before + 1;
+  const status = result.status ?? null;
+  const problem = result.problem ?? null;
+  if (problem === null) return { state: "delivered", attempts, status, problem, dueAt: now };
+  const delay = attemptDelay(attempts);
+  if (delay === undefined) return { state: "failed", attempts, status, problem, dueAt: now };
+  return { state: "waiting", attempts, status, problem, dueAt: new Date(now.getTime() + delay) };
+}

@@ -1,0 +1,126 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import { isTenantId, type TenantId } from "../../src/base/ids.js";
+import type { BenchServer } from "./bench-server.js";
+import { Histogram } from "./histogram.js";
+import { BenchCaller, HOSTILE_LOADS, type LoadTarget } from "./hostile-loads.js";
+import { encode } from "./http1-load.js";
+import { tenantPlans } from "./many-tenants.js";
+import { say } from "./table.js";
+import { makeApplication } from "./token-requests.js";
+
+/** Rounds of each load. In each the quiet tenant asks alone, then beside it: what else the machine does is in both. */
+const ROUNDS = 5;
+/** Requests of the quiet tenant in each half of a round, the pause between two of them, and the most that they take. */
+const ASKED = 60;
+const PAUSE_MS = 8;
+const MAX_ASKING_MS = 2_500;
+const WARM_UP_MS = 400;
+
+/** How a quiet tenant fared. Server time is that of the main thread, from a request to its response, in milliseconds. */
+class Fared {
+  readonly #latencies = new Histogram();
+  readonly #times = new Histogram();
+  #sum = 0;
+  asked = 0;
+  refused = 0;
+
+  add(latency: number, serverTime: number, status: number): void {
+    this.#latencies.add(latency);
+    this.#times.add(serverTime);
+    this.#sum += serverTime;
+    this.asked += 1;
+    if (status >= 400) this.refused += 1;
+  }
+
+  get figures(): Readonly<Record<string, number>> {
+    return {
+      p50: this.#latencies.percentile(0.5),
+      p99: this.#latencies.percentile(0.99),
+      "server time": this.#sum / Math.max(1, this.asked),
+      "its p99": this.#times.percentile(0.99),
+    };
+  }
+}
+
+/**
+ * Measures a quiet tenant's reads alone and beside each hostile load, in turns in the same run. Prints both, and the
+ * ratios of latency and of the server's time until the response. Takes about a minute.
+ */
+export async function fairTurnsRows(server: BenchServer): Promise<void> {
+  const [, reads] = await tenantPlans(server, 1);
+  if (!reads) throw new Error("there is nothing to measure");
+  const quiet = encode(server, reads.request(0));
+  const key = await makeApplication(server, server.managementKey);
+  const target = { host: server.host, port: server.port, key, tenantId: await tenantOf(server) };
+  await ask(server, quiet, new Fared());
+  for (const [index, { name }] of HOSTILE_LOADS.entries()) {
+    const [alone, attacked] = [new Fared(), new Fared()];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await ask(server, quiet, alone);
+      {
+        await using _load = await startLoad(target, index);
+        await pause(WARM_UP_MS);
+        await ask(server, quiet, attacked);
+      }
+      await pause(WARM_UP_MS);
+    }
+    say(describe(name, alone, attacked));
+  }
+}
+
+function describe(name: string, alone: Fared, attacked: Fared): string {
+  const show = (figures: Fared["figures"]) =>
+    Object.entries(figures)
+      .map(([figure, value]) => `${figure} ${value.toFixed(1)}`)
+      .join(", ");
+  const ratios = Object.entries(attacked.figures).map(
+    ([figure, value]) => `${figure} ${(value / (alone.figures[figure] ?? 0)).toFixed(2)}`,
+  );
+  return [
+    `a quiet tenant's read beside ${name}: ${show(attacked.figures)} ms; alone: ${show(alone.figures)} ms;`,
+    `times: ${ratios.join(", ")}; ${attacked.refused} of ${attacked.asked} refused`,
+  ].join(" ");
+}
+
+async function tenantOf(server: BenchServer): Promise<TenantId> {
+  const response = await fetch(`http://${server.host}:${server.port}/tenants/self`, {
+    headers: { "BT-API-KEY": server.managementKey },
+  });
+  const { id } = JSON.parse(await response.text());
+  if (!isTenantId(id)) throw new Error(`the tenant could not be read: ${response.status}`);
+  return id;
+}
+
+/** Starts a load in a thread, which ends with it. */
+async function startLoad(target: LoadTarget, index: number): Promise<AsyncDisposable> {
+  const thread = new Worker(new URL("hostile-load-thread.js", import.meta.url), { workerData: { target, index } });
+  await once(thread, "message");
+  return {
+    async [Symbol.asyncDispose]() {
+      await thread.terminate();
+    },
+  };
+}
+
+/** Asks one request after the other over one connection. */
+async function ask(server: BenchServer, request: Buffer, fared: Fared): Promise<void> {
+  const caller = await BenchCaller.open(server);
+  const end = performance.now() + MAX_ASKING_MS;
+  for (let asked = -3; asked < ASKED && performance.now() < end; asked += 1) {
+    const before = { at: performance.now(), served: mainThreadMs(server.pid) };
+    const status = await caller.ask(request);
+    const latency = performance.now() - before.at;
+    if (asked >= 0) fared.add(latency, mainThreadMs(server.pid) - before.served, status);
+    await pause(PAUSE_MS);
+  }
+  caller.close();
+}
+
+/** Processor time of a process' main thread in milliseconds, which Linux counts in nanoseconds. */
+function mainThreadMs(pid: number): number {
+  const [nanoseconds = "0"] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ");
+  return Number(nanoseconds) / 1e6;
+}

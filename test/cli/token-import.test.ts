@@ -1,0 +1,229 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { csvLine } from "../../src/cli/api/export-tokens.js";
+import { type CommandResult, cloakroom } from "../support/command.js";
+import { newDirectory } from "../support/new-directory.js";
+import { newTenant } from "../support/tenant.js";
+
+const NUMBER = "4242424242424242";
+const RIGHTS = ["token:import", "token:export", "token:create", "token:read", "token:search"];
+
+let directory: string;
+let key: string;
+let files = 0;
+beforeAll(async () => {
+  const tenant = await newTenant();
+  directory = newDirectory();
+  const rules = [{ priority: 1, container: "/", transform: "reveal", permissions: RIGHTS.slice(2) }];
+  ({ key } = await tenant.application({ type: "private", permissions: RIGHTS.slice(0, 2), rules }));
+});
+const fileOf = (name: string, content: string | Buffer): string => {
+  files += 1;
+  const path = join(directory, `${files}-${name}`);
+  writeFileSync(path, content);
+  return path;
+};
+const run = (...args: string[]): Promise<CommandResult> => {
+  const environment = { CLOAKROOM_URL: inject("serverUrl"), CLOAKROOM_API_KEY: key, XDG_CONFIG_HOME: directory };
+  return cloakroom(environment, "tokens", ...args);
+};
+interface Line {
+  readonly line: number;
+  readonly id?: string;
+  readonly error?: { readonly code: string; readonly detail: string };
+}
+const linesOf = (path: string): Line[] =>
+  readFileSync(`${path}.results.ndjson`, "utf8")
+    .trimEnd()
+    .split("\n")
+    .slice(1)
+    .map((line) => JSON.parse(line));
+const dataOf = async (id: string) => JSON.parse((await run("get", id, "--reveal", "--json")).stdout).data;
+
+describe("cloakroom tokens import", () => {
+  it("stores cards of Stripe's layout, with a byte order mark, CRLF and quotes", async () => {
+    const header = "description,name,email,id,card.exp_month,card.exp_year,card.id,card.name,card.number";
+    const file = fileOf(
+      "stripe.csv",
+      `\ufeff${header}\r\n"a ""quoted"", text\r\nin two lines",Ada,ada@example.com,cus_1,7,2031,card_1,Ada,${NUMBER}\r\n`,
+    );
+    const { code, stdout, stderr } = await run("import", file, "--layout", "stripe", "--json");
+    expect({ code, stderr, ...JSON.parse(stdout) }).toMatchObject({ code: 0, imported: 1, failed: 0 });
+    const [{ id = "" } = {}] = linesOf(file);
+    const token = JSON.parse((await run("get", id, "--reveal", "--json")).stdout);
+    expect(token).toMatchObject({
+      type: "card",
+      data: { number: NUMBER, expiration_month: 7, expiration_year: 2031 },
+      metadata: { stripe_customer: "cus_1", stripe_card: "card_1" },
+    });
+    expect(statSync(`${file}.results.ndjson`).mode & 0o777).toBe(0o600);
+    expect(readFileSync(`${file}.results.ndjson`, "utf8")).not.toContain(NUMBER);
+  });
+
+  it("stores tokens as Basis Theory's API returns them", async () => {
+    const token = {
+      id: "bt-one",
+      tenant_id: "x",
+      type: "token",
+      data: { a: [1] },
+      metadata: { m: "n" },
+      created_by: "y",
+    };
+    const file = fileOf("tokens.jsonl", `${JSON.stringify(token)}\n`);
+    expect((await run("import", file, "--layout", "basis-theory")).code).toBe(0);
+    expect(await dataOf("bt-one")).toEqual({ a: [1] });
+  });
+
+  it("stores columns by a mapping file, and leaves others out: also verification codes", async () => {
+    const mapping = fileOf(
+      "mapping.json",
+      JSON.stringify({
+        columns: { pan: "data.number", month: "data.expiration_month", year: "data.expiration_year" },
+        values: { type: "card", containers: ["/pci/moved/"] },
+      }),
+    );
+    const file = fileOf("cards.csv", `pan,month,year,cvv\n4242-4242 4242 4242,07,31,123\n`);
+    expect((await run("import", file, "--mapping", mapping)).code).toBe(0);
+    const [{ id = "" } = {}] = linesOf(file);
+    expect(await dataOf(id)).toEqual({ number: NUMBER, expiration_month: 7, expiration_year: 2031 });
+  });
+
+  it("names the line of each record that it cannot store, and stores the others", async () => {
+    const rows = [
+      Buffer.from('{"type":"token","data":"first"}\n{"type":"token","da'),
+      Buffer.from("\n\n"),
+      Buffer.from(`{"type":"token","data":"${"x".repeat(10_000_000)}"}\n`),
+      Buffer.concat([Buffer.from('{"type":"token","data":"'), Buffer.of(0xe9), Buffer.from('"}\n')]),
+      Buffer.from('{"type":"token","data":12345678901234567890}\n[]\n'),
+      Buffer.from(`{"type":"card","data":{"number":"4242424242424241"}}\n`),
+      Buffer.from(`{"type":"token","data":"\\ud800"}\n{"type":"token","data":${"[".repeat(70)}${"]".repeat(70)}}\n`),
+      Buffer.from('{"type":"token","data":"last"}'),
+    ];
+    const file = fileOf("bad.ndjson", Buffer.concat(rows));
+    const { code, stdout } = await run("import", file, "--json");
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 1, imported: 2, failed: 8 });
+    const shown = linesOf(file).map(({ line, error }) => [line, error?.code]);
+    expect(shown).toEqual([
+      [1, undefined],
+      ...[2, 4, 5, 6, 7].map((line) => [line, "unreadable"]),
+      [8, "validation_failed"],
+      [9, "unreadable"],
+      [10, expect.any(String)],
+      [11, undefined],
+    ]);
+    expect(readFileSync(`${file}.results.ndjson`, "utf8")).not.toContain("4242424242424241");
+  });
+
+  it("reads on after a record of CSV that is broken or too long, and says where a cut file ends", async () => {
+    const file = fileOf(
+      "bad.csv",
+      `type,data\ntoken,one\ntoken\ntoken,"${"x".repeat(10_000_000)}"\ntoken,"a"b\ntoken,two\ntoken,"cut`,
+    );
+    const { stdout } = await run("import", file, "--json");
+    expect(JSON.parse(stdout)).toMatchObject({ imported: 2, failed: 4 });
+    expect(linesOf(file).map(({ line, id }) => [line, id !== undefined])).toEqual([
+      [2, true],
+      [3, false],
+      [4, false],
+      [5, false],
+      [6, true],
+      [7, false],
+    ]);
+  });
+
+  it.each([
+    ["UTF-16", "wide.csv", Buffer.from("\ufefftype,data\n", "utf16le")],
+    ["a header with a column twice", "twice.csv", Buffer.from("type,type\na,b\n")],
+    ["nothing in it", "empty.csv", Buffer.alloc(0)],
+  ])("refuses a file with %s", async (_, name, content) => {
+    const { code, stderr } = await run("import", fileOf(name, content));
+    expect(code).toBe(2);
+    expect(stderr).not.toBe("");
+  });
+
+  it("shows the first ten rows masked in a dry run, and stores nothing", async () => {
+    const row = (number: string) => JSON.stringify({ type: "card", data: { number }, metadata: { wrong: NUMBER } });
+    const file = fileOf("dry.ndjson", `${row(NUMBER)}\n${row("4242424242424241")}\n${`${row(NUMBER)}\n`.repeat(20)}`);
+    const { code, stdout } = await run("import", file, "--dry-run");
+    expect(code).toBe(0);
+    expect(stdout.trimEnd().split("\n")).toHaveLength(10);
+    expect(stdout).not.toMatch(/\d{5}/);
+    expect(stdout).toContain("XXXXXXXXXXXX4242");
+    expect(stdout).toContain("data.number");
+    expect(existsSync(`${file}.results.ndjson`)).toBe(false);
+  });
+
+  it("goes on where the results end, whatever a kill left of them, and stores every row once", async () => {
+    const rows = Array.from({ length: 230 }, (_, index) => JSON.stringify({ type: "token", data: `row ${index}` }));
+    const file = fileOf("again.ndjson", `${rows.join("\n")}\n`);
+    expect((await run("import", file)).code).toBe(0);
+    const results = `${file}.results.ndjson`;
+    const whole = readFileSync(results);
+    const header = whole.indexOf(10) + 1;
+    const cuts = fc.integer({ min: header, max: whole.length });
+    await fc.assert(
+      fc.asyncProperty(cuts, async (cut) => {
+        writeFileSync(results, whole.subarray(0, cut));
+        // A process id that no process has: the lock of a run that was killed.
+        writeFileSync(`${results}.lock`, "99999999");
+        expect((await run("import", file)).code).toBe(0);
+        expect(readFileSync(results)).toEqual(whole);
+        expect(existsSync(`${results}.lock`)).toBe(false);
+      }),
+      { numRuns: 8, examples: [[header], [whole.length]] },
+    );
+  });
+
+  it("refuses a second run beside the first, and results of something else", async () => {
+    const file = fileOf("busy.ndjson", '{"type":"token","data":"x"}\n');
+    writeFileSync(`${file}.results.ndjson.lock`, String(process.pid));
+    const { code, stderr } = await run("import", file);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("another run")]);
+    const { code: wrong } = await run("import", file, "--results", fileOf("other.txt", "mine\n"));
+    expect(wrong).toBe(2);
+  });
+});
+
+describe("cloakroom tokens export", () => {
+  it.each(["ndjson", "csv"])(
+    "writes a new %s file that only its owner reads, which can be imported",
+    async (format) => {
+      const container = `/out/${format}/`;
+      const rows = [
+        { id: `out-${format}-1`, type: "token", data: { a: 'say "x", y' }, containers: [container] },
+        { id: `out-${format}-2`, type: "token", data: "=1+2", containers: [container], metadata: { order: "17" } },
+      ];
+      const source = fileOf("source.ndjson", rows.map((row) => JSON.stringify(row)).join("\n"));
+      expect((await run("import", source)).code).toBe(0);
+      const file = join(directory, `out.${format}`);
+      const { code, stdout } = await run("export", "--file", file, "--container", container, "--json");
+      expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, file, tokens: 2 });
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      const text = readFileSync(file, "utf8");
+      expect(text).toContain(`out-${format}-1`);
+      expect(text.includes("'=1+2")).toBe(format === "csv");
+      const again = await run("import", file, "--json");
+      expect(linesOf(file).map(({ error }) => error?.code)).toEqual(["already_exists", "already_exists"]);
+      expect(again.code).toBe(1);
+      expect((await run("export", "--file", file)).code).toBe(2);
+    },
+  );
+
+  it("leaves no cell of CSV that a spreadsheet would run", () => {
+    const cell = fc.string({
+      unit: fc.constantFrom("=", "+", "-", "@", "\t", "\r", "\n", '"', ",", "a", "1"),
+      maxLength: 6,
+    });
+    fc.assert(
+      fc.property(cell, (text) => {
+        const written = csvLine([text]).slice(0, -2);
+        const read = written.startsWith('"') ? written.slice(1, -1).replaceAll('""', '"') : written;
+        expect(read).not.toMatch(/^[=+\-@\t\r]/);
+        expect(read.replace(/^'/, "")).toBe(text.replace(/^'/, ""));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

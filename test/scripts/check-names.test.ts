@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { thinNames } from "../../scripts/names/rules.js";
+
+const problemsOf = (texts: Readonly<Record<string, string>>) =>
+  thinNames(Object.entries(texts).map(([path, text]) => ({ path, text })));
+
+describe("the check of names", () => {
+  it.each([
+    [
+      "packed fields",
+      "export const point = { ...{ x: 1, y: 2 }, z: 3 };",
+      'packs fields into "...{ }": write each by itself',
+    ],
+    ["a bound without a unit", "const MOST = 8;\nexport const least = MOST;", "declares MOST: say of what"],
+    ["a bound with another word for it", "export const FEWEST_BITS = 8;", "declares FEWEST_BITS: say of what"],
+    ["a function of places", "function placeOf() {}\nplaceOf();", "declares placeOf: say of what"],
+    ["a function of texts", "function textOf() {}\ntextOf();", "declares textOf: say of what"],
+    ["columns called a place", "const place = { id: 1 };\nfind(place);", "calls an object a place: name what it holds"],
+  ])("rejects %s", (_name, text, words) => {
+    expect(problemsOf({ "src/base/planted.ts": text })).toEqual([`src/base/planted.ts:1 ${words}`]);
+  });
+
+  it("rejects one name for two exported functions", () => {
+    const text = "export function read() {}";
+    expect(problemsOf({ "src/base/one.ts": text, "src/store/two.ts": text })).toEqual([
+      "read is exported by src/base/one.ts, src/store/two.ts",
+    ]);
+  });
+
+  it("accepts one name for the same of each payment service", () => {
+    const text = "export function codesOf() {}";
+    const paths = ["src/payments/connectors/adyen/error.ts", "src/payments/connectors/stripe/error.ts"];
+    expect(problemsOf(Object.fromEntries(paths.map((path) => [path, text])))).toEqual([]);
+  });
+
+  it("accepts a spread of a value", () => {
+    expect(problemsOf({ "src/base/planted.ts": "export const copy = (of: object) => ({ ...of });" })).toEqual([]);
+  });
+});

@@ -1,0 +1,16 @@
+import { inject } from "vitest";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
+import type { TenantId, Uuid } from "../../src/base/ids.js";
+import { addLink } from "../../src/store/people/invitation-links.js";
+import { InvitationAcceptance } from "../../src/tenancy/accept-invitation.js";
+import { newLink } from "../../src/tenancy/invitation-link.js";
+import { withVault } from "./tenant.js";
+
+/** Accepts an invitation in this process, without waiting for its mail. */
+export function acceptInvitation(tenantId: TenantId, id: Uuid): Promise<void> {
+  return withVault(inject("serverEnvironment"), async ({ database, keyring }) => {
+    const { text, hash } = newLink(tenantId, id);
+    await database.of(tenantId).ordinary((tx) => tx.query(addLink, { id, hash, revision: 1 }));
+    await new InvitationAcceptance(database, keyring).accept(text.reveal(), {}, EMPTY_CONTEXT);
+  });
+}
