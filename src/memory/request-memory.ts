@@ -54,6 +54,8 @@ export interface RequestMemory {
   reserveRead(storedBytes: number): Promise<Reservation>;
   /** The same without waiting. Undefined if the caller's share is in use. @throws {Fault} unavailable without a caller. */
   reserveReadNow(storedBytes: number): Reservation | undefined;
+  /** Runs work of the request. What it holds stays counted until the work ends, although its caller disconnects. */
+  during<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Memory that a request holds for one of its bodies, until the request ends. */
@@ -101,6 +103,8 @@ export class ReservedMemory implements RequestMemory {
   #holders: readonly Holder[] | undefined;
   #pending: PendingReservation | undefined;
   #isClosed = false;
+  /** Works that are under way. */
+  #works = 0;
 
   /** @param readAnswered whether the response is complete, though its caller may not have read it. */
   constructor(
@@ -217,12 +221,29 @@ export class ReservedMemory implements RequestMemory {
     return pool.tryReserve(this.#heldBy(), bytes) ? this.#keep(pool, bytes) : undefined;
   }
 
-  /** Releases everything. Later reservations are not counted, because the request has no response to send. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.#works += 1;
+    try {
+      return await work();
+    } finally {
+      this.#works -= 1;
+      if (this.#isClosed) this.#releaseUnused();
+    }
+  }
+
+  /**
+   * Releases everything once no work uses it: callers that leave while their requests run would otherwise make room for
+   * ever more of them. Later reservations are not counted, because the request has no response to send.
+   */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#pending?.cancel();
-    this.release();
+    this.#releaseUnused();
+  }
+
+  #releaseUnused(): void {
+    if (this.#works === 0) this.release();
   }
 
   #keep(pool: Reserved["pool"], reservedBytes: number): Reservation {
@@ -233,7 +254,7 @@ export class ReservedMemory implements RequestMemory {
     return {
       shrink: (bodyBytes) => {
         const excess = kept.bytes - counted(BYTES_FOR_EACH * bodyBytes);
-        if (this.#isClosed || excess <= 0) return;
+        if (excess <= 0) return;
         kept.bytes -= excess;
         kept.pool.release(this.#heldBy(), excess);
       },

@@ -65,6 +65,28 @@ describe("the memory for bodies", () => {
     expect(served(budget, 1, () => ["10.0.0.1", { kind: "sign_in" }])).toHaveLength(0);
   });
 
+  it("stays counted while work that uses it is under way, although the caller has left", async () => {
+    const budget = new MemoryBudget(LARGEST);
+    const free = budget.large.left;
+    const tenantId = newTenantId();
+    const ends: (() => void)[] = [];
+    const works: Promise<void>[] = [];
+    for (let index = 0; index < 50; index += 1) {
+      const memory = budget.open(() => "10.0.0.1");
+      memory.prove(keyProof(tenantId));
+      if (!memory.reserveReadNow(LARGEST)) break;
+      const work = Promise.withResolvers<void>();
+      works.push(memory.during(() => work.promise));
+      ends.push(work.resolve);
+      memory.close();
+    }
+    expect(works.length).toBeLessThan(16);
+    expect(budget.large.left).toBe(free - works.length * 4 * LARGEST);
+    for (const end of ends) end();
+    await Promise.all(works);
+    expect(budget.large.left).toBe(free);
+  });
+
   it("is released with the response, also what was reserved before the caller was known", () => {
     const budget = new MemoryBudget(LARGEST);
     const [small, large] = [budget.small.left, budget.large.left];

@@ -12,4 +12,5 @@ export const UNLIMITED_MEMORY: RequestMemory = {
   reserveNow: () => NO_RESERVATION,
   reserveRead: async () => NO_RESERVATION,
   reserveReadNow: () => NO_RESERVATION,
+  during: (work) => work(),
 };

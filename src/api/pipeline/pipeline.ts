@@ -67,13 +67,15 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
     async run({ head, caller: admitted, renew }, request, unreadable, partial) {
       let caller = admitted;
       try {
-        return await withFreshRights(
-          () => run(head, caller, request, unreadable, partial),
-          async (stale) => {
-            if (stale instanceof KeyVersionUnknown && !caller) throw stale;
-            if (stale instanceof KeyVersionUnknown && caller) parts.keyring.forget(caller.tenantId);
-            caller = await renew();
-          },
+        return await head.memory.during(() =>
+          withFreshRights(
+            () => run(head, caller, request, unreadable, partial),
+            async (stale) => {
+              if (stale instanceof KeyVersionUnknown && !caller) throw stale;
+              if (stale instanceof KeyVersionUnknown && caller) parts.keyring.forget(caller.tenantId);
+              caller = await renew();
+            },
+          ),
         );
       } catch (error) {
         if (error instanceof StaleAuthorization) {

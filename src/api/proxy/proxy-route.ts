@@ -90,7 +90,8 @@ async function serve(
       observation.caller = owner.caller;
       memoryOf(request).prove(proofOf(owner));
     };
-    const returned = await invoke({ ...callOf(request, body, gone.signal), onOwner });
+    const call = { ...callOf(request, body, gone.signal), onOwner };
+    const returned = await call.memory.during(() => invoke(call));
     requireSendable(returned);
     observation.end(returned.status);
     writeHead(response, returned, request);
