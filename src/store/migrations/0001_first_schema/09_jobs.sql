@@ -44,7 +44,7 @@ create table idempotency_keys (
 );
 create index idempotency_keys_due on idempotency_keys (tenant_id, expires_at);
 comment on table idempotency_keys is
-  'Responses of operations that were sent with an idempotency key. Written in the transaction of the effect.';
+  'Responses of operations that were sent with an idempotency key, and of batches of imports. Written in the transaction of the effect.';
 comment on column idempotency_keys.key_hash is 'Keyed hash of the idempotency key.';
 comment on column idempotency_keys.request_hash is 'Keyed hash of the request, to tell a repeat with another body.';
 comment on column idempotency_keys.maker is
