@@ -4,10 +4,11 @@ import { rateRefusalOf } from "./admission/rate-gate.js";
 import type { RequestEdge } from "./arrival/request-edge.js";
 import type { ServerOptions } from "./arrival/server-options.js";
 import { dropUnreadBody } from "./connection/unread-body.js";
+import { sendFault } from "./faults/send-fault.js";
 import { toFault } from "./observation/observation.js";
 import { traceOf } from "./observation/trace.js";
-import { sendFault } from "./rest/rest-routes.js";
 import { ensureParsableUrl } from "./rpc/rpc-address.js";
+import { isRpcCall, refuseUnknownMethod } from "./rpc/unknown-method.js";
 
 /** The framework with its hooks, and without a route. */
 export function createApp(options: ServerOptions, edge: RequestEdge): FastifyInstance {
@@ -18,7 +19,7 @@ export function createApp(options: ServerOptions, edge: RequestEdge): FastifyIns
     // Runs for a path that the router cannot read: broken percent-encoding, or longer than any id. No hook runs for it.
     frameworkErrors: (_error, { raw }, reply) => {
       edge
-        .begin(raw, reply.raw, undefined)
+        .begin(raw, reply.raw, { template: undefined })
         .then(() => rateRefusalOf(raw) ?? new Fault("malformed_body", "The path could not be read."))
         .then((fault) => sendFault(reply, fault, traceOf(raw)))
         .catch(() => reply.raw.destroy());
@@ -27,6 +28,7 @@ export function createApp(options: ServerOptions, edge: RequestEdge): FastifyIns
   // Handlers read bodies, after authentication.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  refuseUnknownPaths(app, edge);
   addRequestHooks(app, options, edge);
   addResponseHooks(app, options);
   app.setErrorHandler((error, request, reply) => {
@@ -34,6 +36,26 @@ export function createApp(options: ServerOptions, edge: RequestEdge): FastifyIns
     return sendFault(reply, isOurs ? toFault(error) : unreadable(statusOf(error)), traceOf(request.raw));
   });
   return app;
+}
+
+function refuseUnknownPaths(app: FastifyInstance, { rpcScopes }: RequestEdge): void {
+  app.setNotFoundHandler((request, reply) => {
+    const { raw } = request;
+    if (isRpcCall(raw)) {
+      reply.hijack();
+      return refuseUnknownMethod(raw, reply.raw);
+    }
+    if (!rpcScopes.has(pathIn(raw.url ?? ""))) {
+      return sendFault(reply, new Fault("not_found", "There is nothing at this path."), traceOf(raw));
+    }
+    reply.header("allow", "POST");
+    return sendFault(reply, new Fault("method_not_allowed", "This path takes POST."), traceOf(raw));
+  });
+}
+
+/** The path in a request's target, which may end in a slash. */
+function pathIn(target: string): string {
+  return target.replace(/[?#].*$/s, "").replace(/\/$/, "");
 }
 
 function addRequestHooks(

@@ -13,10 +13,13 @@ import { KEYLESS_RPC_LIMITS, registerHealth, registerRpcHealth } from "./health/
 import { type Observe, observeInto } from "./observation/observation.js";
 import type { OperatorLog } from "./observation/operator-log.js";
 import { compileRulesLater } from "./pipeline/validation.js";
-import { registerRest } from "./rest/rest-routes.js";
+import { createProxyRoute } from "./proxy/proxy-route.js";
+import { createRestPort } from "./rest/rest-port.js";
+import { restRoutesOf } from "./rest/rest-route.js";
 import { registerReflection } from "./rpc/reflection.js";
 import type { RpcLimits } from "./rpc/rpc-call.js";
 import { rpcOptions } from "./rpc/rpc-routes.js";
+import { createUnaryFastPath } from "./rpc/unary-fast-path/unary-fast-path.js";
 
 export interface ApiServer {
   listen(host: string, port: number): Promise<AddressInfo>;
@@ -52,10 +55,16 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   const closing = new AbortController();
   registerHealth(app, options.readiness);
   await options.extend?.(app);
-  registerRest(app, options.pipelines, options.bodyLimit, observe);
   await registerRpc(app, options, rpcLimits, observe, shutdown.signal);
   await app.ready();
-  const listener = createListener(options, app, edge, observe, rpcLimits);
+  const { begin } = edge;
+  const { pipelines, visits, rpcFastPath } = options;
+  const listener = createListener(options, edge, {
+    call: rpcFastPath ? createUnaryFastPath(pipelines, rpcLimits, { observe, visits, begin }) : () => undefined,
+    proxy: createProxyRoute(options.invokeProxy, observe, begin),
+    rest: createRestPort(restRoutesOf(pipelines, options.bodyLimit), begin, observe),
+    framework: app.routing,
+  });
   const port = createMultiProtocolServer(
     listener.request,
     { ...CONNECTION_LIMITS, isProxy: options.isProxy },

@@ -1,5 +1,4 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import type { FastifyInstance } from "fastify";
 import { Fault } from "../../base/fault.js";
 import { ambiguityOf } from "../connection/ambiguous-request.js";
 import { CONNECTION_LIMITS } from "../connection/connection-limits.js";
@@ -9,14 +8,13 @@ import type { StreamListener } from "../connection/multi-protocol-server.js";
 import { StreamRequest, StreamResponse } from "../connection/stream-exchange.js";
 import { dropUnreadBody } from "../connection/unread-body.js";
 import { isHealthCheck } from "../health/health.js";
-import type { Observe } from "../observation/observation.js";
 import { oncePerSecond } from "../observation/once-per-second.js";
-import { createProxyRoute } from "../proxy/proxy-route.js";
+import type { ProxyRoute } from "../proxy/proxy-route.js";
 import { openAudit } from "../request/audit-of.js";
 import { openMemory } from "../request/memory-of.js";
-import type { RpcLimits } from "../rpc/rpc-call.js";
+import type { RestPort } from "../rest/rest-port.js";
 import { isGrpc } from "../rpc/unary-fast-path/grpc-wire.js";
-import { createUnaryFastPath } from "../rpc/unary-fast-path/unary-fast-path.js";
+import type { UnaryFastPath } from "../rpc/unary-fast-path/unary-fast-path.js";
 import { createLoadShedder } from "./load-shedder.js";
 import { refuseRequest } from "./refuse-request.js";
 import type { RequestEdge } from "./request-edge.js";
@@ -59,19 +57,16 @@ function refuseAndClose(request: IncomingMessage, response: ServerResponse, faul
   void dropUnreadBody(request).then(() => refuseRequest(request, response, fault, traceId));
 }
 
-/** Refuses ambiguous and surplus requests, and sends each other request its way: unary RPC, proxy or framework. */
-export function createListener(
-  options: ServerOptions,
-  app: FastifyInstance,
-  edge: RequestEdge,
-  observe: Observe,
-  rpcLimits: RpcLimits,
-): Listener {
-  const { pipelines, visits } = options;
-  const fastPath = options.rpcFastPath
-    ? createUnaryFastPath(pipelines, rpcLimits, { observe, visits, begin: edge.begin })
-    : () => undefined;
-  const proxy = createProxyRoute(options.invokeProxy, observe, edge.begin);
+/** What serves requests: the first that takes one, in this order. */
+export interface RequestWays {
+  readonly call: UnaryFastPath;
+  readonly proxy: ProxyRoute;
+  readonly rest: RestPort;
+  readonly framework: RequestListener;
+}
+
+/** Refuses ambiguous and surplus requests, and sends each other request its way. */
+export function createListener(options: ServerOptions, edge: RequestEdge, ways: RequestWays): Listener {
   const { turnGate } = options;
   const shed = loadShedderOf(options, edge);
   const open = (request: ArrivedRequest, response: OpenResponse & Pick<WholeResponse, "writableEnded">) => {
@@ -92,9 +87,9 @@ export function createListener(
       if (!isProbe && shed(request, response, caller)) return;
       open(request, response);
       const route = () => {
-        const serve = fastPath(request);
-        if (serve) serve(response);
-        else if (!proxy(request, response)) app.routing(request, response);
+        const serve = ways.call(request);
+        if (serve) return serve(response);
+        if (!ways.proxy(request, response) && !ways.rest(request, response)) ways.framework(request, response);
       };
       if (isProbe) route();
       else turnGate.enter(caller, response, route);
@@ -103,7 +98,7 @@ export function createListener(
       if (!isGrpc(headers) || headers.expect !== undefined || options.readiness.draining.aborted) return false;
       const request = new StreamRequest(stream, headers, rawHeaders);
       if (ambiguityOf(request) || hasExcessHeaders(request, CONNECTION_LIMITS)) return false;
-      const serve = fastPath(request);
+      const serve = ways.call(request);
       const caller = turnGate.callerOf(request);
       // The listener of requests refuses what has no place.
       if (!serve || !turnGate.hasPlace(caller)) return false;

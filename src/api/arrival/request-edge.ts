@@ -2,6 +2,7 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { Health } from "../../../gen/health/v1/health_pb.js";
+import type { BeginRequest } from "../admission/begin-request.js";
 import { type RouteScope, rateScopeOf } from "../admission/rate-gate.js";
 import { type Cors, createCors } from "../browser/cors.js";
 import { prepareResponse } from "../browser/prepare-response.js";
@@ -17,11 +18,8 @@ export interface RequestEdge {
   readonly rpcScopes: ReadonlyMap<string, RouteScope>;
   /** @returns the request's trace id. */
   prepare(request: ArrivedRequest, response: OpenResponse): string;
-  /**
-   * Does what the framework's hooks do, for requests that go past the framework.
-   * @param template the path template; undefined where none fits the path.
-   */
-  begin(request: ArrivedRequest, response: OpenResponse, template: string | undefined): Promise<void>;
+  /** Does what the framework's hooks do, for requests that go past the framework. */
+  readonly begin: BeginRequest;
 }
 
 export function createRequestEdge({ corsOrigins, services, meters, rateGate }: ServerOptions): RequestEdge {
@@ -34,7 +32,7 @@ export function createRequestEdge({ corsOrigins, services, meters, rateGate }: S
     inFlight,
     rpcScopes,
     prepare,
-    async begin(request, response, template) {
+    async begin(request, response, { template, scope }) {
       const { method = "" } = request;
       inFlight.route(response, method, template);
       prepare(request, response);
@@ -43,7 +41,7 @@ export function createRequestEdge({ corsOrigins, services, meters, rateGate }: S
       response.once("close", () => {
         meters.request(method, template, response.statusCode, (performance.now() - start) / 1_000);
       });
-      await rateGate.pass(request, response, template === undefined ? undefined : rpcScopes.get(template));
+      await rateGate.pass(request, response, scope);
     },
   };
 }

@@ -9,6 +9,7 @@ import type { Proof } from "../../memory/request-memory.js";
 import type { CallOwner, ProxyCall, ProxyResponse, ProxyTarget } from "../../proxy/call.js";
 import { DestinationFailed } from "../../proxy/destination-failed.js";
 import { proxyKeyIn } from "../../proxy/forward.js";
+import type { BeginRequest } from "../admission/begin-request.js";
 import { rateRefusalOf } from "../admission/rate-gate.js";
 import { isFromBrowser, refuseLoadAsPage } from "../browser/fetch-metadata.js";
 import { pipeBody } from "../connection/pipe-body.js";
@@ -32,17 +33,12 @@ export type ProxyRoute = (request: IncomingMessage, response: ServerResponse) =>
 /**
  * Serves /proxy and all paths below. Written by hand, because requests and responses pass in any form: a router would
  * refuse paths that it cannot decode, and invalid content types.
- * @param begin runs first for every request: counts it, and returns its path template for the metrics.
  */
-export function createProxyRoute(
-  invoke: InvokeProxy,
-  observe: Observe,
-  begin: (request: IncomingMessage, response: ServerResponse, template: string) => Promise<void>,
-): ProxyRoute {
+export function createProxyRoute(invoke: InvokeProxy, observe: Observe, begin: BeginRequest): ProxyRoute {
   return (request, response) => {
     const below = pathTaken(request);
     if (below === undefined) return false;
-    begin(request, response, below === "" ? "/proxy" : "/proxy/*")
+    begin(request, response, { template: below === "" ? "/proxy" : "/proxy/*" })
       .then(() => serve(invoke, observe, request, response))
       .catch(() => breakOff(response, request));
     return true;

@@ -7,11 +7,11 @@ import { type ApprovalView, CHOICES, type Choice, type SimulatedApprovals } from
 import type { SimulatedChallenges } from "../../payments/three-ds/challenges.js";
 import type { ThreeDSSession } from "../../payments/three-ds/session.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
+import { sendFault } from "../faults/send-fault.js";
 import { type Observe, toFault } from "../observation/observation.js";
 import { parentSpanIn, traceOf } from "../observation/trace.js";
 import { memoryOf } from "../request/memory-of.js";
 import { readAll, readForm } from "../rest/body.js";
-import { sendFault } from "../rest/rest-routes.js";
 import { escaped, type PageContent, respondWithPage } from "./page.js";
 
 const WEBHOOK_BYTES = 1024 * 1024;

@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { type RequestListener, request as sendHttp1 } from "node:http";
 import { connect } from "node:http2";
 import { create } from "@bufbuild/protobuf";
-import Fastify from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { TokenSchema, TokenService } from "../../../gen/cloakroom/v1/tokens_pb.js";
 import { CONNECTION_LIMITS } from "../../../src/api/connection/connection-limits.js";
@@ -13,12 +12,12 @@ import {
 import type { Observation } from "../../../src/api/observation/observation.js";
 import type { Pipeline } from "../../../src/api/pipeline/pipeline.js";
 import type { RequestHead } from "../../../src/api/request/request-head.js";
-import { registerRest } from "../../../src/api/rest/rest-routes.js";
+import { createRestPort } from "../../../src/api/rest/rest-port.js";
+import { restRoutesOf } from "../../../src/api/rest/rest-route.js";
 import { withMemory } from "../../support/memory.js";
 
 let port: MultiProtocolServer;
 let url: string;
-let close: () => Promise<void>;
 /** The request whose key is being looked up, and a promise for the end of the lookup. */
 let admitted: PromiseWithResolvers<{ readonly head: RequestHead; readonly open: () => void }>;
 let ended: PromiseWithResolvers<string>;
@@ -55,26 +54,25 @@ beforeEach(async () => {
     fail: (_, { code }) => ended.resolve(code),
     cancel: (code) => ended.resolve(code),
   };
-  const app = Fastify();
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   const { createToken, deleteToken } = TokenService.method;
-  registerRest(app, [createToken, deleteToken].map(pipelineOf), 1_000, () => observation);
-  await app.ready();
+  const routes = restRoutesOf([createToken, deleteToken].map(pipelineOf), 1_000);
+  const serve = createRestPort(
+    routes,
+    async () => {},
+    () => observation,
+  );
   const listener: RequestListener = (request, response) => {
     withMemory(request, response);
-    app.routing(request, response);
+    serve(request, response);
   };
   port = createMultiProtocolServer(listener, CONNECTION_LIMITS, undefined);
   port.server.listen(0, "127.0.0.1");
   await once(port.server, "listening");
   url = `http://127.0.0.1:${Object(port.server.address()).port}`;
-  close = () => app.close();
 });
 afterEach(async () => {
   port.server.close();
   port.destroy();
-  await close();
 });
 
 /** Sends a whole request and returns a function that disconnects while its key is looked up. */

@@ -5,9 +5,10 @@ import { Fault } from "../../../base/fault.js";
 import { headerOf } from "../../../base/header-of.js";
 import { BodyTooLarge } from "../../../memory/body-errors.js";
 import { collectBody } from "../../../memory/collect-body.js";
-import { rateRefusalOf } from "../../admission/rate-gate.js";
+import type { BeginRequest } from "../../admission/begin-request.js";
+import { type RouteScope, rateRefusalOf, rateScopeOf } from "../../admission/rate-gate.js";
 import type { Visits } from "../../browser/visits.js";
-import type { ArrivedRequest, OpenResponse, WholeResponse } from "../../connection/exchange.js";
+import type { WholeResponse } from "../../connection/exchange.js";
 import type { StreamRequest } from "../../connection/stream-exchange.js";
 import { dropUnreadBody } from "../../connection/unread-body.js";
 import type { Observe } from "../../observation/observation.js";
@@ -30,9 +31,6 @@ export type UnaryFastPath = (request: IncomingMessage | StreamRequest) => ServeC
 
 type ServeCall = (response: WholeResponse) => void;
 
-/** The first step of every request, whatever serves it. Resolves once it may be read. */
-export type BeginRequest = (request: ArrivedRequest, response: OpenResponse, path: string) => Promise<void>;
-
 interface FastPathParts {
   readonly observe: Observe;
   readonly visits: Visits;
@@ -50,10 +48,11 @@ export function createUnaryFastPath(
   most: RpcLimits,
   parts: FastPathParts,
 ): UnaryFastPath {
-  const byPath = new Map<string, { readonly pipeline: Pipeline; readonly limits: RpcLimits }>(
+  const byPath = new Map<string, ServedCall>(
     pipelines.map((pipeline) => {
       const { desc } = pipeline.method;
-      return [`/${desc.parent.typeName}/${desc.name}`, { pipeline, limits: limitsOf(desc, most) }] as const;
+      const path = `/${desc.parent.typeName}/${desc.name}`;
+      return [path, { pipeline, limits: limitsOf(desc, most), scope: rateScopeOf(desc) }];
     }),
   );
   return (request) => {
@@ -61,7 +60,7 @@ export function createUnaryFastPath(
     const served = byPath.get(request.url ?? "");
     const wire = served && (grpcWireOf(request) ?? connectWireOf(request));
     if (!wire) return undefined;
-    const { pipeline, limits } = served;
+    const { limits } = served;
     const asked = headerOf(request, wire.timeoutHeader);
     const askedMs = asked === undefined ? undefined : wire.timeoutOf(asked);
     // Connect's handlers refuse an invalid time.
@@ -70,17 +69,21 @@ export function createUnaryFastPath(
     const deadlineMs = askedMs === undefined ? undefined : Math.min(limits.maxDeadlineMs, askedMs);
     return (response) => {
       // Writing the response failed: its caller must not wait for it, nor may the process end.
-      serve({ ...parts, pipeline, wire, request, response, limits, deadlineMs }).catch(() => response.destroy());
+      serve({ ...parts, ...served, wire, request, response, deadlineMs }).catch(() => response.destroy());
     };
   };
 }
 
-interface FastPathCall extends FastPathParts {
+interface ServedCall {
   readonly pipeline: Pipeline;
+  readonly limits: RpcLimits;
+  readonly scope: RouteScope;
+}
+
+interface FastPathCall extends FastPathParts, ServedCall {
   readonly wire: UnaryWire;
   readonly request: IncomingMessage | StreamRequest;
   readonly response: WholeResponse;
-  readonly limits: RpcLimits;
   /** Milliseconds from now; undefined without a deadline. */
   readonly deadlineMs: number | undefined;
 }
@@ -115,11 +118,11 @@ async function serve(call: FastPathCall): Promise<void> {
 
 /** @throws {ConnectError} in the caller's form. */
 async function readAndRun(
-  { pipeline, wire, request, response, limits, observe, visits, begin }: FastPathCall,
+  { pipeline, wire, request, response, limits, scope, observe, visits, begin }: FastPathCall,
   callAbort: CallAbort,
   throwIfOver: () => void,
 ) {
-  await begin(request, response, request.url ?? "");
+  await begin(request, response, { template: request.url, scope });
   const traceId = traceOf(request);
   const { desc } = pipeline.method;
   const observation = observe({ rpc: desc.name, traceId, parent: parentSpanIn(request) });

@@ -1,14 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { ServedPaths } from "../../../src/api/rest/served-paths.js";
+import type { Pipeline } from "../../../src/api/pipeline/pipeline.js";
+import { RestPaths } from "../../../src/api/rest/rest-paths.js";
 import { parsePathTemplate, routePath } from "../../../src/api/routes/path-template.js";
 import { routes } from "../../support/rest-routes.js";
 
-const served = new ServedPaths();
-for (const { path, verb, method } of routes) {
-  served.add(path, verb);
-  served.addCall(method.desc);
-}
-const methodsAt = (target: string) => [...(served.methodsAt(target) ?? [])].toSorted();
+const never = () => Promise.reject(new Error("is not called"));
+const pipelineOf = (method: Pipeline["method"]): Pipeline => ({
+  ...{ method, takesMask: false, admit: never, admitCaller: never, run: never },
+});
+const paths = new RestPaths(routes.map((rest) => ({ rest, pipeline: pipelineOf(rest.method), scope: undefined })));
+const methodsAt = (target: string) => [...(paths.find(target)?.path.routes.keys() ?? [])].toSorted();
 
 describe("the methods of a path", () => {
   it.each([
@@ -21,20 +22,36 @@ describe("the methods of a path", () => {
     ["/proxies/test", ["POST"]],
     ["/reactors/test?x", ["POST"]],
     ["/reactors/abc/react", ["POST"]],
-    ["/cloakroom.v1.TokenService/CreateToken", ["POST"]],
-    ["/tokens//", []],
+    ["/tokens//", ["DELETE", "GET", "PATCH"]],
+    ["/tokens%2Fsearch", []],
+    ["/tokens/se%61rch", ["POST"]],
     ["/tokens/a/b", []],
+    ["/%74okens", ["GET", "POST"]],
+    ["/tokens/%", []],
+    ["http://vault.example.com/tokens?a", ["GET", "POST"]],
     ["/Tokens", []],
     ["//tokens", []],
     ["/", []],
     ["", []],
-    ["/cloakroom.v1.TokenService/Create", []],
   ])("at %s are: %j", (target, methods) => {
     expect(methodsAt(target)).toEqual(methods);
   });
 
   it.each(routes.map(({ verb, path }) => [verb, path.text] as const))("include %s at %s", (verb, text) => {
     expect(methodsAt(text.replaceAll(/\{\w+\}/g, "0"))).toContain(verb);
+  });
+});
+
+describe("the variables of a path", () => {
+  it.each([
+    ["/tokens/abc", { id: "abc" }],
+    ["/tokens/a%2Fb%20c/?x=/y", { id: "a/b c" }],
+    ["/tokens/%F0%9F%98%80", { id: "\u{1F600}" }],
+    ["/tokens/a;b", { id: "a;b" }],
+    ["/tokens//", { id: "" }],
+    ["/applications/key", {}],
+  ])("are those of %s: %j", (target, parameters) => {
+    expect(paths.find(target)?.parameters).toEqual(parameters);
   });
 });
 
