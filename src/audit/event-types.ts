@@ -90,8 +90,18 @@ const EVENTS: Readonly<Record<string, Readonly<Record<string, EventType>>>> = {
   transaction: { create: "transaction.created", update: "transaction.updated" },
 };
 
-/** Remarks of rows about requests that made or showed nothing: an existing token was found, an access was explained. */
-const NOTHING_HAPPENED: readonly (string | undefined)[] = ["deduplicated", "access explained"];
+/**
+ * Remarks of rows that change nothing which a receiver could read: an existing token was found, an access was explained,
+ * an operator worked on keys or the plan.
+ */
+const NOTHING_HAPPENED: readonly (string | undefined)[] = [
+  "deduplicated",
+  "access explained",
+  "plan",
+  "keys rotated",
+  "retired keys destroyed",
+  "root key replaced",
+];
 
 /** The event of a log row. Undefined: none, as for refusals, lists and replays. */
 export function eventOf({ subject, operation, outcome, remark }: Effect): EventType | undefined {

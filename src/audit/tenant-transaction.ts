@@ -6,7 +6,7 @@ import type { Engine } from "../store/postgres/open-connection.js";
 import type { Statement } from "../store/statements/statement-batch.js";
 import type { CommitMarker, OrdinaryTransaction, RowLock, Transaction } from "../store/transactions/transaction.js";
 import type { Actor } from "./actor.js";
-import { eventContentRecord } from "./event-content.js";
+import { sealEvent } from "./event-record.js";
 import { type EntityType, type EntryDetails, type LogEntry, logEntry, type Operation } from "./log-entry.js";
 
 /**
@@ -64,8 +64,9 @@ export class TenantWork implements OrdinaryTenantTransaction {
   }
 
   record(entry: LogEntry, content?: () => JsonObject): void {
-    const isSent = content !== undefined && entry.event !== undefined && this.listensTo(entry.event);
-    writeLog(this, entry, isSent ? eventContentRecord.seal(this.keys, { id: entry.id }, content()) : undefined);
+    const { event } = entry;
+    const isSent = event !== undefined && this.listensTo(event);
+    writeLog(this, entry, isSent ? sealEvent(this.keys, { ...entry, event }, this.now, content?.()) : undefined);
   }
 
   listensTo(eventType: string): boolean {

@@ -1,22 +1,28 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { Denied, denied, deniedWith, recordDenial, recordingDenials } from "../access/refusal.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
+import { type TenantTransaction, tenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault } from "../base/fault.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { RequestMemory } from "../memory/request-memory.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
-import type { Transaction } from "../store/transactions/transaction.js";
 import { type DeniedToken, findTokensAs } from "../tokens/detokenize.js";
 import type { ReadableToken } from "../tokens/read.js";
 import type { Route } from "./route.js";
+
+/** The database, and the keys of the tenant that a route belongs to. */
+interface KeyedDatabase {
+  readonly database: Database;
+  readonly keys: TenantKeys;
+}
 
 /**
  * Refuses a caller without any right to call, with a row in the log. Runs before any of the body is read: otherwise a
  * page's key without rights could make the server hold 5 MB for each request.
  * @throws {Fault} permission_denied; {StaleAuthorization}.
  */
-export async function requireRight(database: Database, route: Route): Promise<void> {
-  if (barOf(route)) await authorize(database, route, []);
+export async function requireRight(vault: KeyedDatabase, route: Route): Promise<void> {
+  if (barOf(route)) await authorize(vault, route, []);
 }
 
 /** Records that a call was refused for its reason. @returns the fault for the caller. */
@@ -42,7 +48,7 @@ export async function refuseReason(
  * @throws {Fault} permission_denied, or validation_failed for tokens that do not exist; {StaleAuthorization}.
  */
 export async function authorize(
-  database: Database,
+  { database, keys }: KeyedDatabase,
   route: Route,
   ids: readonly string[],
   memory?: RequestMemory,
@@ -50,8 +56,9 @@ export async function authorize(
   const { tenantId, caller, application, proxy, revision } = route;
   const bar = barOf(route);
   return recordingDenials(database, () =>
-    database.of(tenantId, { revision, memory: memory }).shared(async (tx) => {
+    database.of(tenantId, { revision, memory }).shared(async (shared) => {
       if (bar) throw bar;
+      const tx = tenantTransaction(shared, keys);
       const tokens = await useTokens(tx, route, ids);
       const invoker = caller ?? application;
       const details = { remark: proxy ? undefined : "ephemeral", context: route.context };
@@ -59,7 +66,7 @@ export async function authorize(
       const entry = logEntry(actor, "proxy", proxy?.proxy.id ?? ANY_ENTITY_ID, "invoke", details);
       // The invoker's revision guards the transaction, and the webhooks with it: without one, no statement is needed.
       const isSent = !invoker || invoker.eventTypes.some((type) => type === entry.event);
-      writeLog(tx, isSent ? entry : { ...entry, event: undefined });
+      tx.record(isSent ? entry : { ...entry, event: undefined });
       return tokens;
     }),
   );
@@ -79,7 +86,7 @@ function barOf({ caller, proxy }: Route): Denied | Fault | undefined {
 
 /** Loads tokens under the caller's rights, or else under those of the proxy's application. */
 async function useTokens(
-  tx: Transaction,
+  tx: TenantTransaction,
   route: Route,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, ReadableToken>> {

@@ -61,13 +61,13 @@ async function prepareCall(parts: ProxyParts, call: ProxyCall): Promise<Prepared
     chosen = route;
     const { tenantId, caller, application, proxy } = route;
     call.onOwner?.({ tenantId, caller: caller ?? application, keyHolder: caller, proxy });
-    await requireRight(database, route);
+    const keys = await keyring.of(tenantId);
+    await requireRight({ database, keys }, route);
     if (!hasReserved) await reserveDefinition(route, call);
     hasReserved = true;
     if (call.audit.badReason) throw await refuseReason(database, route, call.audit.badReason);
     scanned ??= await scanReferences(call, route.definition);
-    const tokens = await authorize(database, route, scanned.references.tokenIds(), call.memory);
-    const keys = await keyring.of(route.tenantId);
+    const tokens = await authorize({ database, keys }, route, scanned.references.tokenIds(), call.memory);
     const lookup = await openTokens(keys, tokens, bins);
     scanned.references.resolve(lookup, route.definition.configuration);
     return { route, scanned };

@@ -2,6 +2,7 @@ import type { Authenticator } from "../access/authenticate.js";
 import { actorOf, type Caller } from "../access/caller.js";
 import type { AuditContext } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
+import { asServer } from "../audit/tenant-database.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
@@ -11,7 +12,6 @@ import { openFormula } from "../reactors/formula.js";
 import { checkArguments } from "../reactors/formula-contract.js";
 import { openReactor } from "../reactors/reactor.js";
 import { reactorApplication, reactorFunction } from "../reactors/reactor-function.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { readFormula } from "../store/functions/reactor-formulas.js";
 import { readReactor } from "../store/functions/reactors.js";
@@ -50,8 +50,8 @@ export interface ReactorStepParts {
 
 export function runReactorStep({ database, keyring, authenticator, functions }: ReactorStepParts): RunReactorStep {
   return async ({ tenantId, caller, context, kind }, { reactorId }, args, signal) => {
-    const { row, formulaRow } = await readStep(database, { tenantId, caller, context }, reactorId);
     const keys = await keyring.of(tenantId);
+    const { row, formulaRow } = await readStep(asServer(database, keys), { caller, context }, reactorId);
     const reactor = openReactor(keys, row);
     const formula = formulaRow ? openFormula(keys, formulaRow) : undefined;
     if (formula) checkArguments(formula, args);
@@ -67,12 +67,16 @@ export function runReactorStep({ database, keyring, authenticator, functions }: 
 }
 
 /** Read for each call, so changes to the reactor apply at once. Logs the run. */
-function readStep(database: Database, { tenantId, caller, context }: Omit<ReactorStepCall, "kind">, reactorId: Uuid) {
-  return database.of(tenantId).shared(async (tx) => {
+function readStep(
+  database: Pick<ReturnType<typeof asServer>, "shared">,
+  { caller, context }: Pick<ReactorStepCall, "caller" | "context">,
+  reactorId: Uuid,
+) {
+  return database.shared(async (tx) => {
     const row = await tx.query(readReactor, reactorId);
     const formulaRow = row?.formula_id ? await tx.query(readFormula, row.formula_id) : null;
     if (!row || (row.formula_id && !formulaRow)) throw goneReactor();
-    writeLog(tx, logEntry(caller && actorOf(caller), "reactor", reactorId, "invoke", { context }));
+    tx.record(logEntry(caller && actorOf(caller), "reactor", reactorId, "invoke", { context }));
     return { row, formulaRow };
   });
 }

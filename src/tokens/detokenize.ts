@@ -5,16 +5,15 @@ import type { Permission, TokenPermission } from "../access/permissions.js";
 import { denied } from "../access/refusal.js";
 import { requireReason } from "../access/reveal-reason.js";
 import { type EntityType, logEntry, type Operation } from "../audit/log-entry.js";
+import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, invalid } from "../base/fault.js";
 import type { Json } from "../base/json.js";
 import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { findReferences, resolveReferences, type TokenLookup } from "../expressions/detokenization.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
-import { writeLog } from "../store/audit/audit-logs.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import { MAX_READ_BYTES, tooManyBytes } from "../store/transactions/large-reads.js";
-import type { Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import type { ReadableToken } from "./read.js";
@@ -65,7 +64,7 @@ export interface DeniedToken {
  *   was denied.
  */
 export async function findTokensAs(
-  tx: Transaction,
+  tx: TenantTransaction,
   callers: readonly [Caller, ...Caller[]],
   ids: readonly string[],
   permission: TokenPermission & Permission,
@@ -81,7 +80,7 @@ export async function findTokensAs(
     const entityType = entityTypeOf(tokenType(row.type));
     const containers = row.containers.map(storedContainer);
     requireReason(granted.caller, permission, transform, { id: row.id, containers, entityType });
-    writeLog(tx, logEntry(actorOf(granted.caller), entityType, row.id, operation, { transform }));
+    tx.record(logEntry(actorOf(granted.caller), entityType, row.id, operation, { transform }));
   }
   await Promise.all(found.map(({ row }) => countMonthlyActivity(tx, row.id, row.active_month)));
   return granted;

@@ -25,6 +25,8 @@ export interface AttemptResult {
   readonly problem: string | undefined;
   /** Whether the receiver wants no more events. */
   readonly isGone: boolean;
+  /** Whether nothing was sent, because the row was changed in the database. */
+  readonly isForged?: boolean;
 }
 
 export interface AttemptParts {

@@ -1,5 +1,6 @@
 import { actorOf } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
+import { sealEvent } from "../audit/event-record.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { Page } from "../base/page.js";
@@ -52,16 +53,19 @@ export async function testWebhook(
 ): Promise<DeliveryRow> {
   await requireEnabled(tx, { webhookId });
   const actor = actorOf(tx.caller);
+  const { context } = tx.caller;
   const expiresAt = new Date(tx.now.getTime() + EVENT_KEPT_MS);
+  const test = { id: newUuid(), actor, context, entityType: "webhook", entityId: webhookId, event: TEST_TYPE } as const;
   const row = await tx.query(insertDelivery, {
-    event_id: newUuid(),
+    event_id: test.id,
     webhook_id: webhookId,
     event_type: TEST_TYPE,
-    entity_type: "webhook",
+    entity_type: test.entityType,
     entity_id: webhookId,
     actor_id: actor.id,
     actor_type: actor.type,
-    trace_id: tx.caller.context.traceId ?? null,
+    trace_id: context.traceId ?? null,
+    content: sealEvent(tx.keys, test, tx.now),
     expires_at: expiresAt,
   });
   if (!row) throw new Error("the test event was not stored");

@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { asServer } from "../audit/tenant-database.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { Semaphore } from "../base/semaphore.js";
-import { KeyVersionUnknown } from "../crypto/sealed.js";
+import { KeyVersionUnknown, SealBroken } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
 import { scheduleDue } from "../store/jobs/due.js";
@@ -145,7 +145,7 @@ export class DeliveryQueue {
         } catch (error) {
           if (error instanceof KeyVersionUnknown) this.#parts.keyring.forget(keys.tenantId);
           this.#parts.onFailure(keys.tenantId, error);
-          return { row, result: { status: undefined, problem: "The event could not be sent.", isGone: false } };
+          return { row, result: failureOf(error) };
         }
       }),
     );
@@ -163,7 +163,7 @@ export class DeliveryQueue {
         const next = afterAttempt(row, result, tx.now);
         const isWritten = await tx.query(endAttempt, { ...named, ...next });
         if (isWritten && next.state === "waiting") scheduleDue(tx, { kind: "webhook_delivery", at: next.dueAt });
-        if (isWritten && (next.state === "failed" || result.isGone)) isOver = true;
+        if (isWritten && !result.isForged && (next.state === "failed" || result.isGone)) isOver = true;
       }
       return isOver;
     });
@@ -176,7 +176,10 @@ export class DeliveryQueue {
   }
 
   #judge(name: string, ends: readonly Ended[], ms: number): Doubt | undefined {
-    const isFailed = ends.every(({ result }) => result === "interrupted" || result.problem !== undefined);
+    const attempts = ends.filter(({ result }) => result === "interrupted" || !result.isForged);
+    // Nothing was sent, which says nothing of the address.
+    if (attempts.length === 0) return this.#doubts.get(name);
+    const isFailed = attempts.every(({ result }) => result === "interrupted" || result.problem !== undefined);
     if (!isFailed) return ms > LATE_MS ? { failures: 0, restUntil: 0 } : undefined;
     const failures = (this.#doubts.get(name)?.failures ?? 0) + 1;
     const rest = Math.min(attemptDelay(failures) ?? MAX_REST_MS, MAX_REST_MS);
@@ -184,16 +187,23 @@ export class DeliveryQueue {
   }
 }
 
+function failureOf(error: unknown): AttemptResult {
+  const isForged = error instanceof SealBroken && !(error instanceof KeyVersionUnknown);
+  const problem = isForged ? "The event is not as the vault wrote it." : "The event could not be sent.";
+  return { status: undefined, problem, isGone: false, isForged };
+}
+
 function afterAttempt(
   { attempts: before }: DeliveryRow,
-  result: Pick<AttemptResult, "status" | "problem">,
+  result: Pick<AttemptResult, "status" | "problem" | "isForged">,
   now: Date,
 ): Pick<AttemptEnd, "state" | "attempts" | "status" | "problem" | "dueAt"> {
   const attempts = before + 1;
   const status = result.status ?? null;
   const problem = result.problem ?? null;
   if (problem === null) return { state: "delivered", attempts, status, problem, dueAt: now };
-  const delay = attemptDelay(attempts);
+  // It would stay as it is, and hold up the events of its entity.
+  const delay = result.isForged ? undefined : attemptDelay(attempts);
   if (delay === undefined) return { state: "failed", attempts, status, problem, dueAt: now };
   return { state: "waiting", attempts, status, problem, dueAt: new Date(now.getTime() + delay) };
 }

@@ -1,4 +1,4 @@
-import { eventContentRecord } from "../audit/event-content.js";
+import { eventRecord } from "../audit/event-record.js";
 import type { JsonObject } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { DeliveryRow } from "../store/jobs/webhook-deliveries.js";
@@ -21,14 +21,14 @@ const WRAPPERS: Readonly<Record<string, string>> = {
 /** Events of tokens that say of which type the token is. */
 const WITH_TYPE: readonly string[] = ["token.created", "token.read", "token.updated"];
 
-/** An event as it is sent: the same in every attempt. */
+/** An event as it is sent: the same in every attempt. @throws {SealBroken} for a row that the vault has not written. */
 export function eventOfDelivery(keys: TenantKeys, row: DeliveryRow): JsonObject {
   const { event_id: id, event_type: type, entity_type: entityType, entity_id: entityId, trace_id: traceId } = row;
   const wrapper = WRAPPERS[entityType] ?? "token";
   const entity: JsonObject = {
     id: entityId,
     ...(WITH_TYPE.includes(type) ? { type: entityType } : {}),
-    ...(row.content ? eventContentRecord.open(keys, { id }, row.content) : {}),
+    ...eventRecord.open(keys, { ...row, id }, row.content),
   };
   return {
     id,

@@ -8,7 +8,7 @@ import {
   rightsColumns,
   sealSessionRights,
 } from "../../src/access/sealed-rights.js";
-import { eventContentRecord } from "../../src/audit/event-content.js";
+import { eventRecord } from "../../src/audit/event-record.js";
 import { isTenantId, parseUuid, type Uuid } from "../../src/base/ids.js";
 import { open } from "../../src/crypto/sealed.js";
 import { openName, sealName } from "../../src/crypto/sealed-name.js";
@@ -137,7 +137,16 @@ const BY_NAME: Readonly<Record<string, OpenAndSeal>> = {
     provider_id: null,
   }),
   webhook: again(webhookRecord, { id: id(23), events: ["token.created"], created_by: null }),
-  event: again(eventContentRecord, { id: id(24) }),
+  event: again(eventRecord, {
+    id: id(24),
+    event_type: "token.created",
+    entity_type: "card",
+    entity_id: "order-1",
+    actor_id: id(9),
+    actor_type: "application",
+    trace_id: null,
+    created_at: when,
+  }),
   "signing key of webhooks": again(signingKeyBytes, { id: id(25) }),
   "3DS session": again(threeDSSessionRecord, { id: id(22), token_id: "order-1", payment_id: null }),
 };

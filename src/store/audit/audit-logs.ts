@@ -108,14 +108,12 @@ const REQUIRE_OPEN_MINUTE = boundWrite<"once">({
 export const SEALED_AFTER_MS = 2 * MINUTE_MS;
 
 /**
- * Writes a log row in the transaction of its effect, and its event: no effect is without one. The row is the
- * marker of an unknown commit, unless the request has set one.
- * @param content what the event says of its entity beside id and type, sealed.
+ * Writes a log row in the transaction of its effect, and its event if one is given. The row is the marker of an unknown
+ * commit, unless the request has set one.
+ * @param content of its event, sealed.
  */
 export function writeLog(tx: Transaction, draft: LogRowDraft, content?: Buffer): void {
-  if (draft.event !== undefined && tx.listensTo(draft.event)) {
-    writeEvent(tx, { ...draft, event: draft.event, content });
-  }
+  if (draft.event !== undefined && content) writeEvent(tx, { ...draft, event: draft.event, content });
   tx.enqueue(INSERT_LOG_ROW, draft);
   expectLogRows(tx);
   tx.markCommit({ createdAt: tx.now, id: draft.id });

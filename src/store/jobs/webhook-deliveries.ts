@@ -18,7 +18,7 @@ export interface DeliveryRow {
   readonly actor_type: string | null;
   readonly trace_id: Uuid | null;
   /** Sealed. */
-  readonly content: Buffer | null;
+  readonly content: Buffer;
   readonly state: DeliveryState;
   readonly attempts: number;
   readonly claim: number;
@@ -132,7 +132,10 @@ export const restartDelivery = defineRow<NamedDelivery, DeliveryRow>(
     returning ${sql.unsafe(COLUMNS)}`,
 );
 
-type NewDelivery = Pick<DeliveryRow, "event_id" | "webhook_id" | "event_type" | "entity_type" | "entity_id"> & {
+type NewDelivery = Pick<
+  DeliveryRow,
+  "event_id" | "webhook_id" | "event_type" | "entity_type" | "entity_id" | "content"
+> & {
   readonly actor_id: Uuid | null;
   readonly actor_type: string | null;
   readonly trace_id: Uuid | null;

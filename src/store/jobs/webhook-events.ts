@@ -17,7 +17,7 @@ interface NewEvent {
   readonly actor: { readonly id: Uuid; readonly type: string } | undefined;
   readonly context: { readonly traceId: Uuid | undefined };
   /** Sealed. */
-  readonly content: Buffer | undefined;
+  readonly content: Buffer;
 }
 
 interface ExpiringEvent extends NewEvent {
@@ -62,7 +62,7 @@ const INSERT_EVENT = boundWrite<ExpiringEvent>({
     actor_id: uuid(({ actor }) => actor?.id ?? null),
     actor_type: text(({ actor }) => actor?.type ?? null),
     trace_id: uuid(({ context }) => context.traceId ?? null),
-    content: bytes(({ content }) => content ?? null),
+    content: bytes(({ content }) => content),
     expires_at: time(({ expiresAt }) => expiresAt),
   },
   sortKey: ({ id }) => id,

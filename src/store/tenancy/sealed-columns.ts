@@ -49,6 +49,7 @@ export const AAD_COLUMNS = {
   reactors: ["application_id", "formula_id", "created_by"],
   reactor_runs: ["reactor_id", "application_id"],
   webhooks: ["events", "created_by"],
+  webhook_deliveries: ["event_type", "entity_type", "entity_id", "actor_id", "actor_type", "trace_id", "created_at"],
   connections: ["formula_id", "accepted_countries", "accepted_currencies", "active"],
   payments: ["connection_id", "token_id", "containers", "status", "provider_id"],
   refunds: ["payment_id"],
@@ -105,7 +106,12 @@ export const SEALED_TABLES: readonly SealedTable[] = [
     columns: [column("fields", "connection", AAD_COLUMNS.connections), NAME],
   },
   { table: "webhooks", ...versioned, columns: [column("definition", "webhook", AAD_COLUMNS.webhooks)] },
-  { table: "webhook_deliveries", ...byId, key: "event_id", columns: [column("content", "event")] },
+  {
+    table: "webhook_deliveries",
+    ...byId,
+    key: "event_id",
+    columns: [column("content", "event", AAD_COLUMNS.webhook_deliveries)],
+  },
   { table: "webhook_signing_keys", ...byId, columns: [column("private_key", "webhook_signing_key")] },
   { table: "failed_runs", ...byId, columns: [column("record", "failed_run")] },
   // Without a new revision: work on a payment continues between reading and writing, and must not find the row changed.

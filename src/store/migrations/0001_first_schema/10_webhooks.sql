@@ -28,7 +28,7 @@ create table webhook_deliveries (
   actor_id uuid,
   actor_type text collate "C",
   trace_id uuid,
-  content bytea,
+  content bytea not null,
   state text collate "C" not null,
   attempts integer not null,
   claim integer not null,
@@ -51,7 +51,7 @@ comment on table webhook_deliveries is
 comment on column webhook_deliveries.event_id is 'The id of the effect''s row in the log.';
 comment on column webhook_deliveries.number is
   'Microseconds of the database''s clock when the row was written, in the order of which events are sent. A writer has locked its entity by then, so events of one entity have the order of their effects, whichever server wrote them.';
-comment on column webhook_deliveries.content is 'Sealed JSON: what the event says of its entity beside id and type. Null: nothing.';
+comment on column webhook_deliveries.content is 'Sealed JSON: what the event says of its entity beside id and type. Bound to the columns that are sent.';
 comment on column webhook_deliveries.state is 'waiting, delivered or failed.';
 comment on column webhook_deliveries.claim is 'Raised by the replica that claims it: only that replica may write its outcome.';
 comment on column webhook_deliveries.status is 'The HTTP status of the last attempt. Null: no response.';
