@@ -44,7 +44,9 @@ export function hasPublicKey({ principal, frame }: Pick<Caller, "principal" | "f
 
 /** Whether a key is long enough to be random. No check can find out whether it is. */
 function looksRandom(key: string): boolean {
-  const characters = key.replaceAll("-", "");
-  const [, size = BASE64] = ALPHABETS.find(([alphabet]) => alphabet.test(characters)) ?? [];
-  return characters.length * Math.log2(size) >= MIN_BITS && new Set(characters).size >= MIN_DISTINCT;
+  const withoutDashes = key.replaceAll("-", "");
+  const [, size = BASE64] = ALPHABETS.find(([alphabet]) => alphabet.test(withoutDashes)) ?? [];
+  // A dash separates the parts of a UUID, and is a digit of Base64url.
+  const digits = size === BASE64 ? key : withoutDashes;
+  return digits.length * Math.log2(size) >= MIN_BITS && new Set(digits).size >= MIN_DISTINCT;
 }

@@ -85,7 +85,9 @@ describe("an idempotency key of a public application", () => {
   it("may be a UUID, a random text in hexadecimal or Base64, or have those after a name", async () => {
     const bytes = Buffer.from(crypto.getRandomValues(new Uint8Array(16)));
     const uuid = crypto.randomUUID();
-    const keys = [uuid, uuid.toUpperCase(), bytes.toString("hex"), bytes.toString("base64url"), `order-1-${uuid}`];
+    const withDashes = "q-7Xw-_R2-kLmZ9-bT4-Hg";
+    const random = [uuid, uuid.toUpperCase(), bytes.toString("hex"), bytes.toString("base64url"), withDashes];
+    const keys = [...random, `order-1-${uuid}`];
     for (const key of keys) {
       const made = await page("POST", "/tokens", withKey(key, { body: { type: "token", data: 1 } }));
       expect(made.status).toBe(201);
