@@ -113,7 +113,8 @@ describe("a transaction of one request", () => {
         insertAndLog(tx, `${first} ${second}`);
       });
     await Promise.all([crossing("a", "b"), crossing("b", "a")]);
-    expect(runs).toBe(3);
+    // The victim may lock its first row again before the other has woken up, and is a victim once more.
+    expect(runs).toBeGreaterThanOrEqual(3);
     expect(await fixture.names()).toEqual(["a", "a b", "b", "b a"]);
     expect(await fixture.logs()).toBe(4);
   });

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { LOGO } from "./logo.js";
 import type { WebBuild } from "./web-build.js";
 import { documentOf, pageHeaders } from "./web-page.js";
 
@@ -14,8 +15,8 @@ const HEADERS = {
  * signed in.
  */
 export function registerConsole(app: FastifyInstance, build: WebBuild): void {
-  const page = documentOf(build, { title: "Cloakroom", entry: "console/main" });
-  const headers = { ...pageHeaders({ connect: "'self'" }), ...HEADERS };
+  const page = documentOf(build, { title: "Cloakroom", entry: "console/main", icon: LOGO });
+  const headers = { ...pageHeaders({ connect: "'self'", images: "data:" }), ...HEADERS };
   for (const url of ["/console", "/console/*"]) {
     app.get(url, { config: { rateScope: "portal" } }, (_request, reply) => reply.headers(headers).send(page));
   }

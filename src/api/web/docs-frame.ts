@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { escaped } from "../../base/html.js";
 import { packageFile } from "../../base/package-files.js";
+import { LOGO } from "./logo.js";
 
 /** A page of docs/, as the build rendered it. */
 export interface Guide {
@@ -25,11 +26,6 @@ export interface FramedPage {
   /** HTML. */
   readonly body: string;
 }
-
-/** A cloakroom's hanger, in the page's own colours. */
-const ICON = `data:image/svg+xml,${encodeURIComponent(
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#3b2a6d"/><path d="M12 10a4 4 0 1 1 5.5 3.7c-1 .4-1.5 1-1.5 2v1.3l9 5.5c1.6 1 .9 3.5-1 3.5H8c-1.9 0-2.6-2.5-1-3.5l9-5.5" fill="none" stroke="#fff" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/></svg>',
-)}`;
 
 /** Reads the guides rendered by `npm run build`. */
 export async function readGuides(): Promise<readonly Guide[]> {
@@ -59,7 +55,7 @@ export function renderPage({ guides, stylesPath }: Frame, { title, current, head
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title === "Cloakroom API" ? title : `${title} - Cloakroom`)}</title>
-<link rel="icon" href="${ICON}">
+<link rel="icon" href="${LOGO}">
 ${head}
 <link rel="stylesheet" href="${stylesPath}">
 </head>
@@ -76,7 +72,7 @@ ${body}
 }
 
 /** Beside Swagger UI's own styles. */
-export const FRAME_STYLES = `:root { --accent: #3b2a6d; --ink: #1b1b24; --line: #dcdae6; }
+export const FRAME_STYLES = `:root { --accent: #6b2fa6; --ink: #1c1823; --line: #e5e2eb; }
 body { margin: 0; color: var(--ink); }
 .frame { display: flex; flex-wrap: wrap; gap: .5rem 2rem; align-items: baseline; padding: .9rem 1.25rem; background: var(--accent); }
 .frame a { color: #fff; font: 500 1rem/1.5 system-ui, sans-serif; text-decoration: none; }

@@ -7,6 +7,8 @@ export interface WebPage {
   readonly title: string;
   /** An entry of {@link WebBuild}. */
   readonly entry: string;
+  /** The address of the picture in the browser's tab. */
+  readonly icon?: string;
   /** Data for the script, in `<meta name="cloakroom">` as JSON. Never a secret: anyone may load the page. */
   readonly data?: unknown;
 }
@@ -14,17 +16,18 @@ export interface WebPage {
 /** The parts of a page's content security policy that differ between pages. Absent: `'none'`. */
 export interface PagePolicy {
   readonly connect?: "'self'";
-  readonly images?: "'self'" | "'self' data:";
+  readonly images?: "'self'" | "data:" | "'self' data:";
   readonly fonts?: string;
   readonly frameAncestors?: readonly string[];
 }
 
 /** The document: no inline script or style, nothing from another origin. */
-export function documentOf(build: WebBuild, { title, entry, data }: WebPage): string {
+export function documentOf(build: WebBuild, { title, entry, icon, data }: WebPage): string {
   const { file, styles, imports, integrity } = build.entry(entry);
   const isModule = imports.length > 0 || entry.startsWith("console/");
   const kind = isModule ? 'type="module"' : "defer";
   const head = [
+    ...(icon === undefined ? [] : [`<link rel="icon" href="${icon}">`]),
     ...(data === undefined ? [] : [`<meta name="cloakroom" content="${escaped(JSON.stringify(data))}">`]),
     ...styles.map((style) => `<link rel="stylesheet" href="${WEB_PATH}${style}">`),
     ...imports.map((script) => `<link rel="modulepreload" href="${WEB_PATH}${script}">`),

@@ -1,150 +1,121 @@
-import { type ComponentType, lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
 import { Broken } from "./components/broken.js";
+import { Icon } from "./components/icon.js";
 import { Skeleton } from "./components/loaded.js";
+import { Logo } from "./components/logo.js";
 import { Screen } from "./components/screen.js";
+import { NAVIGATION, NAVIGATION_ITEMS, type NavigationGroup, type NavigationItem } from "./navigation.js";
 import { PersonMenu } from "./person-menu.js";
-import { Start } from "./screens/start/start.js";
 import { useSession } from "./session.js";
 
-interface Place {
-  readonly path: string;
-  readonly name: string;
-  /** Without it the place shows nothing, so it is not offered. */
-  readonly operation: string;
-  readonly Screen: ComponentType;
-}
-
-const PLACES: readonly Place[] = [
-  { path: "/", name: "Start", operation: "TenantService/GetTenant", Screen: Start },
-  {
-    path: "/tokens",
-    name: "Tokens",
-    operation: "TokenService/SearchTokensByCursor",
-    Screen: lazy(() => import("./screens/tokens/tokens.js")),
-  },
-  {
-    path: "/applications",
-    name: "Applications",
-    operation: "ApplicationService/ListApplications",
-    Screen: lazy(() => import("./screens/applications/applications.js")),
-  },
-  {
-    path: "/access",
-    name: "Who can see this?",
-    operation: "PermissionService/ExplainAccess",
-    Screen: lazy(() => import("./screens/access/access.js")),
-  },
-  {
-    path: "/log",
-    name: "Log",
-    operation: "LogService/ListLogs",
-    Screen: lazy(() => import("./screens/log/log.js")),
-  },
-  {
-    path: "/proxies",
-    name: "Proxies",
-    operation: "ProxyService/ListProxies",
-    Screen: lazy(() => import("./screens/proxies/proxies.js")),
-  },
-  {
-    path: "/reactors",
-    name: "Reactors",
-    operation: "ReactorService/ListReactors",
-    Screen: lazy(() => import("./screens/reactors/reactors.js")),
-  },
-  {
-    path: "/payments",
-    name: "Payments",
-    operation: "TransactionService/ListTransactions",
-    Screen: lazy(() => import("./screens/payments/payments.js")),
-  },
-  {
-    path: "/members",
-    name: "Members",
-    operation: "MemberService/ListMembers",
-    Screen: lazy(() => import("./screens/members/members.js")),
-  },
-  {
-    path: "/usage",
-    name: "Usage",
-    operation: "TenantService/GetUsageReport",
-    Screen: lazy(() => import("./screens/usage.js")),
-  },
-  {
-    path: "/settings",
-    name: "Settings",
-    operation: "TenantService/GetTenant",
-    Screen: lazy(() => import("./screens/settings.js")),
-  },
-  {
-    path: "/sign-ins",
-    name: "Your sign-ins",
-    operation: "SignInService/ListSignIns",
-    Screen: lazy(() => import("./screens/sign-ins.js")),
-  },
-];
-
-/** The console around its screens: places on the left, the person at the top. */
+/** The console around its screens: the navigation at the side, with the person at its foot. */
 export function Shell({ onSignedOut }: { onSignedOut: () => void }) {
-  const { who, can } = useSession();
-  const places = PLACES.filter(({ operation }) => can(operation));
+  const { who } = useSession();
+  const [isOpen, setOpen] = useState(false);
   return (
     <div className="shell">
       <a className="skip" href="#content">
         Skip to content
       </a>
-      <header className="top">
-        <Link href="/" className="brand">
-          Cloakroom
-        </Link>
-        <bdi className="tenant" dir="auto" title={who.tenantId}>
+      <header className="side" data-open={isOpen}>
+        <div className="side-head">
+          <Link href="/" className="brand" title="Cloakroom">
+            <Logo />
+            <span>Cloakroom</span>
+          </Link>
+          <button type="button" className="menu" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            <Icon name="menu" />
+            <span>Menu</span>
+          </button>
+        </div>
+        <bdi className="tenant" dir="auto" title={`${who.tenantName}, ${who.tenantId}`}>
           {who.tenantName}
         </bdi>
-        <PersonMenu onSignedOut={onSignedOut} />
+        <Navigation onLeave={() => setOpen(false)} />
+        <div className="side-foot">
+          <a href="/docs" className="nav-item" title="Documentation">
+            <Icon name="book" />
+            <span>Documentation</span>
+          </a>
+          <PersonMenu onSignedOut={onSignedOut} onLeave={() => setOpen(false)} />
+        </div>
       </header>
-      <Places places={places} />
       <main id="content" tabIndex={-1}>
-        <Broken>
-          <Suspense fallback={<Skeleton lines={6} />}>
-            <Switch>
-              {PLACES.map(({ path, Screen }) => (
-                <Route key={path} path={path} component={Screen} />
-              ))}
-              <Route>
-                <Screen title="There is no such page">
-                  <Link href="/">Go to the start page</Link>
-                </Screen>
-              </Route>
-            </Switch>
-          </Suspense>
-        </Broken>
+        <Screens />
       </main>
     </div>
   );
 }
 
-function Places({ places }: { places: readonly Place[] }) {
-  const [path] = useLocation();
-  const [isOpen, setOpen] = useState(false);
+function Screens() {
   return (
-    <nav className="places" aria-label="Console">
-      <button type="button" className="menu" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        Menu
-      </button>
-      <ul data-open={isOpen}>
-        {places.map((place) => (
-          <li key={place.path}>
+    <Switch>
+      {NAVIGATION_ITEMS.map((item) => (
+        <Route key={item.path} path={item.path}>
+          <ShownItem key={item.path} item={item} />
+        </Route>
+      ))}
+      <Route>
+        <Screen title="There is no such page">
+          <Link href="/">Go to the home page</Link>
+        </Screen>
+      </Route>
+    </Switch>
+  );
+}
+
+/** A screen that fails leaves the others as they are. */
+function ShownItem({ item: { Screen: Shown, retry } }: { item: NavigationItem }) {
+  return (
+    <Broken onRetry={retry}>
+      <Suspense fallback={<Skeleton lines={6} />}>
+        <Shown />
+      </Suspense>
+    </Broken>
+  );
+}
+
+function Navigation({ onLeave }: { onLeave: () => void }) {
+  const { can } = useSession();
+  const groups = NAVIGATION.map(({ name, items }) => ({
+    name,
+    items: items.filter(({ operation }) => can(operation)),
+  }));
+  return (
+    <nav className="navigation" aria-label="Console">
+      {groups
+        .filter(({ items }) => items.length > 0)
+        .map((group) => (
+          <Group key={group.name} group={group} onLeave={onLeave} />
+        ))}
+    </nav>
+  );
+}
+
+function Group({ group: { name, items }, onLeave }: { group: NavigationGroup; onLeave: () => void }) {
+  const [path] = useLocation();
+  return (
+    <>
+      <p className="group" aria-hidden="true">
+        {name}
+      </p>
+      <ul aria-label={name}>
+        {items.map((item) => (
+          <li key={item.path}>
             <Link
-              href={place.path}
-              aria-current={path === place.path ? "page" : undefined}
-              onClick={() => setOpen(false)}
+              href={item.path}
+              className="nav-item"
+              title={item.name}
+              aria-current={path === item.path ? "page" : undefined}
+              onClick={onLeave}
             >
-              {place.name}
+              <Icon name={item.icon} />
+              <span>{item.name}</span>
             </Link>
           </li>
         ))}
       </ul>
-    </nav>
+    </>
   );
 }

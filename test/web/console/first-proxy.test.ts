@@ -39,7 +39,7 @@ it("a person who begins at the start page makes a proxy that sends the value of 
   });
   await page.goto(`${url}/console/sign-in#${await operatorLink(tenant.id, "owner@example.com")}`);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Start" }).waitFor();
+  await page.getByRole("heading", { name: "Home" }).waitFor();
   await picture(page, "1-start");
 
   await page.getByRole("link", { name: "Make an application" }).last().click();
@@ -57,7 +57,7 @@ it("a person who begins at the start page makes a proxy that sends the value of 
   const key = (await page.getByText(/^key_\w+_pvt_\w+$/).textContent()) ?? "";
   await picture(page, "3-application");
 
-  await page.getByRole("link", { name: "Start", exact: true }).click();
+  await page.getByRole("link", { name: "Home", exact: true }).click();
   const store = (await page.getByLabel("curl").locator("pre").textContent()) ?? "";
   const stored = await shell(store.replace("KEY=...", `KEY=${key}`));
   const tokenId = String(JSON.parse(stored).id);
@@ -65,7 +65,7 @@ it("a person who begins at the start page makes a proxy that sends the value of 
   await page.getByText(tokenId.slice(0, 8)).first().waitFor();
   await picture(page, "4-tokens");
 
-  await page.getByRole("link", { name: "Start", exact: true }).click();
+  await page.getByRole("link", { name: "Home", exact: true }).click();
   await page.getByRole("link", { name: "make a proxy" }).click();
   await page.getByLabel("Name").fill("Partner");
   await page.getByLabel("Destination", { exact: true }).fill(destination.url);

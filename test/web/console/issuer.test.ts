@@ -27,7 +27,7 @@ async function logIn(page: Page, account: string): Promise<void> {
   await page.getByPlaceholder("Enter any login").fill(account);
   await page.getByPlaceholder("and password").fill("x");
   await page.getByRole("button", { name: "Sign-in" }).click();
-  const arrived = page.getByRole("heading", { level: 1, name: "Start" });
+  const arrived = page.getByRole("heading", { level: 1, name: "Home" });
   const consent = page.getByRole("button", { name: "Continue" });
   await arrived.or(consent).waitFor();
   if (await consent.isVisible()) await consent.click();

@@ -58,7 +58,7 @@ describe("a passkey", () => {
     const own = await newTenant();
     const email = await memberOf(own, "OWNER");
     await takeLink(page, email, own);
-    await page.getByRole("heading", { name: "Start" }).waitFor();
+    await page.getByRole("heading", { name: "Home" }).waitFor();
     await addPasskey(page);
     await console.expectAccessible();
     await page.getByRole("button", { name: "Sign out" }).click();
@@ -68,7 +68,7 @@ describe("a passkey", () => {
     await page.getByText("your account asks for a passkey").waitFor();
     await console.expectAccessible();
     await page.getByRole("button", { name: "Use your passkey" }).click();
-    await page.getByRole("heading", { name: "Start" }).waitFor();
+    await page.getByRole("heading", { name: "Home" }).waitFor();
 
     await page.goto(`${url}/console/sign-ins`);
     await page.getByRole("button", { name: "Rename Laptop" }).click();
@@ -86,7 +86,7 @@ describe("a passkey", () => {
     const { page } = console;
     const email = await memberOf(tenant, "DEVELOPER");
     await takeLink(page, email);
-    await page.getByRole("heading", { name: "Start" }).waitFor();
+    await page.getByRole("heading", { name: "Home" }).waitFor();
     await addPasskey(page);
     await using other = await openBrowser(browser, { expected: REFUSED, origin: url });
     const devTools = await other.context.newCDPSession(other.page);
@@ -108,7 +108,7 @@ describe("a value in the clear", () => {
     await using console = await openWithAuthenticator();
     const { page } = console;
     await takeLink(page, await memberOf(tenant, "OWNER"));
-    await page.getByRole("heading", { name: "Start" }).waitFor();
+    await page.getByRole("heading", { name: "Home" }).waitFor();
     await addPasskey(page);
     await page.goto(`${url}/console/settings`);
     await page.getByLabel(/may see values in the clear/).check();
@@ -151,7 +151,7 @@ describe("a value in the clear", () => {
     const { page } = console;
     const own = await newTenant();
     await takeLink(page, await memberOf(own, "OWNER"), own);
-    await page.getByRole("heading", { name: "Start" }).waitFor();
+    await page.getByRole("heading", { name: "Home" }).waitFor();
     await page.goto(`${url}/console/applications?new=1`);
     await page.getByLabel("Name").fill("Charges");
     await page.getByLabel("token:read").check();
@@ -168,7 +168,7 @@ describe("a value in the clear", () => {
     await using console = await openWithAuthenticator();
     const { page } = console;
     await takeLink(page, await memberOf(tenant, "ADMIN"));
-    await page.getByRole("heading", { name: "Start" }).waitFor();
+    await page.getByRole("heading", { name: "Home" }).waitFor();
     await page.goto(`${url}/console/applications?new=1`);
     await page.getByLabel("Name").fill("Charges");
     await page.getByLabel("token:read").check();

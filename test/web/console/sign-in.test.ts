@@ -37,8 +37,8 @@ describe("signing in", () => {
     await console.expectAccessible();
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Start" }).waitFor();
-    expect(await page.title()).toBe("Start · Cloakroom");
+    await page.getByRole("heading", { name: "Home" }).waitFor();
+    expect(await page.title()).toBe("Home · Cloakroom");
     expect(console.wrongs).toEqual([]);
   });
 
@@ -70,7 +70,7 @@ describe("signing in", () => {
       const { page } = console;
       await console.go(`/sign-in#${link}`);
       await page.getByRole("button", { name: "Sign in" }).click();
-      if (works) await page.getByRole("heading", { name: "Start" }).waitFor();
+      if (works) await page.getByRole("heading", { name: "Home" }).waitFor();
       else await page.getByRole("button", { name: "Ask for another link" }).click();
     }
   });
@@ -122,7 +122,7 @@ describe("another tenant", () => {
     await page.getByLabel("Tenant id").fill(other.id);
     await page.getByRole("button", { name: "Switch" }).click();
     for (const each of [page, tab]) {
-      await each.getByRole("heading", { name: "Start" }).waitFor();
+      await each.getByRole("heading", { name: "Home" }).waitFor();
       await each.locator("dd", { hasText: other.id }).waitFor();
     }
     expect(console.wrongs).toEqual([]);

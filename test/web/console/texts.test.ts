@@ -1,7 +1,10 @@
+import { create } from "@bufbuild/protobuf";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { LogSchema } from "../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
 import { csvOf } from "../../../src/web/console/screens/log/csv.js";
+import { callsOf } from "../../../src/web/console/screens/log/log-calls.js";
 import { filtersOf, logRequestOf, paramsOf } from "../../../src/web/console/screens/log/log-filters.js";
 import { moneyOf } from "../../../src/web/console/screens/payments/money.js";
 import { isTerm, queryOf } from "../../../src/web/console/screens/tokens/token-query.js";
@@ -70,5 +73,26 @@ describe("amounts", () => {
     expect(moneyOf(1_000n, "JPY")).toMatch(/1.000$/);
     expect(moneyOf(1_234n, "KWD")).toMatch(/1.234$/);
     expect(moneyOf(1n, "not a currency")).toContain("minor units");
+  });
+});
+
+describe("the rows of calls", () => {
+  it("are all shown, in their order, and only neighbours of one trace stand together", () => {
+    const trace = fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined });
+    fc.assert(
+      fc.property(fc.array(trace, { maxLength: 30 }), (traces) => {
+        const rows = traces.map((traceId, at) => create(LogSchema, { id: String(at), traceId }));
+        const calls = callsOf(rows);
+        expect(calls.flatMap(({ first, others }) => [first, ...others])).toEqual(rows);
+        for (const { first, others } of calls) {
+          for (const row of others) expect([row.traceId, first.traceId]).not.toContain(undefined);
+          expect(new Set([first, ...others].map(({ traceId }) => traceId)).size).toBe(1);
+        }
+        for (const [at, { first }] of calls.entries()) {
+          const before = calls[at - 1];
+          if (before) expect(before.first.traceId === undefined || before.first.traceId !== first.traceId).toBe(true);
+        }
+      }),
+    );
   });
 });

@@ -81,6 +81,110 @@ describe("a vault in trouble", () => {
   });
 });
 
+describe("a connection that is lost", () => {
+  const offline = /ERR_INTERNET_DISCONNECTED|ERR_FAILED/;
+  /** Proxies of the tenant, as its keys see them. */
+  const proxies = async () => {
+    const { body } = await tenant.manage("GET", "/proxies");
+    return body.data.map(({ name }: { name: string }) => name);
+  };
+
+  it("fails a change at once, and a change that was given up is never made", async () => {
+    const created = await tenant.manage("POST", "/proxies", {
+      body: { name: "Kept", destination_url: "https://partner.example" },
+    });
+    await using console = await openConsole(browser, tenant, email, { expected: offline });
+    const { page, context } = console;
+    await console.go(`/proxies?id=${created.body.id}`);
+    await page.getByRole("heading", { level: 1, name: "Kept" }).waitFor();
+    const calls: string[] = [];
+    page.on("request", (request) => calls.push(request.url().replace(/^.*\//, "")));
+    await context.setOffline(true);
+    await page.getByRole("button", { name: "Delete" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByText("The vault does not respond. The change may have been made all the same").waitFor();
+    await page.getByText("No connection to the vault.").waitFor();
+    await console.expectAccessible();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+    calls.length = 0;
+    await context.setOffline(false);
+    await page.getByText("No connection to the vault.").waitFor({ state: "detached" });
+    await console.settle();
+    expect(calls).not.toContain("DeleteProxy");
+    expect(await proxies()).toEqual(["Kept"]);
+    await page.getByRole("button", { name: "Delete" }).click();
+    expect(await dialog.getByRole("alert").count()).toBe(0);
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await page.getByText("There are no proxies.").waitFor();
+    expect(console.wrongs).toEqual([]);
+  });
+
+  it("aborts a change on its way that is cancelled, and shows what the vault has", async () => {
+    const created = await tenant.manage("POST", "/proxies", {
+      body: { name: "Slow", destination_url: "https://partner.example" },
+    });
+    await using console = await openConsole(browser, tenant, email, { expected: offline });
+    const { page } = console;
+    await console.go(`/proxies?id=${created.body.id}`);
+    const gate = Promise.withResolvers<void>();
+    const DELETE = "**/cloakroom.v1.ProxyService/DeleteProxy";
+    await page.route(DELETE, async (route) => {
+      await gate.promise;
+      await route.continue().catch(() => undefined);
+    });
+    const aborted = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/DeleteProxy"));
+    await page.getByRole("button", { name: "Delete" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await aborted;
+    gate.resolve();
+    await console.settle();
+    expect(await proxies()).toEqual(["Slow"]);
+    expect(await page.getByRole("alert").count()).toBe(0);
+    await tenant.manage("DELETE", `/proxies/${created.body.id}`);
+    expect(console.wrongs).toEqual([]);
+  });
+
+  it("shows what failed to load once it is back, without a click", async () => {
+    await using console = await openConsole(browser, tenant, email, { expected: offline });
+    const { page, context } = console;
+    await console.go("/tokens");
+    await page.getByText("There are no tokens yet.").waitFor();
+    await context.setOffline(true);
+    await console.follow("/tokens?query=type:card");
+    await page.getByRole("button", { name: "Try again" }).waitFor();
+    await page.getByText("No connection to the vault.").waitFor();
+    await context.setOffline(false);
+    await page.getByText("No connection to the vault.").waitFor({ state: "detached" });
+    await page.getByText("No token matches.").waitFor();
+    expect(console.wrongs).toEqual([]);
+  });
+});
+
+describe("a screen whose program does not load", () => {
+  it("leaves the others as they are, and loads when it is tried again", async () => {
+    await using console = await openConsole(browser, tenant, email, { expected: /ERR_FAILED|dynamically imported/ });
+    const { page } = console;
+    await console.go("/proxies");
+    await page.getByText("There are no proxies.").waitFor();
+    await page.route("**/web/console/members-*.js", (route) => route.abort());
+    await console.follow("/members");
+    await page.getByText("This screen could not be shown").waitFor();
+    await console.expectAccessible();
+    await console.follow("/proxies");
+    await page.getByText("There are no proxies.").waitFor();
+    await console.follow("/members");
+    await page.getByText("This screen could not be shown").waitFor();
+    await page.unroute("**/web/console/members-*.js");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("heading", { level: 1, name: "Members" }).waitFor();
+    expect(console.wrongs).toEqual([]);
+  });
+});
+
 describe("a person who does nothing", () => {
   it("is warned, stays signed in by a click, and else signs in again over the page, which keeps what was typed", async () => {
     await using console = await open();

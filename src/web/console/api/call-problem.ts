@@ -29,12 +29,18 @@ const KINDS: Readonly<Partial<Record<Code, CallProblem["kind"]>>> = {
 /** What a failed connection is reported as. The vault's own errors of these codes have an ErrorInfo. */
 const OF_NETWORK: ReadonlySet<Code> = new Set([Code.Unknown, Code.Internal, Code.Unavailable, Code.DeadlineExceeded]);
 
+/** Whether no vault has answered: the network failed, or something before the vault answered in its stead. */
+export function isWithoutResponse(error: unknown): boolean {
+  const found = ConnectError.from(error);
+  return found.findDetails(ErrorInfoSchema).length === 0 && OF_NETWORK.has(found.code);
+}
+
 export function callProblemOf(error: unknown): CallProblem {
   const found = ConnectError.from(error);
   const [info] = found.findDetails(ErrorInfoSchema);
   const [retry] = found.findDetails(RetryInfoSchema);
   const violations = found.findDetails(BadRequestSchema).flatMap(({ fieldViolations }) => fieldViolations);
-  const isNetwork = info === undefined && OF_NETWORK.has(found.code);
+  const isNetwork = isWithoutResponse(error);
   const kind = isNetwork ? "unavailable" : (KINDS[found.code] ?? "failed");
   return {
     kind,
@@ -43,5 +49,15 @@ export function callProblemOf(error: unknown): CallProblem {
     fields: new Map(violations.map(({ field, description }) => [field, description])),
     traceId: info?.metadata.trace_id,
     retryAfter: retry?.retryDelay === undefined ? undefined : Number(retry.retryDelay.seconds),
+  };
+}
+
+/** Of a change. Without a response it is unknown whether it was made. */
+export function changeProblemOf(error: unknown): CallProblem {
+  const problem = callProblemOf(error);
+  if (!isWithoutResponse(error)) return problem;
+  return {
+    ...problem,
+    message: "The vault does not respond. The change may have been made all the same: look before you repeat it.",
   };
 }

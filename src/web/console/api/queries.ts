@@ -1,8 +1,9 @@
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { callUnaryMethod, useQuery, useTransport } from "@connectrpc/connect-query";
 import { QueryClient, useMutation, useQueryClient } from "@tanstack/react-query";
+import { useRef } from "react";
 import { useSession } from "../session.js";
-import { type CallProblem, callProblemOf } from "./call-problem.js";
+import { type CallProblem, callProblemOf, changeProblemOf } from "./call-problem.js";
 import { reasonHeader } from "./reason-header.js";
 
 /** Tries a read again only if the vault was too busy or away. Changes are never repeated. */
@@ -12,12 +13,14 @@ export function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: {
+        // A call fails at once without a network. A paused change would be sent later, when the person has given it up.
+        networkMode: "always",
         retry: (failures, error) => failures < TRIES && callProblemOf(error).kind === "unavailable",
         // A call keeps the sign-in alive, so a page makes none without its person.
         refetchOnWindowFocus: false,
         refetchOnReconnect: false,
       },
-      mutations: { retry: false },
+      mutations: { retry: false, networkMode: "always" },
     },
   });
 }
@@ -70,6 +73,14 @@ export interface Change<I extends DescMessage, O extends DescMessage> {
   /** @param reason why the person makes the change, for the log. */
   run(input: MessageInitShape<I>, onDone?: (output: MessageShape<O>) => void, reason?: string): void;
   reset(): void;
+  /** Gives up a change that is on its way, and forgets its problem. The vault may have made it already. */
+  cancel(): void;
+}
+
+interface Call<I extends DescMessage> {
+  readonly input: MessageInitShape<I>;
+  readonly reason: string | undefined;
+  readonly signal: AbortSignal;
 }
 
 /** A change. Everything that screens show is read again after it. */
@@ -77,23 +88,34 @@ export function useChange<I extends DescMessage, O extends DescMessage>(method: 
   const client = useQueryClient();
   const operation = queryOperationOf(method);
   const transport = useTransport();
+  const onItsWay = useRef<AbortController>(undefined);
   const mutation = useMutation({
     gcTime: 0,
-    mutationFn: ({ input, reason }: { readonly input: MessageInitShape<I>; readonly reason: string | undefined }) =>
-      callUnaryMethod(transport, method, input, reason === undefined ? {} : { headers: reasonHeader(reason) }),
+    mutationFn: ({ input, reason, signal }: Call<I>) =>
+      callUnaryMethod(transport, method, input, {
+        signal,
+        ...(reason === undefined ? {} : { headers: reasonHeader(reason) }),
+      }),
   });
   return {
     operation,
     isAllowed: useSession().can(operation),
     isPending: mutation.isPending,
     reset: mutation.reset,
-    problem: mutation.error ? callProblemOf(mutation.error) : undefined,
+    problem: mutation.error ? changeProblemOf(mutation.error) : undefined,
+    cancel() {
+      mutation.reset();
+      if (!mutation.isPending) return;
+      onItsWay.current?.abort();
+      void client.invalidateQueries();
+    },
     run(input, onDone, reason) {
       const onSuccess = (output: MessageShape<O>) => {
         onDone?.(output);
         void client.invalidateQueries();
       };
-      mutation.mutate({ input, reason }, { onSuccess });
+      onItsWay.current = new AbortController();
+      mutation.mutate({ input, reason, signal: onItsWay.current.signal }, { onSuccess });
     },
   };
 }

@@ -1,5 +1,7 @@
 import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
+import { isWithoutResponse } from "./call-problem.js";
+import type { Connection } from "./connection.js";
 
 /** What the session learns from calls. */
 export interface CallObserver {
@@ -9,11 +11,16 @@ export interface CallObserver {
   onSignedOut(): void;
 }
 
+interface Observers {
+  readonly session: CallObserver;
+  readonly connection: Connection;
+}
+
 /** Calls of this service are part of signing in: their errors say nothing about the sign-in that a page has. */
 const SIGN_IN_SERVICE = "cloakroom.v1.SignInService";
 
 /** Calls the vault that the page comes from, as the person whose sign-in the browser's cookie has. */
-export function createConsoleTransport(observer: CallObserver): Transport {
+export function createConsoleTransport({ session, connection }: Observers): Transport {
   const addHeader: Interceptor = (next) => (request) => {
     request.header.set("X-Cloakroom-Console", "1");
     return next(request);
@@ -21,11 +28,12 @@ export function createConsoleTransport(observer: CallObserver): Transport {
   const observe: Interceptor = (next) => async (request) => {
     try {
       const response = await next(request);
-      if (request.service.typeName !== SIGN_IN_SERVICE) observer.onResponse();
+      if (request.service.typeName !== SIGN_IN_SERVICE) session.onResponse();
       return response;
     } catch (error) {
       const isSignedOut = ConnectError.from(error).code === Code.Unauthenticated;
-      if (isSignedOut && request.service.typeName !== SIGN_IN_SERVICE) observer.onSignedOut();
+      if (isSignedOut && request.service.typeName !== SIGN_IN_SERVICE) session.onSignedOut();
+      if (isWithoutResponse(error)) connection.suspect();
       throw error;
     }
   };

@@ -1,10 +1,16 @@
 import { Component, type ReactNode } from "react";
 
+interface BrokenProps {
+  readonly children: ReactNode;
+  /** Before the screen is shown again. */
+  readonly onRetry: () => void;
+}
+
 /**
- * Shows a screen that failed. After an upgrade the server no longer has the parts of the page that were not loaded yet,
- * so a reload helps.
+ * Shows in a screen's stead that it failed. Most often a part of it did not load: the network was away, or, after an
+ * upgrade, the server has other parts than the page knows, which a reload mends.
  */
-export class Broken extends Component<{ children: ReactNode }, { hasFailed: boolean }> {
+export class Broken extends Component<BrokenProps, { hasFailed: boolean }> {
   override state = { hasFailed: false };
 
   static getDerivedStateFromError() {
@@ -13,12 +19,22 @@ export class Broken extends Component<{ children: ReactNode }, { hasFailed: bool
 
   override render() {
     if (!this.state.hasFailed) return this.props.children;
+    const retry = () => {
+      this.props.onRetry();
+      this.setState({ hasFailed: false });
+    };
     return (
       <div className="note problem" role="alert">
-        <p>This part of the console could not be shown. The server may have been upgraded meanwhile.</p>
-        <button type="button" onClick={() => location.reload()}>
-          Reload
-        </button>
+        <h1>This screen could not be shown</h1>
+        <p>A part of it did not load. Try again; if that does not help, reload the page.</p>
+        <div className="actions">
+          <button type="button" className="primary" onClick={retry}>
+            Try again
+          </button>
+          <button type="button" onClick={() => location.reload()}>
+            Reload
+          </button>
+        </div>
       </div>
     );
   }

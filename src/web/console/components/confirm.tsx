@@ -12,22 +12,28 @@ interface ConfirmProps {
   readonly isPending: boolean;
   /** Calls `done` once the change is made. */
   readonly onConfirm: (done: () => void) => void;
+  /** Gives the change up, also on its way. */
+  readonly cancel: () => void;
 }
 
 /** A button for a change that cannot be undone. It asks first. */
-export function Confirm({ action, title, children, problem, isPending, onConfirm }: ConfirmProps) {
+export function Confirm({ action, title, children, problem, isPending, onConfirm, cancel }: ConfirmProps) {
   const [isOpen, setOpen] = useState(false);
+  const close = () => {
+    cancel();
+    setOpen(false);
+  };
   return (
     <>
       <button type="button" className="danger" onClick={() => setOpen(true)}>
         {action}
       </button>
       {isOpen && (
-        <Overlay title={title} onClose={() => setOpen(false)}>
+        <Overlay title={title} onClose={close}>
           {children}
           {problem && <ProblemNote problem={problem} />}
           <div className="actions">
-            <button type="button" onClick={() => setOpen(false)}>
+            <button type="button" onClick={close}>
               Cancel
             </button>
             <button

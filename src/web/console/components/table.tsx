@@ -15,7 +15,7 @@ interface TableProps<T> {
   readonly keyOf: (row: T) => string;
 }
 
-/** A table that scrolls sideways in its own region if the window is narrow. */
+/** A table that scrolls sideways in its own region. On a phone each row is a card with the columns' heads beside its cells. */
 export function Table<T>({ label, columns, rows, keyOf }: TableProps<T>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard (WCAG 2.1.1)
@@ -34,8 +34,8 @@ export function Table<T>({ label, columns, rows, keyOf }: TableProps<T>) {
           {rows.map((row) => (
             <tr key={keyOf(row)}>
               {columns.map(({ head, cell, isNumber }) => (
-                <td key={head} className={isNumber ? "number" : undefined}>
-                  {cell(row)}
+                <td key={head} data-label={head} className={isNumber ? "number" : undefined}>
+                  <div>{cell(row)}</div>
                 </td>
               ))}
             </tr>

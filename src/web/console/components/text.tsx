@@ -9,12 +9,29 @@ export function Name({ children }: { children: string }) {
   );
 }
 
+/** An id as people compare it: the beginning and the end, with the whole in its title. */
+export function Id({ children }: { children: string }) {
+  return (
+    <bdi className="id" dir="auto" title={children}>
+      {cut(children, ID_HEAD, ID_TAIL)}
+    </bdi>
+  );
+}
+
+const ID_HEAD = 8;
+const ID_TAIL = 4;
 const MAX_SHOWN_LENGTH = 48;
+/** Letters with their accents, and emoji with all their parts, count as one and are never cut. */
+const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 function shortened(text: string): string {
-  const characters = [...text];
-  if (characters.length <= MAX_SHOWN_LENGTH) return text;
-  return `${characters.slice(0, MAX_SHOWN_LENGTH / 2).join("")}…${characters.slice(-MAX_SHOWN_LENGTH / 2 + 1).join("")}`;
+  return cut(text, MAX_SHOWN_LENGTH / 2, MAX_SHOWN_LENGTH / 2 - 1);
+}
+
+function cut(text: string, head: number, tail: number): string {
+  const shown = [...GRAPHEMES.segment(text)].map(({ segment }) => segment);
+  if (shown.length <= head + tail + 1) return text;
+  return `${shown.slice(0, head).join("")}…${shown.slice(-tail).join("")}`;
 }
 
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {

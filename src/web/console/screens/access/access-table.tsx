@@ -1,5 +1,6 @@
 import { Link } from "wouter";
 import type { ExplainAccessResponse, ExplainedAccess } from "#client/proto/cloakroom/v1/applications_pb.js";
+import { Exposure } from "../../components/exposure.js";
 import { Empty } from "../../components/loaded.js";
 import { OffsetPages } from "../../components/pages.js";
 import { Table } from "../../components/table.js";
@@ -53,7 +54,7 @@ function ApplicationLink({ applicationId, name, type }: ExplainedAccess) {
 }
 
 export function TransformLabel({ transform }: { transform: string | undefined }) {
-  return <span className={transform === "reveal" ? "tag bad" : "tag"}>{sightOf(transform)}</span>;
+  return <Exposure transform={transform}>{sightOf(transform)}</Exposure>;
 }
 
 interface ReasonProps {

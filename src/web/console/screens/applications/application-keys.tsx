@@ -70,14 +70,9 @@ export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
 }
 
 function RevokeKey({ applicationId: id, keyId }: { applicationId: string; keyId: string }) {
-  const { run, problem, isPending } = useChange(ApplicationKeyService.method.deleteApplicationKey);
+  const { run, ...change } = useChange(ApplicationKeyService.method.deleteApplicationKey);
   return (
-    <Confirm
-      {...{ problem, isPending }}
-      action="Revoke"
-      title="Revoke this key?"
-      onConfirm={(done) => run({ id, keyId }, done)}
-    >
+    <Confirm {...change} action="Revoke" title="Revoke this key?" onConfirm={(done) => run({ id, keyId }, done)}>
       <p>
         Calls with the key <code>{keyId}</code> are refused from now on.
       </p>

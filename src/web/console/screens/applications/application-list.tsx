@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import { type Application, ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useRead } from "../../api/queries.js";
+import { Exposure } from "../../components/exposure.js";
 import { Empty, Loaded } from "../../components/loaded.js";
 import { OffsetPages, usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
@@ -66,8 +67,8 @@ function ApplicationTable({ applications }: { applications: readonly Application
 /** The most open way in which an application sees tokens. */
 function VisibleData({ rules, permissions }: Pick<Application, "rules" | "permissions">) {
   const reveals = rules.some(({ transform }) => transform === "reveal") || permissions.includes("token:use");
-  if (reveals) return <span className="tag bad">values in the clear</span>;
+  if (reveals) return <Exposure transform="reveal">values in the clear</Exposure>;
   const masks =
     rules.some(({ transform }) => transform === "mask") || permissions.some((name) => name.startsWith("token:"));
-  return <span className="tag">{masks ? "masked values" : "no values"}</span>;
+  return <Exposure transform={masks ? "mask" : "redact"}>{masks ? "masked values" : "no values"}</Exposure>;
 }

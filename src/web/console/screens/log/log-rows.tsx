@@ -1,17 +1,28 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Link } from "wouter";
 import type { Log } from "#client/proto/cloakroom/v1/logs_pb.js";
+import { Exposure } from "../../components/exposure.js";
 import { Empty } from "../../components/loaded.js";
 import { Table } from "../../components/table.js";
-import { Name } from "../../components/text.js";
+import { Id, Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { Changes } from "./changes.js";
+import { callsOf, type LogCall } from "./log-calls.js";
 import { paramsOf } from "./log-filters.js";
+import { type LogNames, useLogNames } from "./log-names.js";
 
+/** The entity of a list or search. */
+const EVERY = "*";
 const DAY_MS = 86_400_000;
 
-/** Rows of the log, newest first. Actor and entity lead to their own rows. */
-export function LogRows({ rows, label }: { rows: readonly Log[]; label: string }) {
+interface LogRowsProps {
+  readonly rows: readonly Log[];
+  readonly label: string;
+}
+
+/** The log, newest first, a line for each call. Actor and entity lead to their own rows. */
+export function LogRows({ rows, label }: LogRowsProps) {
+  const names = useLogNames(rows);
   if (rows.length === 0) {
     return (
       <Empty>
@@ -22,65 +33,91 @@ export function LogRows({ rows, label }: { rows: readonly Log[]; label: string }
   return (
     <Table
       label={label}
-      rows={rows}
-      keyOf={({ id }) => id}
+      rows={callsOf(rows)}
+      keyOf={({ first }) => first.id}
       columns={[
-        { head: "When", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { head: "What", cell: (row) => <What row={row} /> },
-        { head: "Operation", cell: ({ operation }) => operation },
-        { head: "Entity", cell: (row) => <Entity {...row} /> },
-        { head: "By", cell: ({ actorId, actorType }) => <Actor {...{ actorId, actorType }} /> },
-        { head: "Outcome", cell: (row) => <Outcome row={row} /> },
-        { head: "Trace", cell: ({ traceId, createdAt }) => <Trace {...{ traceId, createdAt }} /> },
+        { head: "When", cell: ({ first: { createdAt } }) => <Time at={createdAt} /> },
+        { head: "By", cell: ({ first }) => <Actor row={first} names={names} /> },
+        { head: "What", cell: (call) => <What call={call} names={names} /> },
+        { head: "Outcome", cell: ({ first }) => <Outcome row={first} names={names} /> },
+        { head: "Trace", cell: ({ first }) => <Trace row={first} /> },
       ]}
     />
   );
 }
 
-function What({ row: { message, changes } }: { row: Log }) {
-  return (
-    <>
-      <bdi dir="auto">{message}</bdi>
-      <Changes changes={changes} />
-    </>
-  );
+interface RowProps {
+  readonly row: Log;
+  readonly names: LogNames;
 }
 
-function Entity({ entityType, entityId }: Pick<Log, "entityType" | "entityId">) {
-  const query = new URLSearchParams({ entity_type: entityType, entity_id: entityId });
+function What({ call: { first, others }, names }: { call: LogCall; names: LogNames }) {
   return (
     <>
-      {entityType}{" "}
-      <Link href={`/log?${query}`}>
-        <Name>{entityId}</Name>
-      </Link>
-    </>
-  );
-}
-
-function Actor({ actorId, actorType }: { actorId: string | undefined; actorType: string | undefined }) {
-  if (actorId === undefined) return <span className="quiet">the server</span>;
-  return (
-    <>
-      {actorType}{" "}
-      {actorType === "application" ? (
-        <Link href={`/applications?${new URLSearchParams({ id: actorId })}`}>
-          <Name>{actorId}</Name>
-        </Link>
-      ) : (
-        <Name>{actorId}</Name>
+      <Sentence row={first} names={names} />
+      {others.length > 0 && (
+        <details>
+          <summary>
+            {others.length} more {others.length === 1 ? "row" : "rows"} of this call
+          </summary>
+          <ol className="call-rows">
+            {others.map((row) => (
+              <li key={row.id}>
+                <Sentence row={row} names={names} /> <Outcome row={row} names={names} />
+              </li>
+            ))}
+          </ol>
+        </details>
       )}
     </>
   );
 }
 
-/** How it ended, how a token was shown, where to, from where and why. */
-function Outcome({ row: { outcome, code, transform, destinationHost, sourceIp, reason } }: { row: Log }) {
-  const details = [code, transform, destinationHost && `to ${destinationHost}`, sourceIp && `from ${sourceIp}`];
+/** What was done to what. */
+function Sentence({ row, names }: RowProps) {
+  const { message, operation, entityType, entityId, changes } = row;
+  const query = new URLSearchParams({ entity_type: entityType, entity_id: entityId });
+  const name = names.get(entityId);
+  return (
+    <div className="sentence">
+      <bdi dir="auto" title={`${operation} of ${entityType}`}>
+        {message}
+      </bdi>{" "}
+      {entityId !== EVERY && (
+        <Link href={`/log?${query}`}>{name === undefined ? <Id>{entityId}</Id> : <Name>{name}</Name>}</Link>
+      )}
+      <Changes changes={changes} />
+    </div>
+  );
+}
+
+function Actor({ row: { actorId, actorType }, names }: RowProps) {
+  if (actorId === undefined) return <span className="quiet">the server</span>;
+  const name = names.get(actorId);
+  const shown = name === undefined ? <Id>{actorId}</Id> : <Name>{name}</Name>;
+  const href =
+    actorType === "application"
+      ? `/applications?${new URLSearchParams({ id: actorId })}`
+      : `/log?${new URLSearchParams({ actor_id: actorId })}`;
   return (
     <>
-      {outcome && <span className={outcome === "allowed" ? "tag" : "tag bad"}>{outcome}</span>}{" "}
-      {details.filter(Boolean).join(", ")}
+      <Link href={href} title={actorId}>
+        {shown}
+      </Link>
+      {name === undefined && <span className="quiet"> {actorType}</span>}
+    </>
+  );
+}
+
+/** How it ended, how much of a value was shown, where to, by what, from where and why. */
+function Outcome({ row, names }: RowProps) {
+  const { outcome, code, transform, destinationHost, viaType, viaId, sourceIp, reason } = row;
+  const via = viaId !== undefined && `by ${viaType} ${names.get(viaId) ?? viaId}`;
+  const details = [code, destinationHost && `to ${destinationHost}`, via, sourceIp && `from ${sourceIp}`];
+  return (
+    <>
+      {outcome && <span className={outcome === "allowed" ? "pill good" : "pill bad"}>{outcome}</span>}{" "}
+      {transform && <Exposure transform={transform} />} {details.filter(Boolean).join(", ")}
       {reason && (
         <>
           : <bdi dir="auto">“{reason}”</bdi>
@@ -91,12 +128,12 @@ function Outcome({ row: { outcome, code, transform, destinationHost, sourceIp, r
 }
 
 /** Leads to all rows of the same request. Rows are found by trace within a day of the row. */
-function Trace({ traceId, createdAt }: Pick<Log, "traceId" | "createdAt">) {
+function Trace({ row: { traceId, createdAt } }: { row: Log }) {
   if (traceId === undefined || !createdAt) return null;
   const near = (ms: number) => localMinute(new Date(timestampMs(createdAt) + ms));
   const query = paramsOf({ trace_id: traceId, from: near(-DAY_MS), to: near(DAY_MS) });
   return (
-    <Link href={`/log?${query}`} title={traceId}>
+    <Link href={`/log?${query}`} title={traceId} className="id">
       {traceId.slice(-8)}
     </Link>
   );

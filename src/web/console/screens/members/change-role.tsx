@@ -30,8 +30,12 @@ function RoleQuestion({ member, onClose }: { member: Member; onClose: () => void
     event.preventDefault();
     update.run({ id: member.id, role, containers: containersFor(role, containers) }, onClose);
   };
+  const close = () => {
+    update.cancel();
+    onClose();
+  };
   return (
-    <Overlay title="Change this member's role?" onClose={onClose}>
+    <Overlay title="Change this member's role?" onClose={close}>
       <form onSubmit={submit}>
         <p>
           <Name>{nameOf(member)}</Name> is signed out everywhere at once, and has the new role from the next sign-in on.
@@ -45,7 +49,7 @@ function RoleQuestion({ member, onClose }: { member: Member; onClose: () => void
         {role === "DEVELOPER" && <AssignedContainers value={containers} onChange={setContainers} />}
         {update.problem && <ProblemNote problem={update.problem} />}
         <div className="actions">
-          <button type="button" onClick={onClose}>
+          <button type="button" onClick={close}>
             Cancel
           </button>
           <button type="submit" className="danger" disabled={update.isPending}>

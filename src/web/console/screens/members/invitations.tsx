@@ -76,7 +76,7 @@ function InvitationTable({ invitations }: { invitations: readonly Invitation[] }
       columns={[
         { head: "Address", cell: ({ email }) => <Name>{email}</Name> },
         { head: "Role", cell: ({ role }) => role },
-        { head: "State", cell: ({ status }) => <span className="tag">{status.toLowerCase()}</span> },
+        { head: "State", cell: ({ status }) => <span className="pill">{status.toLowerCase()}</span> },
         { head: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
         ...(can("InvitationService/DeleteInvitation")
           ? [{ head: "Actions", cell: ({ id }: Invitation) => <InvitationActions id={id} /> }]

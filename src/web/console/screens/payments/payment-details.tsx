@@ -125,6 +125,7 @@ function Actions({ payment }: { payment: Transaction }) {
         <Confirm
           {...{ action: "Capture", title: "Capture this payment?", problem: capture.problem }}
           isPending={capture.isPending}
+          cancel={capture.cancel}
           onConfirm={(done) => capture.run({ id }, done)}
         >
           <p>{moneyOf(amount, currency)} are charged.</p>
@@ -134,6 +135,7 @@ function Actions({ payment }: { payment: Transaction }) {
         <Confirm
           {...{ action: "Void", title: "Void this payment?", problem: release.problem }}
           isPending={release.isPending}
+          cancel={release.cancel}
           onConfirm={(done) => release.run({ id }, done)}
         >
           <p>The authorized amount is released.</p>

@@ -27,6 +27,7 @@ export function RefundPayment({ payment }: { payment: Transaction }) {
     <Confirm
       {...{ action: "Refund", title: "Refund this payment?", problem: refund.problem }}
       isPending={refund.isPending || isWrong}
+      cancel={refund.cancel}
       onConfirm={confirm}
     >
       <p>{moneyOf(capturedAmount - refundedAmount, currency)} can be refunded.</p>

@@ -1,4 +1,4 @@
 export function StatusTag({ status }: { status: string }) {
-  const tone = /failed|declined/.test(status) ? "tag bad" : /succeeded/.test(status) ? "tag good" : "tag";
+  const tone = /failed|declined/.test(status) ? "pill bad" : /succeeded/.test(status) ? "pill good" : "pill";
   return <span className={tone}>{status.replaceAll("_", " ")}</span>;
 }

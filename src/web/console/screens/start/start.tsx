@@ -14,7 +14,7 @@ import { FirstCall } from "./first-call.js";
 export function Start() {
   const { who, can } = useSession();
   return (
-    <Screen title="Start">
+    <Screen title="Home">
       <DetailList
         pairs={[
           ["Tenant", <bdi key="name">{who.tenantName}</bdi>],

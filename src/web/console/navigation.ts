@@ -1,0 +1,126 @@
+import type { IconName } from "./components/icon.js";
+import { type LazyScreen, lazyScreen } from "./lazy-screen.js";
+import { Start } from "./screens/start/start.js";
+
+/** A screen with an address of its own. */
+export interface NavigationItem extends LazyScreen {
+  readonly path: string;
+  readonly name: string;
+  readonly icon: IconName;
+  /** Without it the screen shows nothing, so it is not offered. */
+  readonly operation: string;
+}
+
+/** Screens under a common heading. */
+export interface NavigationGroup {
+  readonly name: string;
+  readonly items: readonly NavigationItem[];
+}
+
+const START: NavigationItem = {
+  path: "/",
+  name: "Home",
+  icon: "home",
+  operation: "TenantService/GetTenant",
+  Screen: Start,
+  retry: () => {},
+};
+
+const TOKENS: NavigationItem = {
+  path: "/tokens",
+  name: "Tokens",
+  icon: "token",
+  operation: "TokenService/SearchTokensByCursor",
+  ...lazyScreen(() => import("./screens/tokens/tokens.js")),
+};
+
+const ACCESS: NavigationItem = {
+  path: "/access",
+  name: "Who can see this?",
+  icon: "eye",
+  operation: "PermissionService/ExplainAccess",
+  ...lazyScreen(() => import("./screens/access/access.js")),
+};
+
+const APPLICATIONS: NavigationItem = {
+  path: "/applications",
+  name: "Applications",
+  icon: "key",
+  operation: "ApplicationService/ListApplications",
+  ...lazyScreen(() => import("./screens/applications/applications.js")),
+};
+
+const PROXIES: NavigationItem = {
+  path: "/proxies",
+  name: "Proxies",
+  icon: "proxy",
+  operation: "ProxyService/ListProxies",
+  ...lazyScreen(() => import("./screens/proxies/proxies.js")),
+};
+
+const REACTORS: NavigationItem = {
+  path: "/reactors",
+  name: "Reactors",
+  icon: "reactor",
+  operation: "ReactorService/ListReactors",
+  ...lazyScreen(() => import("./screens/reactors/reactors.js")),
+};
+
+const PAYMENTS: NavigationItem = {
+  path: "/payments",
+  name: "Payments",
+  icon: "card",
+  operation: "TransactionService/ListTransactions",
+  ...lazyScreen(() => import("./screens/payments/payments.js")),
+};
+
+const LOG: NavigationItem = {
+  path: "/log",
+  name: "Log",
+  icon: "log",
+  operation: "LogService/ListLogs",
+  ...lazyScreen(() => import("./screens/log/log.js")),
+};
+
+const USAGE: NavigationItem = {
+  path: "/usage",
+  name: "Usage",
+  icon: "chart",
+  operation: "TenantService/GetUsageReport",
+  ...lazyScreen(() => import("./screens/usage.js")),
+};
+
+const MEMBERS: NavigationItem = {
+  path: "/members",
+  name: "Members",
+  icon: "people",
+  operation: "MemberService/ListMembers",
+  ...lazyScreen(() => import("./screens/members/members.js")),
+};
+
+const SETTINGS: NavigationItem = {
+  path: "/settings",
+  name: "Settings",
+  icon: "settings",
+  operation: "TenantService/GetTenant",
+  ...lazyScreen(() => import("./screens/settings.js")),
+};
+
+/** In the menu of the person, not among the tenant's. */
+export const SIGN_INS: NavigationItem = {
+  path: "/sign-ins",
+  name: "Your sign-ins",
+  icon: "key",
+  operation: "SignInService/ListSignIns",
+  ...lazyScreen(() => import("./screens/sign-ins.js")),
+};
+
+export const NAVIGATION: readonly NavigationGroup[] = [
+  { name: "Overview", items: [START] },
+  { name: "Vault", items: [TOKENS, ACCESS] },
+  { name: "Connect", items: [APPLICATIONS, PROXIES, REACTORS, PAYMENTS] },
+  { name: "Observe", items: [LOG, USAGE] },
+  { name: "Tenant", items: [MEMBERS, SETTINGS] },
+];
+
+export const NAVIGATION_ITEMS: readonly NavigationItem[] = [...NAVIGATION.flatMap(({ items }) => items), SIGN_INS];
