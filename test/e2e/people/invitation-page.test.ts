@@ -91,7 +91,9 @@ describe("accepting", () => {
     responses.push(await accept(link));
     for (const response of responses) {
       expect(response.status).toBe(200);
-      expect(await response.text()).toContain("You are a member of");
+      const page = await response.text();
+      expect(page).toContain("You are a member of");
+      expect(page).toContain(`href="/console/sign-in?tenant=${tenant.id}"`);
     }
     expect(await membersCalled("eager")).toHaveLength(1);
     expect(await logOf(id)).toHaveLength(2);

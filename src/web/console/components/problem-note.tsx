@@ -7,20 +7,24 @@ const FINAL: ReadonlySet<CallProblem["kind"]> = new Set(["denied", "invalid", "n
 
 interface ProblemNoteProps {
   readonly problem: CallProblem;
+  /** Whether the form says beside a field what is wrong with it. The note then leaves it out. */
+  readonly isShown?: (field: string) => boolean;
   readonly retry?: () => void;
 }
 
 /** A failed call: what is wrong, its trace id, and a retry where that makes sense. */
-export function ProblemNote({ problem, retry }: ProblemNoteProps) {
+export function ProblemNote({ problem, isShown = () => false, retry }: ProblemNoteProps) {
+  const others = [...problem.fields].filter(([field]) => !isShown(field));
+  const isBelow = problem.fields.size > 0 && others.length === 0;
   const wait = useCountdown(problem.retryAfter ?? 0);
   const isRetryable = retry !== undefined && !FINAL.has(problem.kind);
   return (
     <div className="note problem" role="alert">
-      <p>{problem.message}</p>
+      <p>{isBelow ? "Nothing is saved yet: the fields below say what to change." : problem.message}</p>
       {problem.code === "second_factor_required" && <SecondFactor />}
-      {problem.fields.size > 0 && (
+      {others.length > 0 && (
         <ul>
-          {[...problem.fields].map(([field, text]) => (
+          {others.map(([field, text]) => (
             <li key={field}>
               <code>{field}</code> {text}
             </li>

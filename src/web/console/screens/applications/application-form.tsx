@@ -33,6 +33,11 @@ const TYPES: readonly (readonly [ApplicationType, string])[] = [
   ["management", "Management: administers the tenant"],
 ];
 
+/** The fields that say themselves what is wrong. */
+function isShown(field: string): boolean {
+  return /^(?:name|allowed_origins|rules\[\d+\]\.container)$/.test(field);
+}
+
 /** The name, type and rights of an application. */
 export function ApplicationForm(props: ApplicationFormProps) {
   const { initial, submitText, change, onSubmit, onCancel, check, isNew = true } = props;
@@ -49,7 +54,7 @@ export function ApplicationForm(props: ApplicationFormProps) {
   const { problem } = change;
   return (
     <form className="form wide" onSubmit={submit}>
-      {problem && <ProblemNote key={problem.message} problem={problem} />}
+      {problem && <ProblemNote key={problem.message} problem={problem} isShown={isShown} />}
       {check && <ConflictNote check={check} save={() => onSubmit(draft)} />}
       <TextField
         {...{ label: "Name", value: draft.name, onChange: set("name"), isRequired: true }}

@@ -43,6 +43,11 @@ function Others() {
   return <p className="note">Your role DEVELOPER changes only what you created. An OWNER or ADMIN can change this.</p>;
 }
 
+/** The fields that say themselves what is wrong. */
+function isShown(field: string): boolean {
+  return field === "name" || field === "destination_url";
+}
+
 /** The form of a proxy or reactor. */
 export function CodeForm({ saving, draft, set, configured, action, children }: CodeFormProps) {
   const { check, save, canSave, isPending, problem } = saving;
@@ -52,9 +57,15 @@ export function CodeForm({ saving, draft, set, configured, action, children }: C
   };
   return (
     <form className="form wide" onSubmit={submit}>
-      {problem && <ProblemNote key={problem.message} problem={problem} />}
+      {problem && <ProblemNote key={problem.message} problem={problem} isShown={isShown} />}
       <ConflictNote check={check} save={save} />
-      <TextField label="Name" value={draft.name} onChange={set("name")} isRequired />
+      <TextField
+        label="Name"
+        value={draft.name}
+        onChange={set("name")}
+        isRequired
+        problem={problem?.fields.get("name")}
+      />
       {children}
       {!canSave && <Others />}
       {canSave && (

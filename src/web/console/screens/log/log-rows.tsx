@@ -5,7 +5,7 @@ import { Exposure } from "../../components/exposure.js";
 import { Empty } from "../../components/loaded.js";
 import { Table } from "../../components/table.js";
 import { Id, Name } from "../../components/text.js";
-import { Time } from "../../components/time.js";
+import { localMinute, Time } from "../../components/time.js";
 import { Changes } from "./changes.js";
 import { callsOf, type LogCall } from "./log-calls.js";
 import { paramsOf } from "./log-filters.js";
@@ -137,9 +137,4 @@ function Trace({ row: { traceId, createdAt } }: { row: Log }) {
       {traceId.slice(-8)}
     </Link>
   );
-}
-
-/** As the browser's time field writes it. */
-function localMinute(date: Date): string {
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

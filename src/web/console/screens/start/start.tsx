@@ -31,7 +31,8 @@ export function Start() {
 
 /** From no token to one that a partner gets without the person's programs holding it. */
 function FirstSteps() {
-  const seesTokens = useSession().can("TokenService/GetToken");
+  const { can } = useSession();
+  const [seesTokens, canCreate] = [can("TokenService/GetToken"), can("TokenService/CreateToken")];
   const applications = useRead(ApplicationService.method.listApplications, { type: ["private", "public"], size: 1 });
   const tokens = useRead(TokenService.method.searchTokensByCursor, { size: 1 });
   return (
@@ -47,7 +48,12 @@ function FirstSteps() {
           </p>
         </li>
         <li data-done={(tokens.data?.data.length ?? 0) > 0}>
-          <h3>Store a first card with its key</h3>
+          <h3>Store a first card</h3>
+          {canCreate && (
+            <p>
+              <Link href="/tokens?new=1">Make one here</Link>, or call the vault with the application's key:
+            </p>
+          )}
           <FirstCall />
         </li>
         <li>

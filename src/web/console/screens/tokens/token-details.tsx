@@ -12,6 +12,7 @@ import { Time } from "../../components/time.js";
 import { textOfValue } from "../../values.js";
 import { AccessTable } from "../access/access-table.js";
 import { LogRows } from "../log/log-rows.js";
+import { EditToken } from "./edit-token.js";
 import { RevealValue } from "./reveal-value.js";
 import { ContainerLinks } from "./token-list.js";
 
@@ -19,7 +20,17 @@ import { ContainerLinks } from "./token-list.js";
 export function TokenDetails({ id }: { id: string }) {
   const token = useRead(TokenService.method.getToken, { id });
   return (
-    <Screen title="Token" actions={token.data && <DeleteToken id={id} />}>
+    <Screen
+      title="Token"
+      actions={
+        token.data && (
+          <>
+            <EditToken token={token.data} />
+            <DeleteToken id={id} />
+          </>
+        )
+      }
+    >
       <Loaded read={token} lines={10}>
         {(found) => <Facts token={found} />}
       </Loaded>

@@ -10,6 +10,7 @@ import { Screen } from "../../components/screen.js";
 import { Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
+import { useSession } from "../../session.js";
 import { shortTextOfValue } from "../../values.js";
 import { isTerm, queryOf } from "./token-query.js";
 
@@ -25,7 +26,7 @@ export function TokenList() {
   });
   const isFiltered = Boolean(query || container);
   return (
-    <Screen title="Tokens">
+    <Screen title="Tokens" actions={<NewTokenLink />}>
       <Search key={params.toString()} query={query ?? ""} container={container ?? ""} />
       <Loaded read={tokens} lines={12}>
         {({ data, pagination }) => (
@@ -36,6 +37,15 @@ export function TokenList() {
         )}
       </Loaded>
     </Screen>
+  );
+}
+
+function NewTokenLink() {
+  if (!useSession().can("TokenService/CreateToken")) return null;
+  return (
+    <Link href="/tokens?new=1" className="button primary">
+      New token
+    </Link>
   );
 }
 
@@ -85,8 +95,8 @@ function NoTokens({ isFiltered }: { isFiltered: boolean }) {
         </>
       ) : (
         <>
-          <p>There are no tokens yet. Store a first card with the key of an application.</p>
-          <Link href="/" className="button primary">
+          <p>There are no tokens yet. Make one here, or store a first card with the key of an application.</p>
+          <Link href="/" className="button">
             Show the call
           </Link>
         </>

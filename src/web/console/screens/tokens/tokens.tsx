@@ -1,4 +1,5 @@
 import { useSearchParams } from "wouter";
+import { NewToken } from "./new-token.js";
 import { TokenDetails } from "./token-details.js";
 import { TokenList } from "./token-list.js";
 
@@ -6,5 +7,6 @@ import { TokenList } from "./token-list.js";
 export default function Tokens() {
   const [params] = useSearchParams();
   const id = params.get("id");
+  if (params.has("new")) return <NewToken />;
   return id === null ? <TokenList /> : <TokenDetails key={id} id={id} />;
 }

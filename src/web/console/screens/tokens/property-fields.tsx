@@ -1,0 +1,46 @@
+import type { CallProblem } from "../../api/call-problem.js";
+import { TextArea, TextField } from "../../components/field.js";
+import type { TokenProperties } from "./token-draft.js";
+
+interface PropertyFieldsProps {
+  readonly draft: TokenProperties;
+  readonly set: (name: keyof TokenProperties) => (value: string) => void;
+  readonly problem: CallProblem | undefined;
+}
+
+const OWN = /^(?:containers|metadata|expires_at)(?:[.[]|$)/;
+
+/** Whether one of these fields says what is wrong. */
+export function isPropertyField(field: string): boolean {
+  return OWN.test(field);
+}
+
+/** What is wrong with a field or with something in it, such as `containers[0]`. */
+export function problemWithin(problem: CallProblem | undefined, name: string): string | undefined {
+  const [, text] = [...(problem?.fields ?? [])].find(([field]) => field.split(/[.[]/)[0] === name) ?? [];
+  return text;
+}
+
+/** What people may change of a token: never its value. */
+export function PropertyFields({ draft, set, problem }: PropertyFieldsProps) {
+  return (
+    <>
+      <TextField
+        {...{ label: "Containers", value: draft.containers, onChange: set("containers"), placeholder: "/pci/high/" }}
+        help="Paths, separated by blanks. Access rules decide by them."
+        problem={problemWithin(problem, "containers")}
+      />
+      <TextArea
+        {...{ label: "Metadata", value: draft.metadata, onChange: set("metadata"), rows: 3 }}
+        help="A line name=value for each entry. Everybody who sees the token sees it: nothing sensitive."
+        problem={problemWithin(problem, "metadata")}
+      />
+      <TextField
+        {...{ label: "Deleted at (your time)", value: draft.expiresAt, onChange: set("expiresAt") }}
+        type="datetime-local"
+        help="Empty: never"
+        problem={problemWithin(problem, "expires_at")}
+      />
+    </>
+  );
+}
