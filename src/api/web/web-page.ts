@@ -43,7 +43,7 @@ export function documentOf(build: WebBuild, { title, entry, icon, data }: WebPag
 <title>${escaped(title)}</title>
 ${head.join("\n")}
 </head>
-<body></body>
+<body><noscript>${escaped(title)} needs JavaScript. Allow it for this address, and reload the page.</noscript></body>
 </html>
 `;
 }

@@ -1,14 +1,16 @@
+import { store, stored } from "./browser-storage.js";
+
 /** In the storage of the tab, which outlasts the issuer's pages. */
 const NAME = "cloakroom-at-issuer";
 
 /** Remembers that this tab goes to the issuer's page to sign in. */
 export function noteLeftForIssuer(): void {
-  sessionStorage.setItem(NAME, "1");
+  store("sessionStorage", NAME, "1");
 }
 
 /** Whether this tab went to the issuer's page since the last call. */
 export function takeLeftForIssuer(): boolean {
-  const hasLeft = sessionStorage.getItem(NAME) !== null;
-  sessionStorage.removeItem(NAME);
+  const hasLeft = stored("sessionStorage", NAME) !== null;
+  store("sessionStorage", NAME, null);
   return hasLeft;
 }

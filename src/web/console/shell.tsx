@@ -6,6 +6,7 @@ import { Skeleton } from "./components/loaded.js";
 import { Logo } from "./components/logo.js";
 import { Screen } from "./components/screen.js";
 import { NAVIGATION, NAVIGATION_ITEMS, type NavigationGroup, type NavigationItem } from "./navigation.js";
+import { Palette } from "./palette/palette.js";
 import { PersonMenu } from "./person-menu.js";
 import { useSession } from "./session.js";
 
@@ -32,6 +33,7 @@ export function Shell({ onSignedOut }: { onSignedOut: () => void }) {
         <bdi className="tenant" dir="auto" title={`${who.tenantName}, ${who.tenantId}`}>
           {who.tenantName}
         </bdi>
+        <Palette />
         <Navigation onLeave={() => setOpen(false)} />
         <div className="side-foot">
           <a href="/docs" className="nav-item" title="Documentation">

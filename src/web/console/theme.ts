@@ -1,3 +1,5 @@
+import { store, stored } from "./browser-storage.js";
+
 /** `system` follows the browser. */
 export const THEMES = ["system", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
@@ -5,8 +7,8 @@ export type Theme = (typeof THEMES)[number];
 const STORED = "cloakroom-theme";
 
 export function chosenTheme(): Theme {
-  const stored = localStorage.getItem(STORED);
-  return THEMES.find((theme) => theme === stored) ?? "system";
+  const name = stored("localStorage", STORED);
+  return THEMES.find((theme) => theme === name) ?? "system";
 }
 
 export function applyTheme(theme: Theme): void {
@@ -14,6 +16,6 @@ export function applyTheme(theme: Theme): void {
 }
 
 export function chooseTheme(theme: Theme): void {
-  localStorage.setItem(STORED, theme);
+  store("localStorage", STORED, theme);
   applyTheme(theme);
 }

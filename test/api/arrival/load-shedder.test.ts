@@ -77,7 +77,8 @@ describe("requests of a tenant that sends more than the server can handle", () =
     socket.on("data", (text: string) => (response += text)).on("error", () => {});
     socket.write(`POST /tokens HTTP/1.1\r\nhost: x\r\nbt-api-key: ${OVERLOADED}\r\ntransfer-encoding: chunked\r\n\r\n`);
     const drip = setInterval(() => socket.write("1\r\nx\r\n"), 50);
-    await once(socket, "close");
+    // What is sent after the server has closed is answered by a reset, which is an error that counts for nothing.
+    await new Promise((resolve) => socket.once("close", resolve));
     clearInterval(drip);
     expect(response).toMatch(/^HTTP\/1.1 503 /);
   });

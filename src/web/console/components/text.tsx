@@ -21,6 +21,8 @@ export function Id({ children }: { children: string }) {
 const ID_HEAD = 8;
 const ID_TAIL = 4;
 const MAX_SHOWN_LENGTH = 48;
+/** Characters that turn the order of those after them: "gpj.exe" would be shown for "exe.jpg". */
+const DIRECTIONS = /[\u202a-\u202e\u2066-\u2069]/g;
 /** Letters with their accents, and emoji with all their parts, count as one and are never cut. */
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
@@ -29,8 +31,8 @@ function shortened(text: string): string {
 }
 
 function cut(text: string, head: number, tail: number): string {
-  const shown = [...GRAPHEMES.segment(text)].map(({ segment }) => segment);
-  if (shown.length <= head + tail + 1) return text;
+  const shown = [...GRAPHEMES.segment(text.replaceAll(DIRECTIONS, "\u{fffd}"))].map(({ segment }) => segment);
+  if (shown.length <= head + tail + 1) return shown.join("");
   return `${shown.slice(0, head).join("")}…${shown.slice(-tail).join("")}`;
 }
 

@@ -2,6 +2,7 @@ import { useMutation } from "@connectrpc/connect-query";
 import { type Dispatch, type FormEvent, type SetStateAction, useState } from "react";
 import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
 import { callProblemOf } from "../api/call-problem.js";
+import { store } from "../browser-storage.js";
 import { TextField } from "../components/field.js";
 import { ProblemNote } from "../components/problem-note.js";
 
@@ -17,7 +18,7 @@ export function AskForLink({ needsTenant, tenant: [tenantId, setTenantId] }: Ask
   const ask = useMutation(SignInService.method.askForSignInLink);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (needsTenant) localStorage.setItem("cloakroom-tenant", tenantId.trim());
+    if (needsTenant) store("localStorage", "cloakroom-tenant", tenantId.trim());
     ask.mutate({ email: email.trim(), ...(needsTenant ? { tenantId: tenantId.trim() } : {}) });
   };
   if (ask.isSuccess) {

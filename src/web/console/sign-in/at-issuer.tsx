@@ -1,6 +1,7 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
 import { callProblemOf } from "../api/call-problem.js";
+import { store } from "../browser-storage.js";
 import { ProblemNote } from "../components/problem-note.js";
 import { hostOf } from "../in-other-tab.js";
 import { noteLeftForIssuer } from "../left-for-issuer.js";
@@ -17,7 +18,7 @@ interface AtIssuerProps {
 export function AtIssuer({ issuer, tenantId, isFresh }: AtIssuerProps) {
   const begin = useMutation(SignInService.method.beginOpenIdSignIn, {
     onSuccess({ authorizationUrl }) {
-      if (tenantId !== undefined) localStorage.setItem("cloakroom-tenant", tenantId);
+      if (tenantId !== undefined) store("localStorage", "cloakroom-tenant", tenantId);
       noteLeftForIssuer();
       location.assign(authorizationUrl);
     },

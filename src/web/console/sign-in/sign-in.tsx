@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { useSearchParams } from "wouter";
 import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
 import { callProblemOf } from "../api/call-problem.js";
+import { stored } from "../browser-storage.js";
 import { Skeleton } from "../components/loaded.js";
 import { ProblemNote } from "../components/problem-note.js";
 import { InOtherTab } from "../in-other-tab.js";
@@ -69,7 +70,7 @@ function Methods({ onPasskeyNeeded }: MethodsProps) {
   const [params] = useSearchParams();
   // Over the console, the person signs in to the same tenant again: another would begin with an empty page.
   const own = useSessionIfAny()?.who.tenantId;
-  const tenant = useState(() => own ?? params.get("tenant") ?? localStorage.getItem("cloakroom-tenant") ?? "");
+  const tenant = useState(() => own ?? params.get("tenant") ?? stored("localStorage", "cloakroom-tenant") ?? "");
   if (methods.error) {
     const problem = callProblemOf(methods.error);
     return <ProblemNote key={problem.message} problem={problem} retry={() => void methods.refetch()} />;

@@ -1,0 +1,56 @@
+import { ProxyService } from "#client/proto/cloakroom/v1/proxies_pb.js";
+import { ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
+import { useRead } from "../api/queries.js";
+import { NAVIGATION_ITEMS } from "../navigation.js";
+import { useSession } from "../session.js";
+import { matching, type PaletteEntry } from "./palette-match.js";
+
+/** What a person can begin, with the operation that it needs. */
+const ACTIONS = [
+  { name: "New token", path: "/tokens?new=1", operation: "TokenService/CreateToken" },
+  { name: "New application", path: "/applications?new=1", operation: "ApplicationService/CreateApplication" },
+  { name: "New proxy", path: "/proxies?new=1", operation: "ProxyService/CreateProxy" },
+  { name: "New reactor", path: "/reactors?new=1", operation: "ReactorService/CreateReactor" },
+] as const;
+
+/** Letters from which on names are searched by the server. */
+const MIN_LENGTH = 2;
+const SIZE = 8;
+
+/** Screens, actions, and what the text may be the name, id, trace or container of, as far as the role allows. */
+export function usePaletteEntries(text: string): readonly PaletteEntry[] {
+  const { can } = useSession();
+  const typed = text.trim();
+  const search = { name: typed.replaceAll("*", ""), size: SIZE };
+  const enabled = search.name.length >= MIN_LENGTH;
+  const proxies = useRead(ProxyService.method.listProxies, search, { enabled });
+  const reactors = useRead(ReactorService.method.listReactors, search, { enabled });
+  const screens = NAVIGATION_ITEMS.filter(({ operation }) => can(operation));
+  const named = (kind: string, path: string, found: readonly { id: string; name: string }[] = []) =>
+    found.map(({ id, name }) => ({ kind, name, path: `${path}?${new URLSearchParams({ id })}` }));
+  return [
+    ...matching(
+      [
+        ...screens.map(({ name, path }) => ({ kind: "Page", name, path })),
+        ...ACTIONS.filter(({ operation }) => can(operation)).map(({ name, path }) => ({ kind: "Action", name, path })),
+      ],
+      typed,
+    ),
+    ...(enabled ? named("Proxy", "/proxies", proxies.data?.data) : []),
+    ...(enabled ? named("Reactor", "/reactors", reactors.data?.data) : []),
+    ...(typed === "" ? [] : lookups(typed).filter(({ operation }) => can(operation))),
+  ];
+}
+
+/** Where the text leads as it is, whatever exists. */
+function lookups(text: string) {
+  const query = (name: string) => new URLSearchParams({ [name]: text });
+  const token = text.startsWith("/")
+    ? { kind: "Tokens in", path: `/tokens?${query("container")}`, operation: "TokenService/SearchTokensByCursor" }
+    : { kind: "Token with the id", path: `/tokens?${query("id")}`, operation: "TokenService/GetToken" };
+  return [
+    token,
+    { kind: "Log of", path: `/log?${query("entity_id")}`, operation: "LogService/ListLogs" },
+    { kind: "Trace", path: `/log?${query("trace_id")}`, operation: "LogService/ListLogs" },
+  ].map((entry) => ({ ...entry, name: text }));
+}
