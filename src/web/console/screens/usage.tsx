@@ -2,6 +2,7 @@ import { TenantService, type TokenReport } from "#client/proto/cloakroom/v1/tena
 import { useRead } from "../api/queries.js";
 import { Empty, Loaded } from "../components/loaded.js";
 import { Screen } from "../components/screen.js";
+import { ShareBar } from "../components/share-bar.js";
 import { DetailList, Table } from "../components/table.js";
 import { Time } from "../components/time.js";
 
@@ -20,6 +21,7 @@ export default function Usage() {
 function Report({ report }: { report: TokenReport }) {
   const { metricsByType, monthlyActiveTokens, includedMonthlyActiveTokens: included } = report;
   const rows = Object.entries(metricsByType).map(([type, metrics]) => ({ type, ...metrics }));
+  const all = rows.reduce((sum, { count }) => sum + count, 0n);
   return (
     <>
       <DetailList
@@ -40,6 +42,7 @@ function Report({ report }: { report: TokenReport }) {
           columns={[
             { head: "Type", cell: ({ type }) => type },
             { head: "Tokens", isNumber: true, cell: ({ count }) => NUMBER.format(count) },
+            { head: "Share", cell: ({ count }) => <ShareBar part={count} whole={all} /> },
             { head: "Last created", cell: ({ lastCreatedAt }) => <Time at={lastCreatedAt} /> },
           ]}
         />

@@ -5,6 +5,7 @@ import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
 import { callProblemOf } from "../api/call-problem.js";
 import { stored } from "../browser-storage.js";
 import { Skeleton } from "../components/loaded.js";
+import { Logo } from "../components/logo.js";
 import { ProblemNote } from "../components/problem-note.js";
 import { InOtherTab } from "../in-other-tab.js";
 import { useSessionIfAny } from "../session.js";
@@ -55,6 +56,7 @@ export function SignIn({ onSignedIn, isEmbedded = false }: SignInProps) {
   if (isEmbedded) return content;
   return (
     <main className="narrow">
+      <Logo />
       <h1>Sign in to Cloakroom</h1>
       {content}
     </main>

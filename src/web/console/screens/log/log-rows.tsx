@@ -6,14 +6,23 @@ import { Empty } from "../../components/loaded.js";
 import { Table } from "../../components/table.js";
 import { Id, Name } from "../../components/text.js";
 import { localMinute, Time } from "../../components/time.js";
+import { type Mention, type Names, useNames } from "../names.js";
 import { Changes } from "./changes.js";
 import { callsOf, type LogCall } from "./log-calls.js";
 import { paramsOf } from "./log-filters.js";
-import { type LogNames, useLogNames } from "./log-names.js";
 
 /** The entity of a list or search. */
 const EVERY = "*";
 const DAY_MS = 86_400_000;
+
+/** Who acted, on what, and by what. */
+function mentionsIn({ actorType, actorId, entityType, entityId, viaType, viaId }: Log): Mention[] {
+  return [
+    [actorType, actorId],
+    [entityType, entityId],
+    [viaType, viaId],
+  ];
+}
 
 interface LogRowsProps {
   readonly rows: readonly Log[];
@@ -22,7 +31,7 @@ interface LogRowsProps {
 
 /** The log, newest first, a line for each call. Actor and entity lead to their own rows. */
 export function LogRows({ rows, label }: LogRowsProps) {
-  const names = useLogNames(rows);
+  const names = useNames(rows.flatMap(mentionsIn));
   if (rows.length === 0) {
     return (
       <Empty>
@@ -48,10 +57,10 @@ export function LogRows({ rows, label }: LogRowsProps) {
 
 interface RowProps {
   readonly row: Log;
-  readonly names: LogNames;
+  readonly names: Names;
 }
 
-function What({ call: { first, others }, names }: { call: LogCall; names: LogNames }) {
+function What({ call: { first, others }, names }: { call: LogCall; names: Names }) {
   return (
     <>
       <Sentence row={first} names={names} />

@@ -1,20 +1,28 @@
 import { Link } from "wouter";
 import { ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
+import { MemberService } from "#client/proto/cloakroom/v1/members_pb.js";
+import { TenantService } from "#client/proto/cloakroom/v1/tenants_pb.js";
 import { TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { type Read, useRead } from "../../api/queries.js";
 import { Loaded } from "../../components/loaded.js";
+import { Metric, Metrics } from "../../components/metric.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList } from "../../components/table.js";
 import { useSession } from "../../session.js";
 import { LogRows } from "../log/log-rows.js";
 import { FirstCall } from "./first-call.js";
 
+const NUMBER = new Intl.NumberFormat();
+
 /** What to do next, and what happened last. */
 export function Start() {
   const { who, can } = useSession();
   return (
     <Screen title="Home">
+      <Numbers />
+      {can("ApplicationService/CreateApplication") ? <FirstSteps /> : <Reading />}
+      <LastRows />
       <DetailList
         pairs={[
           ["Tenant", <bdi key="name">{who.tenantName}</bdi>],
@@ -23,9 +31,29 @@ export function Start() {
           ["Your role", who.role],
         ]}
       />
-      {can("ApplicationService/CreateApplication") ? <FirstSteps /> : <Reading />}
-      <LastRows />
     </Screen>
+  );
+}
+
+/** What the tenant has, as the server counts it. */
+function Numbers() {
+  const usage = useRead(TenantService.method.getUsageReport, {});
+  const applications = useRead(ApplicationService.method.listApplications, { size: 1 });
+  const members = useRead(MemberService.method.listMembers, { size: 1 });
+  const { metricsByType, monthlyActiveTokens } = usage.data?.tokenReport ?? {};
+  const tokens = metricsByType && Object.values(metricsByType).reduce((sum, { count }) => sum + count, 0n);
+  const shown = (count: bigint | number | undefined) => (count === undefined ? undefined : NUMBER.format(count));
+  return (
+    <Metrics>
+      {usage.isAllowed && <Metric label="Tokens" value={shown(tokens)} href="/tokens" />}
+      {usage.isAllowed && <Metric label="Active this month" value={shown(monthlyActiveTokens)} href="/usage" />}
+      {applications.isAllowed && (
+        <Metric label="Applications" value={shown(applications.data?.pagination?.totalItems)} href="/applications" />
+      )}
+      {members.isAllowed && (
+        <Metric label="Members" value={shown(members.data?.pagination?.totalItems)} href="/members" />
+      )}
+    </Metrics>
   );
 }
 

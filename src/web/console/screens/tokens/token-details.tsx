@@ -12,6 +12,7 @@ import { Time } from "../../components/time.js";
 import { textOfValue } from "../../values.js";
 import { AccessTable } from "../access/access-table.js";
 import { LogRows } from "../log/log-rows.js";
+import { type Mention, type Names, useNames } from "../names.js";
 import { EditToken } from "./edit-token.js";
 import { RevealValue } from "./reveal-value.js";
 import { ContainerLinks } from "./token-list.js";
@@ -42,6 +43,13 @@ export function TokenDetails({ id }: { id: string }) {
 }
 
 function Facts({ token }: { token: Token }) {
+  const authors = [token.createdBy, token.modifiedBy];
+  const names = useNames(
+    authors.flatMap((author): Mention[] => [
+      ["application", author],
+      ["user", author],
+    ]),
+  );
   const { id, type, data, containers, fingerprint, metadata, card, expiresAt } = token;
   const details = card && [card.brand, card.funding, card.bin && `BIN ${card.bin}`].filter(Boolean).join(", ");
   return (
@@ -55,8 +63,11 @@ function Facts({ token }: { token: Token }) {
         ["Fingerprint", fingerprint && <code key="fingerprint">{fingerprint}</code>],
         ["Metadata", <Metadata key="metadata" entries={metadata} />],
         ["Expires", expiresAt],
-        ["Created", <Stamp key="created" by={token.createdBy} at={token.createdAt} />],
-        ["Changed", token.modifiedAt && <Stamp key="modified" by={token.modifiedBy} at={token.modifiedAt} />],
+        ["Created", <Stamp key="created" by={token.createdBy} names={names} at={token.createdAt} />],
+        [
+          "Changed",
+          token.modifiedAt && <Stamp key="modified" by={token.modifiedBy} names={names} at={token.modifiedAt} />,
+        ],
       ]}
     />
   );
@@ -76,14 +87,16 @@ function Metadata({ entries }: { entries: Token["metadata"] }) {
   ));
 }
 
-function Stamp({ by, at }: { by: string | undefined; at: Token["createdAt"] }) {
+function Stamp({ by, at, names }: { by: string | undefined; at: Token["createdAt"]; names: Names }) {
   return (
     <>
       <Time at={at} />
       {by && (
         <>
           {" by "}
-          <Name>{by}</Name>
+          <span title={by}>
+            <Name>{names.get(by) ?? by}</Name>
+          </span>
         </>
       )}
     </>

@@ -1,0 +1,40 @@
+import { ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
+import { MemberService } from "#client/proto/cloakroom/v1/members_pb.js";
+import { ProxyService } from "#client/proto/cloakroom/v1/proxies_pb.js";
+import { ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
+import { useRead } from "../api/queries.js";
+import { nameOf } from "./members/name-of.js";
+
+/** Names by id, of what still exists and the role may list. */
+export type Names = ReadonlyMap<string, string>;
+
+/** Something with a name: what it is, as the log says, and its id. Other kinds have no names. */
+export type Mention = readonly [kind: string | undefined, id: string | undefined];
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** What a list takes as ids at once. The ids of further ones are shown in place of their names. */
+const MAX_IDS = 50;
+
+/** The names of applications, users, proxies and reactors. */
+export function useNames(mentions: readonly Mention[]): Names {
+  const idsOf = (wanted: string) => {
+    const ids = mentions.flatMap(([kind, id]) => (kind === wanted && id !== undefined && UUID.test(id) ? [id] : []));
+    return [...new Set(ids)].toSorted().slice(0, MAX_IDS);
+  };
+  const read = (ids: string[]) => [{ id: ids, size: MAX_IDS }, { enabled: ids.length > 0 }] as const;
+  const users = idsOf("user");
+  const applications = useRead(ApplicationService.method.listApplications, ...read(idsOf("application")));
+  const proxies = useRead(ProxyService.method.listProxies, ...read(idsOf("proxy")));
+  const reactors = useRead(ReactorService.method.listReactors, ...read(idsOf("reactor")));
+  const members = useRead(
+    MemberService.method.listMembers,
+    { userId: users, size: MAX_IDS },
+    { enabled: users.length > 0 },
+  );
+  return new Map([
+    ...[applications, proxies, reactors].flatMap(({ data }) =>
+      (data?.data ?? []).map(({ id, name }) => [id, name] as const),
+    ),
+    ...(members.data?.data ?? []).map((member) => [member.user?.id ?? "", nameOf(member)] as const),
+  ]);
+}
