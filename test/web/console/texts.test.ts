@@ -1,12 +1,19 @@
-import { create } from "@bufbuild/protobuf";
+import { create, toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { LogSchema } from "../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
+import { TokenSchema } from "../../../clients/typescript/src/proto/cloakroom/v1/tokens_pb.js";
 import { csvOf } from "../../../src/web/console/screens/log/csv.js";
 import { callsOf } from "../../../src/web/console/screens/log/log-calls.js";
 import { filtersOf, logRequestOf, paramsOf } from "../../../src/web/console/screens/log/log-filters.js";
 import { moneyOf } from "../../../src/web/console/screens/payments/money.js";
+import {
+  hasPlainMetadata,
+  propertiesOf,
+  updateRequestOf,
+} from "../../../src/web/console/screens/tokens/token-draft.js";
 import { isTerm, queryOf } from "../../../src/web/console/screens/tokens/token-query.js";
 
 const NOW = Date.UTC(2026, 10, 22, 12, 0, 30);
@@ -92,6 +99,48 @@ describe("the rows of calls", () => {
           const before = calls[at - 1];
           if (before) expect(before.first.traceId === undefined || before.first.traceId !== first.traceId).toBe(true);
         }
+      }),
+    );
+  });
+});
+
+describe("an edited token", () => {
+  const metadata = fc.dictionary(fc.string({ minLength: 1, maxLength: 6 }), fc.string({ maxLength: 6 }), {
+    maxKeys: 4,
+  });
+  const plainText = fc.stringMatching(/^[a-z]{1,5}$/);
+  const plain = fc.dictionary(plainText, plainText, { maxKeys: 4 });
+
+  it("asks for no change while the form says what the vault has", () => {
+    fc.assert(
+      fc.property(metadata, (entries) => {
+        const token = create(TokenSchema, { id: "t", metadata: entries, containers: ["/a/", "/b/"] });
+        const request = updateRequestOf(token, propertiesOf(token));
+        expect(request).toMatchObject({ id: "t", updateMask: { paths: [] } });
+        expect(Object.keys(request).toSorted()).toEqual(["id", "updateMask"]);
+      }),
+    );
+  });
+
+  it("has the metadata of the form once the patch is merged, and is not offered metadata that lines cannot hold", () => {
+    fc.assert(
+      fc.property(metadata, plain, (before, after) => {
+        const token = create(TokenSchema, { metadata: before });
+        if (!hasPlainMetadata(token)) {
+          const isHard = ([name, value]: [string, string]) => /[=\n]|^\s|\s$/.test(name) || value.includes("\n");
+          expect(Object.entries(before).some(isHard)).toBe(true);
+          return;
+        }
+        const draft = { ...propertiesOf(create(TokenSchema, { metadata: after })), containers: "", expiresAt: "" };
+        const { metadata: patch } = updateRequestOf(token, draft);
+        const merged = new Map(Object.entries(before));
+        for (const [name, value] of Object.entries(
+          patch ? Object(toJson(ValueSchema, create(ValueSchema, patch))) : {},
+        )) {
+          if (value === null) merged.delete(name);
+          else merged.set(name, String(value));
+        }
+        expect(Object.fromEntries(merged)).toEqual(after);
       }),
     );
   });

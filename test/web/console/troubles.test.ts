@@ -164,6 +164,33 @@ describe("a connection that is lost", () => {
   });
 });
 
+describe("every screen of a person who loses the network", () => {
+  it("says so, keeps what it has, and works again without a reload", async () => {
+    const paths = ["/tokens", "/access", "/applications", "/proxies", "/reactors", "/payments", "/log", "/usage"];
+    await using console = await openConsole(browser, tenant, email, {
+      expected: /ERR_INTERNET_DISCONNECTED|dynamically imported/,
+    });
+    const { page, context } = console;
+    await console.go("");
+    await page.getByRole("heading", { level: 1, name: "Home" }).waitFor();
+    for (const path of [...paths, "/members", "/settings", "/sign-ins"]) {
+      await context.setOffline(true);
+      await console.follow(path);
+      const again = page.getByRole("main").getByRole("button", { name: "Try again" });
+      await again.first().waitFor();
+      await page.getByRole("navigation", { name: "Console" }).waitFor();
+      await context.setOffline(false);
+      await page.getByText("No connection to the vault.").waitFor({ state: "detached" });
+      const broken = page.getByText("This screen could not be shown");
+      if ((await broken.count()) > 0) await again.first().click();
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await expect.poll(() => page.getByRole("alert").count()).toBe(0);
+      await console.settle();
+    }
+    expect(console.wrongs).toEqual([]);
+  });
+});
+
 describe("a screen whose program does not load", () => {
   it("leaves the others as they are, and loads when it is tried again", async () => {
     await using console = await openConsole(browser, tenant, email, { expected: /ERR_FAILED|dynamically imported/ });

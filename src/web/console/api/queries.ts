@@ -43,17 +43,19 @@ export interface Read<T> {
 interface ReadOptions {
   /** Whether the input is complete. Default: true. */
   readonly enabled?: boolean;
+  /** Milliseconds for which what was read is shown again without a call, unless the person changes something. Default: 0. */
+  readonly staleTime?: number;
 }
 
 /** Reads, unless the role forbids it: such a call would be refused, and logged as a refusal. */
 export function useRead<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   input: MessageInitShape<I>,
-  { enabled = true }: ReadOptions = {},
+  { enabled = true, staleTime = 0 }: ReadOptions = {},
 ): Read<MessageShape<O>> {
   const operation = queryOperationOf(method);
   const isAllowed = useSession().can(operation);
-  const query = useQuery(method, input, { enabled: enabled && isAllowed });
+  const query = useQuery(method, input, { enabled: enabled && isAllowed, staleTime });
   return {
     operation,
     isAllowed,

@@ -1,3 +1,4 @@
+import { useEffect, useState } from "react";
 import { ProxyService } from "#client/proto/cloakroom/v1/proxies_pb.js";
 import { ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
 import { useRead } from "../api/queries.js";
@@ -13,6 +14,8 @@ const ACTIONS = [
   { name: "New reactor", path: "/reactors?new=1", operation: "ReactorService/CreateReactor" },
 ] as const;
 
+/** After the last letter. Each list that is read leaves a row in the log. */
+const PAUSE_MS = 250;
 /** Letters from which on names are searched by the server. */
 const MIN_LENGTH = 2;
 const SIZE = 8;
@@ -21,8 +24,9 @@ const SIZE = 8;
 export function usePaletteEntries(text: string): readonly PaletteEntry[] {
   const { can } = useSession();
   const typed = text.trim();
-  const search = { name: typed.replaceAll("*", ""), size: SIZE };
-  const enabled = search.name.length >= MIN_LENGTH;
+  const name = usePaused(typed.replaceAll("*", ""));
+  const search = { name, size: SIZE };
+  const enabled = name.length >= MIN_LENGTH;
   const proxies = useRead(ProxyService.method.listProxies, search, { enabled });
   const reactors = useRead(ReactorService.method.listReactors, search, { enabled });
   const screens = NAVIGATION_ITEMS.filter(({ operation }) => can(operation));
@@ -40,6 +44,16 @@ export function usePaletteEntries(text: string): readonly PaletteEntry[] {
     ...(enabled ? named("Reactor", "/reactors", reactors.data?.data) : []),
     ...(typed === "" ? [] : lookups(typed).filter(({ operation }) => can(operation))),
   ];
+}
+
+/** A text once it has not changed for {@link PAUSE_MS}. */
+function usePaused(text: string): string {
+  const [paused, setPaused] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setPaused(text), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return paused;
 }
 
 /** Where the text leads as it is, whatever exists. */

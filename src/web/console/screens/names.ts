@@ -14,6 +14,8 @@ export type Mention = readonly [kind: string | undefined, id: string | undefined
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** What a list takes as ids at once. The ids of further ones are shown in place of their names. */
 const MAX_IDS = 50;
+/** Names change rarely, and each list that is read leaves a row in the log. */
+const FRESH_MS = 300_000;
 
 /** The names of applications, users, proxies and reactors. */
 export function useNames(mentions: readonly Mention[]): Names {
@@ -21,16 +23,13 @@ export function useNames(mentions: readonly Mention[]): Names {
     const ids = mentions.flatMap(([kind, id]) => (kind === wanted && id !== undefined && UUID.test(id) ? [id] : []));
     return [...new Set(ids)].toSorted().slice(0, MAX_IDS);
   };
-  const read = (ids: string[]) => [{ id: ids, size: MAX_IDS }, { enabled: ids.length > 0 }] as const;
+  const optionsFor = (ids: readonly string[]) => ({ enabled: ids.length > 0, staleTime: FRESH_MS });
+  const read = (ids: string[]) => [{ id: ids, size: MAX_IDS }, optionsFor(ids)] as const;
   const users = idsOf("user");
   const applications = useRead(ApplicationService.method.listApplications, ...read(idsOf("application")));
   const proxies = useRead(ProxyService.method.listProxies, ...read(idsOf("proxy")));
   const reactors = useRead(ReactorService.method.listReactors, ...read(idsOf("reactor")));
-  const members = useRead(
-    MemberService.method.listMembers,
-    { userId: users, size: MAX_IDS },
-    { enabled: users.length > 0 },
-  );
+  const members = useRead(MemberService.method.listMembers, { userId: users, size: MAX_IDS }, optionsFor(users));
   return new Map([
     ...[applications, proxies, reactors].flatMap(({ data }) =>
       (data?.data ?? []).map(({ id, name }) => [id, name] as const),

@@ -7,7 +7,7 @@ import { CodeSample } from "../../components/text.js";
 import { useDraft } from "../../use-draft.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { CodeForm, type Saving } from "../code/code-form.js";
-import { configurationOf, configurationPatch } from "../code/configuration-field.js";
+import { configurationOf, configurationPatch } from "../code/configuration-lines.js";
 import { useSaving } from "../code/use-saving.js";
 import {
   isEditable,

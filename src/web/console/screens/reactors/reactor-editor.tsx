@@ -5,7 +5,7 @@ import { useChange } from "../../api/queries.js";
 import { useDraft } from "../../use-draft.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { CodeForm, type CommonDraft, type Saving } from "../code/code-form.js";
-import { configurationOf, configurationPatch } from "../code/configuration-field.js";
+import { configurationOf, configurationPatch } from "../code/configuration-lines.js";
 import { useSaving } from "../code/use-saving.js";
 import { ReactorTest } from "./reactor-test.js";
 

@@ -5,7 +5,7 @@ import { Overlay } from "../../components/overlay.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { useDraft } from "../../use-draft.js";
 import { isPropertyField, PropertyFields } from "./property-fields.js";
-import { propertiesOf, updateRequestOf } from "./token-draft.js";
+import { hasPlainMetadata, propertiesOf, updateRequestOf } from "./token-draft.js";
 
 /** A button to change what stands beside a token's value. */
 export function EditToken({ token }: { token: Token }) {
@@ -37,7 +37,7 @@ function TokenProperties({ token, onClose }: { token: Token; onClose: () => void
     <Overlay title="Edit this token" onClose={close}>
       <form className="form" onSubmit={submit}>
         {update.problem && <ProblemNote problem={update.problem} isShown={isPropertyField} />}
-        <PropertyFields {...{ draft, set, problem: update.problem }} />
+        <PropertyFields {...{ draft, set, problem: update.problem }} hasMetadata={hasPlainMetadata(token)} />
         <div className="actions">
           <button type="button" onClick={close}>
             Cancel

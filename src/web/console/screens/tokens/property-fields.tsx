@@ -6,6 +6,8 @@ interface PropertyFieldsProps {
   readonly draft: TokenProperties;
   readonly set: (name: keyof TokenProperties) => (value: string) => void;
   readonly problem: CallProblem | undefined;
+  /** Whether lines can have the metadata. Default: true. */
+  readonly hasMetadata?: boolean;
 }
 
 const OWN = /^(?:containers|metadata|expires_at)(?:[.[]|$)/;
@@ -22,7 +24,7 @@ export function problemWithin(problem: CallProblem | undefined, name: string): s
 }
 
 /** What people may change of a token: never its value. */
-export function PropertyFields({ draft, set, problem }: PropertyFieldsProps) {
+export function PropertyFields({ draft, set, problem, hasMetadata = true }: PropertyFieldsProps) {
   return (
     <>
       <TextField
@@ -30,11 +32,15 @@ export function PropertyFields({ draft, set, problem }: PropertyFieldsProps) {
         help="Paths, separated by blanks. Access rules decide by them."
         problem={problemWithin(problem, "containers")}
       />
-      <TextArea
-        {...{ label: "Metadata", value: draft.metadata, onChange: set("metadata"), rows: 3 }}
-        help="A line name=value for each entry. Everybody who sees the token sees it: nothing sensitive."
-        problem={problemWithin(problem, "metadata")}
-      />
+      {hasMetadata ? (
+        <TextArea
+          {...{ label: "Metadata", value: draft.metadata, onChange: set("metadata"), rows: 3 }}
+          help="A line name=value for each entry. Everybody who sees the token sees it: nothing sensitive."
+          problem={problemWithin(problem, "metadata")}
+        />
+      ) : (
+        <p className="help">The metadata has names or values that lines cannot hold: only the API changes it.</p>
+      )}
       <TextField
         {...{ label: "Deleted at (your time)", value: draft.expiresAt, onChange: set("expiresAt") }}
         type="datetime-local"

@@ -5,8 +5,8 @@ import type {
   Token,
   UpdateTokenRequestSchema,
 } from "#client/proto/cloakroom/v1/tokens_pb.js";
-import { localMinute } from "../../components/time.js";
-import { configurationOf } from "../code/configuration-field.js";
+import { localMinute } from "../../local-minute.js";
+import { configurationOf } from "../code/configuration-lines.js";
 
 /** The parts of a value that people enter, by the name of the part in the API's data. */
 export interface ValuePart {
@@ -116,6 +116,14 @@ export function propertiesOf({ containers, metadata, expiresAt }: Token): TokenP
       .join("\n"),
     expiresAt: expiresAt === undefined ? "" : localMinute(new Date(expiresAt)),
   };
+}
+
+/** Whether lines of a form can have the metadata: a name with `=`, or a value of several lines, would be read otherwise. */
+export function hasPlainMetadata(token: Token): boolean {
+  const read = Object.entries(configurationOf(propertiesOf(token).metadata));
+  return (
+    read.length === Object.keys(token.metadata).length && read.every(([name, value]) => token.metadata[name] === value)
+  );
 }
 
 /** Only what differs from the stored token: two people who change different things both succeed. */
