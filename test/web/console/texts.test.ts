@@ -14,7 +14,7 @@ import {
   propertiesOf,
   updateRequestOf,
 } from "../../../src/web/console/screens/tokens/token-draft.js";
-import { isTerm, queryOf } from "../../../src/web/console/screens/tokens/token-query.js";
+import { isQuery, searchOf } from "../../../src/web/console/screens/tokens/token-query.js";
 
 const NOW = Date.UTC(2026, 10, 22, 12, 0, 30);
 const HOSTILE = ["/", "%2F", "..", "\\", "#", "?a=b&c", "<b>", "שלום", "😀", "a b", "+"];
@@ -65,12 +65,34 @@ describe("filters of the log", () => {
 });
 
 describe("a search for tokens", () => {
-  it("tells terms from ids, and covers what is below a container", () => {
-    for (const term of ["type:card", "metadata.order id:7", "fingerprint:x", "data:a"]) expect(isTerm(term)).toBe(true);
-    for (const id of ["order:1", "01980f70-1a2b-7c4d-9e5f-60718293a4b5", "typecard"]) expect(isTerm(id)).toBe(false);
-    expect(queryOf("", "")).toBeUndefined();
-    expect(queryOf("type:card", "pci/high")).toBe("type:card AND container:/pci/high/*");
-    expect(queryOf("", "/")).toBe("container:/*");
+  it("tells queries from ids", () => {
+    for (const query of [
+      "type:card",
+      "metadata.order id:7",
+      "fingerprint:x",
+      "data:a",
+      "NOT type:card",
+      "(id:a OR id:b)",
+    ])
+      expect([query, isQuery(query)]).toEqual([query, true]);
+    for (const id of ["order:1", "01980f70-1a2b-7c4d-9e5f-60718293a4b5", "typecard", "subtype:card", '"type:card"'])
+      expect([id, isQuery(id)]).toEqual([id, false]);
+  });
+
+  it("covers what is below a container, and lists by cursor where one term allows it", () => {
+    expect(searchOf("", "")).toEqual({ query: undefined, isByCursor: true });
+    expect(searchOf("type:card", "pci/high")).toEqual({
+      query: "type:card AND container:/pci/high/*",
+      isByCursor: true,
+    });
+    expect(searchOf("", "/")).toEqual({ query: "container:/*", isByCursor: true });
+    expect(searchOf('data:"this OR that (both)"', "")).toMatchObject({ isByCursor: true });
+    expect(searchOf("type:card OR type:bank", "/pci/")).toEqual({
+      query: "(type:card OR type:bank) AND container:/pci/*",
+      isByCursor: false,
+    });
+    for (const query of ["type:card AND data:x", "NOT type:card", "-type:card", "id:a", "type:card !data:x"])
+      expect([query, searchOf(query, "").isByCursor]).toEqual([query, false]);
   });
 });
 

@@ -80,4 +80,27 @@ describe("a token in the console", () => {
     }
     expect(console.wrongs).toEqual([]);
   });
+
+  it("is found by the first example of the documentation", async () => {
+    await using console = await openConsole(browser, tenant, await memberOf(tenant, "ADMIN"));
+    const { page } = console;
+    const backEnd = await tenant.backEnd();
+    for (const [type, data] of [
+      ["card", { number: NUMBER, expiration_month: 12, expiration_year: 2031 }],
+      ["token", "x"],
+    ]) {
+      const { status } = await backEnd("POST", "/tokens", { body: { type, data, metadata: { customer: "1043" } } });
+      expect(status).toBe(201);
+    }
+    await console.go("/tokens");
+    await page.getByLabel("Search", { exact: true }).fill("type:card AND metadata.customer:1043");
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.getByText("XXXXXXXXXXXX4242 12/2031").waitFor();
+    expect(await page.getByRole("row").count()).toBe(2);
+    await page.getByLabel("Search", { exact: true }).fill("metadata.customer:1043");
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.getByText("no mask").waitFor();
+    expect(await page.getByRole("row").count()).toBe(3);
+    expect(console.wrongs).toEqual([]);
+  });
 });

@@ -26,7 +26,9 @@ const DIRECTIONS = /[\u202a-\u202e\u2066-\u2069]/g;
 /** Letters with their accents, and emoji with all their parts, count as one and are never cut. */
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
+/** A name without a visible character would be a link that cannot be seen. */
 function shortened(text: string): string {
+  if (/^[\s\p{Cf}\p{Cc}]*$/u.test(text)) return "(blank)";
   return cut(text, MAX_SHOWN_LENGTH / 2, MAX_SHOWN_LENGTH / 2 - 1);
 }
 

@@ -14,6 +14,14 @@ interface AccessTableProps {
   readonly containers: readonly string[];
 }
 
+/** From the most open to the refused: whoever sees a value comes first. */
+const ORDER = ["reveal", "mask", "redact"];
+
+function rankOf({ transform }: ExplainedAccess): number {
+  const rank = ORDER.indexOf(transform ?? "");
+  return rank < 0 ? ORDER.length : rank;
+}
+
 /** What each application sees, with every rule and its part in that; and what people see. */
 export function AccessTable({ found, permission, containers }: AccessTableProps) {
   const { data, roles, pagination } = found;
@@ -26,7 +34,7 @@ export function AccessTable({ found, permission, containers }: AccessTableProps)
       ) : (
         <Table
           label="Access of applications"
-          rows={data}
+          rows={data.toSorted((one, other) => rankOf(one) - rankOf(other))}
           keyOf={({ applicationId }) => applicationId ?? "draft"}
           columns={[
             { head: "Application", cell: (access) => <ApplicationLink {...access} /> },

@@ -9,6 +9,7 @@ import { Screen } from "../../components/screen.js";
 import { DetailList } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
+import { useSession } from "../../session.js";
 import { textOfValue } from "../../values.js";
 import { AccessTable } from "../access/access-table.js";
 import { LogRows } from "../log/log-rows.js";
@@ -74,7 +75,12 @@ function Facts({ token }: { token: Token }) {
 }
 
 function Hidden() {
-  return <span className="quiet">Your role sees no value, not even masked.</span>;
+  const seesNone = useSession().who.role === "AUDITOR";
+  return (
+    <span className="quiet">
+      {seesNone ? "Your role sees no value, not even masked." : "This token has no mask, so nothing of it is shown."}
+    </span>
+  );
 }
 
 function Metadata({ entries }: { entries: Token["metadata"] }) {

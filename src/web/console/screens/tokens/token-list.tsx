@@ -5,37 +5,55 @@ import { type Token, TokenService } from "#client/proto/cloakroom/v1/tokens_pb.j
 import { useRead } from "../../api/queries.js";
 import { TextField } from "../../components/field.js";
 import { Empty, Loaded } from "../../components/loaded.js";
-import { CursorPages } from "../../components/pages.js";
+import { CursorPages, OffsetPages, usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
 import { Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
 import { shortTextOfValue } from "../../values.js";
-import { isTerm, queryOf } from "./token-query.js";
+import { isQuery, searchOf } from "./token-query.js";
 
 /** Finds tokens by what the vault knows of them without opening them. */
 export function TokenList() {
   const [params] = useSearchParams();
   const [query, container, start] = ["query", "container", "start"].map((name) => params.get(name) ?? "");
-  const wanted = queryOf(query ?? "", container ?? "");
-  const tokens = useRead(TokenService.method.searchTokensByCursor, {
-    ...(wanted === undefined ? {} : { query: wanted }),
-    ...(start ? { start } : {}),
-    size: 50,
-  });
-  const isFiltered = Boolean(query || container);
+  const { query: wanted, isByCursor } = searchOf(query ?? "", container ?? "");
+  const searched = { ...(wanted === undefined ? {} : { query: wanted }), size: 50 };
+  const byCursor = useRead(
+    TokenService.method.searchTokensByCursor,
+    { ...searched, ...(start ? { start } : {}) },
+    { enabled: isByCursor },
+  );
+  const byPage = useRead(
+    TokenService.method.searchTokens,
+    { ...searched, page: usePageNumber() },
+    { enabled: !isByCursor },
+  );
+  const shown = (data: readonly Token[]) =>
+    data.length === 0 ? <NoTokens isFiltered={Boolean(query || container)} /> : <TokenTable tokens={data} />;
   return (
     <Screen title="Tokens" actions={<NewTokenLink />}>
       <Search key={params.toString()} query={query ?? ""} container={container ?? ""} />
-      <Loaded read={tokens} lines={12}>
-        {({ data, pagination }) => (
-          <>
-            {data.length === 0 ? <NoTokens isFiltered={isFiltered} /> : <TokenTable tokens={data} />}
-            <CursorPages next={pagination?.next} />
-          </>
-        )}
-      </Loaded>
+      {isByCursor ? (
+        <Loaded read={byCursor} lines={12}>
+          {({ data, pagination }) => (
+            <>
+              {shown(data)}
+              <CursorPages next={pagination?.next} />
+            </>
+          )}
+        </Loaded>
+      ) : (
+        <Loaded read={byPage} lines={12}>
+          {({ data, pagination }) => (
+            <>
+              {shown(data)}
+              <OffsetPages page={pagination} />
+            </>
+          )}
+        </Loaded>
+      )}
     </Screen>
   );
 }
@@ -56,7 +74,7 @@ function Search({ query, container }: { query: string; container: string }) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const typed = draft.trim();
-    const entries = typed === "" || isTerm(typed) ? { query: typed, container: place.trim() } : { id: typed };
+    const entries = typed === "" || isQuery(typed) ? { query: typed, container: place.trim() } : { id: typed };
     setParams(new URLSearchParams(Object.entries(entries).filter(([, value]) => value !== "")));
   };
   return (
@@ -66,8 +84,8 @@ function Search({ query, container }: { query: string; container: string }) {
           {...{ label: "Search", value: draft, onChange: setDraft, placeholder: "type:card" }}
           help={
             <>
-              One of <code>type:</code> <code>data:</code> <code>fingerprint:</code> <code>metadata.name:</code>, or an
-              id
+              An id, or terms such as <code>type:card AND metadata.customer:1043</code>:{" "}
+              <a href="/docs/guides/search">how to search</a>
             </>
           }
         />
@@ -132,8 +150,9 @@ function TokenTable({ tokens }: { tokens: readonly Token[] }) {
   );
 }
 
+/** No value is shown: the role sees none, or the token has no mask. */
 function Hidden() {
-  return <span className="quiet">not for your role</span>;
+  return <span className="quiet">{useSession().who.role === "AUDITOR" ? "not for your role" : "no mask"}</span>;
 }
 
 /** A masked value on one line. Of a card: its number and the month in which it expires. */

@@ -1,15 +1,37 @@
-/** Whether a person typed a term such as `type:card`. Anything else is an id. */
-export function isTerm(text: string): boolean {
-  return /^(?:type|data|fingerprint|metadata\.[^:]+):/.test(text.trim());
+/** Fields of `docs/search.md`, as a term begins with one. */
+const FIELD =
+  /(?:^|[\s(!-])(?:(?:id|type|data|fingerprint|container|created_by|modified_by|created_at|modified_at):|metadata\.[^:]+:)/;
+/** A term that lists by cursor, which costs the same on every page. */
+const CURSOR_TERM = /^(?:type|data|fingerprint|metadata\.[^:]+):/;
+/** What joins terms, outside of quotation marks. */
+const JOINS = /\b(?:AND|OR|NOT)\b|[()!]|(?:^|\s)-/;
+
+/** Whether a person typed a query of one or more terms, such as `type:card AND data:x`. Anything else is an id. */
+export function isQuery(text: string): boolean {
+  return FIELD.test(withoutQuoted(text).trim());
 }
 
-/** A term and a container as a query of `POST /v2/tokens/search`; undefined for all tokens. */
-export function queryOf(term: string, container: string): string | undefined {
+/** A search, and how its pages are found. */
+export interface TokenSearch {
+  /** Undefined for all tokens. */
+  readonly query: string | undefined;
+  /** Whether pages are found by cursor, as of a single term; joined terms have numbered pages. */
+  readonly isByCursor: boolean;
+}
+
+/** The search for a query and a container with everything below it. */
+export function searchOf(query: string, container: string): TokenSearch {
+  const [term, path] = [query.trim(), container.trim()];
+  const isByCursor = term === "" || (CURSOR_TERM.test(term) && !JOINS.test(withoutQuoted(term)));
   const terms = [
-    ...(term.trim() === "" ? [] : [term.trim()]),
-    ...(container.trim() === "" ? [] : [`container:${containerPattern(container.trim())}`]),
+    ...(term === "" ? [] : [isByCursor || path === "" ? term : `(${term})`]),
+    ...(path === "" ? [] : [`container:${containerPattern(path)}`]),
   ];
-  return terms.length === 0 ? undefined : terms.join(" AND ");
+  return { query: terms.length === 0 ? undefined : terms.join(" AND "), isByCursor };
+}
+
+function withoutQuoted(text: string): string {
+  return text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""');
 }
 
 /** A container with everything below it, spelled as containers are. */
