@@ -59,6 +59,7 @@ export function composePeople(parts: PeopleParts): People {
         openId,
         device,
         idleMs,
+        mailIsFiled: config.smtpUrl === undefined,
         services: SERVICES,
         soleTenant: new SoleTenant(ownerAddress),
       }),

@@ -33,6 +33,8 @@ export interface SignInServiceParts extends SignInParts {
   readonly openId: OpenIdSignIn | undefined;
   /** Absent with `openId`. */
   readonly device: DeviceSignIn | undefined;
+  /** Whether messages are files on the server. */
+  readonly mailIsFiled: boolean;
   /** Time without a request after which a sign-in ends, in milliseconds. */
   readonly idleMs: number;
   /** Every service, for the operations of a role. */
@@ -53,6 +55,7 @@ function beginnings(parts: SignInServiceParts): ServedMethod[] {
       needsTenant: (await parts.soleTenant.find()) === undefined,
       ...(openId ? { openidIssuer: openId.issuer, openidSecondFactor: openId.provesSecondFactor } : {}),
       awaitsPasskey: await isPasskeyAwaited(parts, visit),
+      mailIsFiled: parts.mailIsFiled,
     })),
     serve(method.askForSignInLink, async (request, { visit, reply }) => {
       const email = requireEmailAddress("email", request.email);

@@ -31,6 +31,7 @@ describe("signing in", () => {
     await console.expectAccessible();
     await page.keyboard.press("Enter");
     await page.getByText("Check your mail").waitFor();
+    await page.getByText("This vault has no mail server: the message is a file").waitFor();
     await page.goto(`${url}/console/sign-in#${await nextSignInLink(email)}`);
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     expect(page.url()).toBe(`${url}/console/sign-in`);
@@ -86,7 +87,10 @@ describe("a sign-in that ends", () => {
     const cookies = await context.cookies();
     await context.clearCookies();
     await page.getByRole("button", { name: "Create application and key" }).click();
-    await page.getByRole("dialog", { name: "Sign in again" }).waitFor();
+    const dialog = page.getByRole("dialog", { name: "Sign in again" });
+    await dialog.waitFor();
+    expect(await dialog.getByLabel("E-mail address").inputValue()).toBe(email);
+    expect(await page.content()).not.toContain("BT-API-KEY");
     await console.expectAccessible();
     await context.addCookies(cookies);
     const other = await context.newPage();

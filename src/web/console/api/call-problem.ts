@@ -26,6 +26,10 @@ const KINDS: Readonly<Partial<Record<Code, CallProblem["kind"]>>> = {
   [Code.Unavailable]: "unavailable",
   [Code.DeadlineExceeded]: "unavailable",
 };
+/** In place of the server's, which speaks to programs with keys. */
+const MESSAGES: Readonly<Partial<Record<Code, string>>> = {
+  [Code.Unauthenticated]: "Your sign-in has ended. Sign in again to go on.",
+};
 /** What a failed connection is reported as. The vault's own errors of these codes have an ErrorInfo. */
 const OF_NETWORK: ReadonlySet<Code> = new Set([Code.Unknown, Code.Internal, Code.Unavailable, Code.DeadlineExceeded]);
 
@@ -44,7 +48,7 @@ export function callProblemOf(error: unknown): CallProblem {
   const kind = isNetwork ? "unavailable" : (KINDS[found.code] ?? "failed");
   return {
     kind,
-    message: isNetwork ? "The vault does not respond." : found.rawMessage,
+    message: isNetwork ? "The vault does not respond." : (MESSAGES[found.code] ?? found.rawMessage),
     code: info?.reason,
     fields: new Map(violations.map(({ field, description }) => [field, description])),
     traceId: info?.metadata.trace_id,

@@ -5,16 +5,19 @@ import { callProblemOf } from "../api/call-problem.js";
 import { store } from "../browser-storage.js";
 import { TextField } from "../components/field.js";
 import { ProblemNote } from "../components/problem-note.js";
+import { useSessionIfAny } from "../session.js";
 
 interface AskForLinkProps {
   /** Whether the vault has several tenants. */
   readonly needsTenant: boolean;
+  /** Whether messages are files on the server. */
+  readonly mailIsFiled: boolean;
   readonly tenant: readonly [string, Dispatch<SetStateAction<string>>];
 }
 
 /** Asks for a mailed link. What it shows afterwards is the same for every address. */
-export function AskForLink({ needsTenant, tenant: [tenantId, setTenantId] }: AskForLinkProps) {
-  const [email, setEmail] = useState("");
+export function AskForLink({ needsTenant, mailIsFiled, tenant: [tenantId, setTenantId] }: AskForLinkProps) {
+  const [email, setEmail] = useState(useSessionIfAny()?.who.email ?? "");
   const ask = useMutation(SignInService.method.askForSignInLink);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -28,6 +31,12 @@ export function AskForLink({ needsTenant, tenant: [tenantId, setTenantId] }: Ask
           Check your mail. If a member has the address <bdi>{email}</bdi>, a link is on its way. It works once, within
           10 minutes, in this browser.
         </p>
+        {mailIsFiled && (
+          <p>
+            This vault has no mail server: the message is a file on the server, in the folder <code>mail</code> of its
+            data directory.
+          </p>
+        )}
         <button type="button" onClick={() => ask.reset()}>
           Use another address
         </button>

@@ -78,7 +78,7 @@ function Methods({ onPasskeyNeeded }: MethodsProps) {
     return <ProblemNote key={problem.message} problem={problem} retry={() => void methods.refetch()} />;
   }
   if (!methods.data) return <Skeleton lines={3} />;
-  const { needsTenant, openidIssuer, awaitsPasskey } = methods.data;
+  const { needsTenant, openidIssuer, awaitsPasskey, mailIsFiled } = methods.data;
   return (
     <>
       {awaitsPasskey && (
@@ -89,7 +89,7 @@ function Methods({ onPasskeyNeeded }: MethodsProps) {
           </button>
         </div>
       )}
-      <AskForLink needsTenant={needsTenant} tenant={tenant} />
+      <AskForLink {...{ needsTenant, tenant, mailIsFiled }} />
       {openidIssuer !== undefined && own !== undefined && <InOtherTab issuer={openidIssuer} query={{ tenant: own }} />}
       {openidIssuer !== undefined && own === undefined && (
         <AtIssuer
