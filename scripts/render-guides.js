@@ -1,4 +1,5 @@
-// Renders the guides of docs/ to HTML in dist/guides, which the server shows at /docs/guides. guides.json lists them.
+// Renders the guides of docs/ to HTML in dist/guides, which the server shows at /docs/guides, beside their Markdown and the
+// styles. guides.json lists them in the order and groups of docs/tree.json.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Marked } from "marked";
@@ -16,6 +17,11 @@ const guides = [
     .map((file) => ({ name: basename(file, ".md"), file: join("docs", file) })),
 ];
 
+const tree = JSON.parse(readFileSync("docs/tree.json", "utf8"));
+const ordered = tree.flatMap(({ group, guides: names }) => names.map((name) => ({ group, name })));
+const misplaced = new Set(guides.map(({ name }) => name)).symmetricDifference(new Set(ordered.map(({ name }) => name)));
+if (misplaced.size > 0) throw new Error(`docs/tree.json and docs/ differ in: ${[...misplaced].join(", ")}`);
+
 /** Anchors as repository sites generate them: `#a-jail-around-tenants-code`. */
 function slugOf(text) {
   return text
@@ -24,13 +30,34 @@ function slugOf(text) {
     .replaceAll(" ", "-");
 }
 
+function titleOf({ name, file }) {
+  if (name === "start") return "Start";
+  return /^# (.+)$/m.exec(readFileSync(file, "utf8"))?.[1] ?? name;
+}
+
+/**
+ * What scrolls in its own region must be reachable by keyboard (WCAG 2.1.1), and a head without text heads nothing. Code and
+ * text have no tags of their own.
+ */
+function accessible(html) {
+  return html
+    .replaceAll("<th></th>", "<td></td>")
+    .replaceAll("<pre>", '<pre tabindex="0">')
+    .replaceAll("<table>", '<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>')
+    .replaceAll("</table>", "</table></div>");
+}
+
 /** The file that is being rendered: its links are relative to it. */
 let current = "";
+/** Its sections so far. */
+let sections = [];
 
 const marked = new Marked({
   renderer: {
     heading({ tokens, depth, text }) {
-      return `<h${depth} id="${slugOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+      const shown = this.parser.parseInline(tokens);
+      if (depth === 2) sections.push({ id: slugOf(text), title: shown.replaceAll(/<[^>]+>/g, "") });
+      return `<h${depth} id="${slugOf(text)}">${shown}</h${depth}>\n`;
     },
     link({ href, tokens }) {
       const text = this.parser.parseInline(tokens);
@@ -38,19 +65,25 @@ const marked = new Marked({
       const [path = "", place = ""] = href.split(/(?=#)/);
       const guide = guides.find(({ file }) => file === join(dirname(current), path));
       // Files of the repository are not served.
-      return guide ? `<a href="/docs/guides/${guide.name}${place}">${text}</a>` : text;
+      // A file's name says little to readers who see no files.
+      const shown = guide && text === basename(guide.file) ? titleOf(guide) : text;
+      return guide ? `<a href="/docs/guides/${guide.name}${place}">${shown}</a>` : text;
     },
   },
 });
 
 rmSync(TARGET, { recursive: true, force: true });
 mkdirSync(TARGET, { recursive: true });
-const listed = guides.map(({ name, file }) => {
+const listed = ordered.map(({ group, name }) => {
+  const { file = "" } = guides.find((guide) => guide.name === name) ?? {};
   current = file;
+  sections = [];
   const text = readFileSync(file, "utf8");
-  const heading = /^# (.+)$/m.exec(text)?.[1] ?? name;
-  const title = name === "start" ? "Start" : heading;
-  writeFileSync(join(TARGET, `${name}.html`), marked.parse(text));
-  return { name, title };
+  const title = titleOf({ name, file });
+  writeFileSync(join(TARGET, `${name}.html`), accessible(marked.parse(text)));
+  writeFileSync(join(TARGET, `${name}.md`), text);
+  return { name, title, group, sections };
 });
 writeFileSync(join(TARGET, "guides.json"), JSON.stringify(listed));
+const styles = ["src/web/console/styles/palette.css", "src/web/docs/docs.css"];
+writeFileSync(join(TARGET, "docs.css"), styles.map((file) => readFileSync(file, "utf8")).join(""));

@@ -7,12 +7,23 @@ import { LOGO } from "./logo.js";
 export interface Guide {
   readonly path: string;
   readonly title: string;
+  /** The heading under which the navigation lists it. */
+  readonly group: string;
+  readonly sections: readonly GuideSection[];
   /** HTML. */
   readonly body: string;
+  readonly markdown: string;
+}
+
+interface GuideSection {
+  readonly id: string;
+  /** HTML without tags. */
+  readonly title: string;
 }
 
 /** The common parts of all documentation pages. */
 export interface Frame {
+  /** In the order of the navigation. */
   readonly guides: readonly Guide[];
   readonly stylesPath: string;
 }
@@ -25,32 +36,53 @@ export interface FramedPage {
   readonly head?: string;
   /** HTML. */
   readonly body: string;
+  readonly sections?: readonly GuideSection[];
+  /** Absent: as the browser prefers. */
+  readonly theme?: "light";
 }
+
+const FOLDER = packageFile("dist/guides/");
 
 /** Reads the guides rendered by `npm run build`. */
 export async function readGuides(): Promise<readonly Guide[]> {
-  const folder = packageFile("dist/guides/");
-  const listed: readonly { name: string; title: string }[] = JSON.parse(
-    await readFile(new URL("guides.json", folder), "utf8"),
-  );
+  const read = (name: string) => readFile(new URL(name, FOLDER), "utf8");
+  const listed: readonly { name: string; title: string; group: string; sections: readonly GuideSection[] }[] =
+    JSON.parse(await read("guides.json"));
   return Promise.all(
-    listed.map(async ({ name, title }) => ({
+    listed.map(async ({ name, title, group, sections }) => ({
       path: `/docs/guides/${name}`,
       title,
-      body: await readFile(new URL(`${name}.html`, folder), "utf8"),
+      group,
+      sections,
+      body: await read(`${name}.html`),
+      markdown: await read(`${name}.md`),
     })),
   );
 }
 
-/** A whole page, headed by the product's name and the navigation. */
-export function renderPage({ guides, stylesPath }: Frame, { title, current, head = "", body }: FramedPage): string {
-  const entries = [...guides, { path: "/docs", title: "API reference" }];
-  const navigation = entries.map(({ path, title: text }) => {
-    const mark = path === current ? ' aria-current="page"' : "";
-    return `<a href="${path}"${mark}>${escaped(text)}</a>`;
-  });
+/** The palette of the console, and what only the documentation has. */
+export function readDocsStyles(): Promise<string> {
+  return readFile(new URL("docs.css", FOLDER), "utf8");
+}
+
+/** The body of a guide, with the guides before and after it. */
+export function guideBody(guides: readonly Guide[], guide: Guide): string {
+  const at = guides.indexOf(guide);
+  const [before, after] = [guides[at - 1], guides[at + 1]];
+  const links = [
+    before && `<a href="${before.path}" rel="prev">← ${escaped(before.title)}</a>`,
+    `<a href="${guide.path}.md">As Markdown</a>`,
+    after && `<a href="${after.path}" rel="next">${escaped(after.title)} →</a>`,
+  ];
+  return `<main class="guide" id="content">${guide.body}
+<nav class="around" aria-label="Neighbours">${links.filter(Boolean).join("\n")}</nav></main>`;
+}
+
+/** A whole page, headed by the product's name, beside the navigation by groups. */
+export function renderPage({ guides, stylesPath }: Frame, page: FramedPage): string {
+  const { title, current, head = "", body, sections = [], theme } = page;
   return `<!DOCTYPE html>
-<html lang="en">
+<html lang="en"${theme === undefined ? "" : ` data-theme="${theme}"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -60,32 +92,47 @@ ${head}
 <link rel="stylesheet" href="${stylesPath}">
 </head>
 <body>
+<a class="skip" href="#content">Skip to content</a>
 <header class="frame">
-<a class="brand" href="/docs">Cloakroom</a>
-<nav aria-label="Documentation">${navigation.join("\n")}
-<a href="/openapi.json">openapi.json</a></nav>
+<a class="brand" href="/docs/guides/start"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8"/><path d="M12 10a4 4 0 1 1 5.5 3.7c-1 .4-1.5 1-1.5 2v1.3l9 5.5c1.6 1 .9 3.5-1 3.5H8c-1.9 0-2.6-2.5-1-3.5l9-5.5"/></svg>Cloakroom</a>
+<nav aria-label="Site"><a href="/docs">API reference</a>
+<a href="/openapi.json">openapi.json</a>
+<a href="/console">Console</a></nav>
 </header>
+<div class="columns${sections.length > 0 ? " with-contents" : ""}">
+<nav class="tree" aria-label="Documentation">${treeOf(guides, current)}</nav>
 ${body}
+${contentsOf(sections)}
+</div>
 </body>
 </html>
 `;
 }
 
-/** Beside Swagger UI's own styles. */
-export const FRAME_STYLES = `:root { --accent: #6b2fa6; --ink: #1c1823; --line: #e5e2eb; }
-body { margin: 0; color: var(--ink); }
-.frame { display: flex; flex-wrap: wrap; gap: .5rem 2rem; align-items: baseline; padding: .9rem 1.25rem; background: var(--accent); }
-.frame a { color: #fff; font: 500 1rem/1.5 system-ui, sans-serif; text-decoration: none; }
-.frame a:hover, .frame a:focus-visible, .frame [aria-current] { text-decoration: underline; text-underline-offset: .3em; }
-.frame .brand { font-size: 1.25rem; font-weight: 700; letter-spacing: .01em; }
-.frame nav { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; }
-.swagger-ui .topbar { display: none; }
-.guide { max-width: 52rem; margin: 0 auto; padding: 1rem 1.25rem 4rem; font: 1rem/1.6 system-ui, sans-serif; }
-.guide h1, .guide h2, .guide h3 { line-height: 1.25; margin: 2em 0 .6em; }
-.guide a { color: var(--accent); }
-.guide code { font: .875em/1.5 ui-monospace, monospace; background: #f4f3f9; padding: .1em .25em; border-radius: 3px; }
-.guide pre { overflow-x: auto; padding: .9rem; background: #f4f3f9; border-radius: 6px; }
-.guide pre code { padding: 0; background: none; }
-.guide table { display: block; overflow-x: auto; border-collapse: collapse; }
-.guide th, .guide td { padding: .35rem .6rem; border: 1px solid var(--line); text-align: left; vertical-align: top; }
-`;
+function treeOf(guides: readonly Guide[], current: string): string {
+  const groups = [...new Set(guides.map(({ group }) => group))];
+  const lists = groups.map((name) => {
+    const entries = guides.filter(({ group }) => group === name);
+    const items = entries.map(({ path, title }) => {
+      const mark = path === current ? ' aria-current="page"' : "";
+      return `<li><a href="${path}"${mark}>${escaped(title)}</a></li>`;
+    });
+    return `<p>${escaped(name)}</p>\n<ul>${items.join("\n")}</ul>`;
+  });
+  return lists.join("\n");
+}
+
+function contentsOf(sections: readonly GuideSection[]): string {
+  if (sections.length === 0) return "";
+  const items = sections.map(({ id, title }) => `<li><a href="#${escaped(id)}">${title}</a></li>`);
+  return `<nav class="contents" aria-label="On this page"><p>On this page</p>\n<ul>${items.join("\n")}</ul></nav>`;
+}
+
+/** What programs read first: every guide as Markdown, by groups. */
+export function indexForPrograms(guides: readonly Guide[]): string {
+  const groups = Map.groupBy(guides, ({ group }) => group);
+  const lists = [...groups].map(
+    ([name, entries]) => `## ${name}\n\n${entries.map(({ title, path }) => `- [${title}](${path}.md)`).join("\n")}\n`,
+  );
+  return `# Cloakroom\n\n> An open, self-hosted tokenization vault. Its API is described in /openapi.json.\n\n${lists.join("\n")}`;
+}

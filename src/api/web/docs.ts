@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { FastifyInstance } from "fastify";
 import { packageFile } from "../../base/package-files.js";
 import { OWN_PAGE_HEADERS } from "../browser/security-headers.js";
-import { FRAME_STYLES, readGuides, renderPage } from "./docs-frame.js";
+import { type Frame, guideBody, indexForPrograms, readDocsStyles, readGuides, renderPage } from "./docs-frame.js";
 
 /** A file of the documentation, in memory. */
 interface DocsFile {
@@ -14,6 +14,8 @@ interface DocsFile {
 }
 
 const HTML = "text/html; charset=utf-8";
+const MARKDOWN = "text/markdown; charset=utf-8";
+const TEXT = "text/plain; charset=utf-8";
 
 /** Revalidated on every view, to show the documentation of a newer server at once. */
 const REVALIDATED = "no-cache";
@@ -53,21 +55,23 @@ const SCRIPT = `SwaggerUIBundle({
 
 /** Serves the API's description at /openapi.json, a page that shows it at /docs, and the guides, without a key. */
 export async function registerDocs(app: FastifyInstance): Promise<void> {
-  const [description, renderer, styles, guides] = await Promise.all([
+  const [description, renderer, styles, guides, frameStyles] = await Promise.all([
     readFile(packageFile("dist/gen/openapi.json")),
     readSwaggerUi("swagger-ui-bundle.js"),
     readSwaggerUi("swagger-ui.css"),
     readGuides(),
+    readDocsStyles(),
   ]);
   const rendererPath = `/docs/${hashOf(renderer)}/swagger-ui.js`;
   const stylesPath = `/docs/${hashOf(styles)}/swagger-ui.css`;
-  const frameStylesPath = `/docs/${hashOf(FRAME_STYLES)}/docs.css`;
+  const frameStylesPath = `/docs/${hashOf(frameStyles)}/docs.css`;
   const frame = { guides, stylesPath: frameStylesPath };
   const reference = renderPage(frame, {
     title: "Cloakroom API",
     current: "/docs",
     head: `<link rel="stylesheet" href="${stylesPath}">`,
-    body: `<div id="docs"></div>
+    theme: "light",
+    body: `<main id="content" class="reference"><div id="docs"></div></main>
 <script src="${rendererPath}"></script>
 <script src="/docs/page.js"></script>`,
   });
@@ -76,18 +80,11 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
   const files: readonly DocsFile[] = [
     { path: "/openapi.json", type: "application/json; charset=utf-8", content: description, caching: REVALIDATED },
     { path: "/docs", type: HTML, content: reference, caching: REVALIDATED },
-    ...guides.map(
-      (guide): DocsFile => ({
-        path: guide.path,
-        type: HTML,
-        content: renderPage(frame, { ...guide, current: guide.path, body: `<main class="guide">${guide.body}</main>` }),
-        caching: REVALIDATED,
-      }),
-    ),
+    ...guideFiles(frame),
     { path: "/docs/page.js", type: script, content: SCRIPT, caching: REVALIDATED },
     { path: rendererPath, type: script, content: renderer, caching: KEPT },
     { path: stylesPath, type: css, content: styles, caching: KEPT },
-    { path: frameStylesPath, type: css, content: FRAME_STYLES, caching: KEPT },
+    { path: frameStylesPath, type: css, content: frameStyles, caching: KEPT },
   ];
   for (const file of files) serveFile(app, file);
   const protos = {
@@ -101,6 +98,26 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
     if (!/\btext\/html\b/.test(request.headers.accept ?? "")) return reply.callNotFound();
     return reply.headers(HEADERS).redirect("/docs", 302);
   });
+}
+
+/** Each guide as a page and as Markdown, and what programs read: a list of them, and all in one. */
+function guideFiles(frame: Frame): DocsFile[] {
+  const { guides } = frame;
+  const caching = REVALIDATED;
+  const index = indexForPrograms(guides);
+  const whole = guides.map(({ markdown }) => markdown).join("\n");
+  return [
+    ...guides.flatMap((guide): DocsFile[] => {
+      const { path, markdown } = guide;
+      const content = renderPage(frame, { ...guide, current: path, body: guideBody(guides, guide) });
+      return [
+        { path, type: HTML, content, caching },
+        { path: `${path}.md`, type: MARKDOWN, content: markdown, caching },
+      ];
+    }),
+    { path: "/llms.txt", type: TEXT, content: index, caching },
+    { path: "/llms-full.txt", type: TEXT, content: whole, caching },
+  ];
 }
 
 function serveFile(app: FastifyInstance, { path, type, content, caching }: DocsFile): void {

@@ -1,16 +1,20 @@
 // Needs: chromium
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { sharedBrowser } from "../../support/browser.js";
 import { newTenant } from "../../support/tenant.js";
 
 const url = inject("serverUrl");
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** The paths that the page at /docs refers to. */
 async function filesOfPage(): Promise<string[]> {
   const html = await (await fetch(`${url}/docs`)).text();
-  return [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].flatMap(([, path]) => path ?? []);
+  const paths = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].flatMap(([, path]) => path ?? []);
+  // The console is a page of its own. The name and the first entry lead to the same page.
+  return [...new Set(paths)].filter((path) => path !== "/console");
 }
 
 describe("the documentation's files", () => {
@@ -89,36 +93,10 @@ describe("the documentation's files", () => {
 
   it("include the guides next to the reference, with working links", async () => {
     const guides = (await filesOfPage()).filter((path) => path.startsWith("/docs/guides/"));
-    const names = [
-      "start",
-      "client",
-      "architecture",
-      "audit-export",
-      "audit",
-      "balancers",
-      "code",
-      "command-line",
-      "configuration",
-      "console",
-      "elements",
-      "errors",
-      "expressions",
-      "failover",
-      "glossary",
-      "idempotency",
-      "kubernetes",
-      "moving-in",
-      "operations",
-      "payments",
-      "people",
-      "proxies",
-      "releases",
-      "runbook",
-      "running-parts",
-      "search",
-      "tokens",
-      "webhooks",
-    ];
+    const tree: { guides: string[] }[] = JSON.parse(readFileSync("docs/tree.json", "utf8"));
+    const names = tree.flatMap((group) => group.guides);
+    expect(names).toHaveLength(28);
+    expect(new Set(names).size).toBe(28);
     expect(guides).toEqual(names.map((name) => `/docs/guides/${name}`));
     for (const path of guides) {
       const page = await fetch(`${url}${path}`);
@@ -132,6 +110,18 @@ describe("the documentation's files", () => {
         expect(found.status, target).toBe(200);
         if (hash !== "") expect(await found.text(), target).toContain(`id="${hash.slice(1)}"`);
       }
+    }
+  });
+
+  it("are served as Markdown, too, with a list for programs", async () => {
+    const index = await (await fetch(`${url}/llms.txt`)).text();
+    const whole = await (await fetch(`${url}/llms-full.txt`)).text();
+    const listed = [...index.matchAll(/\]\((\/docs\/guides\/[\w-]+\.md)\)/g)].map(([, path]) => path ?? "");
+    expect(listed).toHaveLength(28);
+    for (const path of listed) {
+      const response = await fetch(`${url}${path}`);
+      expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/markdown; charset=utf-8"]);
+      expect(whole).toContain(await response.text());
     }
   });
 
@@ -174,7 +164,7 @@ describe("the page in a browser", () => {
 
   it("shows every group of operations, tokens first, below the product's name and the guides", async () => {
     expect(await page.locator("header .brand").textContent()).toBe("Cloakroom");
-    expect(await page.locator("header nav a").allTextContents()).toContain("Payments");
+    expect(await page.locator("nav.tree a").allTextContents()).toContain("Payments");
     const { tags }: { tags: { name: string }[] } = JSON.parse(readFileSync("gen/openapi.json", "utf8"));
     const shown = await page
       .locator(".opblock-tag")
@@ -205,5 +195,43 @@ describe("the page in a browser", () => {
     const origins = requested.map((each) => new URL(each)).filter(({ protocol }) => protocol !== "data:");
     expect(new Set(origins.map(({ origin }) => origin))).toEqual(new Set([url]));
     expect(complaints).toEqual([]);
+  });
+});
+
+describe("a guide in a browser", () => {
+  const paths = ["start", "operations", "elements", "command-line", "errors"].map((name) => `/docs/guides/${name}`);
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await sharedBrowser();
+  });
+  afterAll(() => browser.close());
+
+  it.each([
+    [320, "light"],
+    [1_024, "dark"],
+    [1_440, "light"],
+    [2_560, "dark"],
+  ] as const)("does not scroll sideways at %d, %s, and axe finds nothing", async (width, colorScheme) => {
+    const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+    const page = await context.newPage();
+    for (const path of paths) {
+      await page.goto(`${url}${path}`);
+      expect([path, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([path, width]);
+      await page.evaluate(AXE);
+      const found = await page.evaluate(
+        "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 120))]))",
+      );
+      expect([path, found]).toEqual([path, []]);
+    }
+    await context.close();
+  });
+
+  it("can be read without JavaScript, and leads on", async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${url}/docs/guides/start`);
+    await page.locator("a[rel=next]").click();
+    await page.getByRole("heading", { level: 1, name: "Glossary" }).waitFor();
+    await context.close();
   });
 });
