@@ -166,11 +166,13 @@ describe("a passkey that was added without a second factor", () => {
       writeWaitingPasskey: (of, passkeyId) =>
         writeWaitingPasskeyMessage({ ...vault, publicUrl: "https://vault.example" }, of, passkeyId),
     });
-    // Without a due time: the server, which sends messages too, leaves this one.
-    await vault.database.of(tenantId).ordinary(async (tx) => {
-      tx.enqueue(insertMessage, { id: newUuid(), passkey_id: idOf(waiting) });
-    });
-    while ((await outbox.sendNext(tenantId, new AbortController().signal)) !== "none");
+    // Without a due time the server does not look for it. While it sends the tenant's invitations it takes this one, too.
+    while (sent.length === 0) {
+      await vault.database.of(tenantId).ordinary(async (tx) => {
+        tx.enqueue(insertMessage, { id: newUuid(), passkey_id: idOf(waiting) });
+      });
+      while ((await outbox.sendNext(tenantId, new AbortController().signal)) !== "none");
+    }
     expect(sent.join()).toContain(waiting.email);
   });
 
