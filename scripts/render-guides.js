@@ -85,5 +85,5 @@ const listed = ordered.map(({ group, name }) => {
   return { name, title, group, sections };
 });
 writeFileSync(join(TARGET, "guides.json"), JSON.stringify(listed));
-const styles = ["src/web/console/styles/palette.css", "src/web/docs/docs.css"];
+const styles = ["styles/colours.css", "styles/page.css", "docs/docs.css"].map((file) => join("src/web", file));
 writeFileSync(join(TARGET, "docs.css"), styles.map((file) => readFileSync(file, "utf8")).join(""));

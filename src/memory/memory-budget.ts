@@ -1,7 +1,7 @@
 import type { TenantId, Uuid } from "../base/ids.js";
 import { BYTES_FOR_EACH } from "./body-sizes.js";
 import { MemoryPool, type MemoryPools } from "./memory-pool.js";
-import { ReservedMemory } from "./request-memory.js";
+import { ReservedMemory } from "./reserved-memory.js";
 import { UnprovenPlaces } from "./unproven-places.js";
 
 const MB = 1024 * 1024;

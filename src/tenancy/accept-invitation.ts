@@ -4,6 +4,7 @@ import { changesBetween } from "../audit/log-changes.js";
 import { logEntry } from "../audit/log-entry.js";
 import { asServer } from "../audit/tenant-database.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
+import type { TenantId } from "../base/ids.js";
 import { newUuid } from "../base/ids.js";
 import type { Database } from "../store/database.js";
 import { scheduleDue } from "../store/jobs/due.js";
@@ -20,6 +21,7 @@ import { sharedMailKey } from "./sign-in-mail.js";
 
 /** The part of an invitation that the holder of its link may see. */
 export interface OpenedInvitation {
+  readonly tenantId: TenantId;
   readonly tenantName: string;
   readonly email: string;
   readonly isAccepted: boolean;
@@ -45,6 +47,7 @@ export class InvitationAcceptance {
     if (!found) return undefined;
     const keys = await this.#keyring.of(link.tenantId);
     return {
+      tenantId: link.tenantId,
       tenantName: found.tenantName,
       email: openInvited(keys, found.invitation).email,
       isAccepted: found.invitation.member_id !== null,

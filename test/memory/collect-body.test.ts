@@ -6,7 +6,8 @@ import { BodyTooLarge, IncompleteBody } from "../../src/memory/body-errors.js";
 import { collectBody } from "../../src/memory/collect-body.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { readingEndOf } from "../../src/memory/reading-end.js";
-import type { Proof, ReservedMemory } from "../../src/memory/request-memory.js";
+import type { Proof } from "../../src/memory/request-memory.js";
+import type { ReservedMemory } from "../../src/memory/reserved-memory.js";
 import { keyProof } from "../support/memory.js";
 
 const MB = 1024 * 1024;

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { CompressedBodyMemory } from "../../src/memory/compressed-body-memory.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
-import type { ReservedMemory } from "../../src/memory/request-memory.js";
+import type { ReservedMemory } from "../../src/memory/reserved-memory.js";
 import { keyProof } from "../support/memory.js";
 
 const MB = 1024 * 1024;

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
-import type { Proof, Reservation, ReservedMemory } from "../../src/memory/request-memory.js";
+import type { Proof, Reservation } from "../../src/memory/request-memory.js";
+import type { ReservedMemory } from "../../src/memory/reserved-memory.js";
 import { keyProof } from "../support/memory.js";
 
 const MB = 1024 * 1024;

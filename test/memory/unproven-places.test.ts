@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
-import type { ReservedMemory } from "../../src/memory/request-memory.js";
+import type { ReservedMemory } from "../../src/memory/reserved-memory.js";
 
 const MB = 1024 * 1024;
 

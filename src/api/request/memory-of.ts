@@ -1,5 +1,5 @@
 import type { MemoryBudget } from "../../memory/memory-budget.js";
-import type { ReservedMemory } from "../../memory/request-memory.js";
+import type { ReservedMemory } from "../../memory/reserved-memory.js";
 import type { ReadClient } from "../connection/client-address.js";
 import type { ArrivedRequest, OpenResponse, WholeResponse } from "../connection/exchange.js";
 import { trackedConnectionOf } from "../connection/tracked-connections.js";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { escaped } from "../../base/html.js";
 import { packageFile } from "../../base/package-files.js";
-import { LOGO } from "./logo.js";
+import { HANGER, LOGO } from "./logo.js";
 
 /** A page of docs/, as the build rendered it. */
 export interface Guide {
@@ -60,7 +60,7 @@ export async function readGuides(): Promise<readonly Guide[]> {
   );
 }
 
-/** The palette of the console, and what only the documentation has. */
+/** The styles that all pages share, and those of the documentation. */
 export function readDocsStyles(): Promise<string> {
   return readFile(new URL("docs.css", FOLDER), "utf8");
 }
@@ -94,7 +94,7 @@ ${head}
 <body>
 <a class="skip" href="#content">Skip to content</a>
 <header class="frame">
-<a class="brand" href="/docs/guides/start"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8"/><path d="M12 10a4 4 0 1 1 5.5 3.7c-1 .4-1.5 1-1.5 2v1.3l9 5.5c1.6 1 .9 3.5-1 3.5H8c-1.9 0-2.6-2.5-1-3.5l9-5.5"/></svg>Cloakroom</a>
+<a class="brand" href="/docs/guides/start"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8"/><path d="${HANGER}"/></svg>Cloakroom</a>
 <nav aria-label="Site"><a href="/docs">API reference</a>
 <a href="/openapi.json">openapi.json</a>
 <a href="/console">Console</a></nav>

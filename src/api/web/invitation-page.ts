@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Fault } from "../../base/fault.js";
-import type { TenantId } from "../../base/ids.js";
 import type { InvitationAcceptance, OpenedInvitation, OwnNames } from "../../tenancy/accept-invitation.js";
 import { INVITATION_PATH, parseLink } from "../../tenancy/invitation-link.js";
 import type { Observe } from "../observation/observation.js";
@@ -25,21 +24,18 @@ export function registerInvitationPage(
   const page = { observe, rpc: "AcceptInvitation", route: ROUTE };
   // Programs that scan mails open links: only the button changes anything.
   app.get(ROUTE, PORTAL, (request, reply) =>
-    respondWithPage(page, request, reply, async () => {
-      const link = linkOf(request);
-      return showInvitation(await invitations.get(link), parseLink(link)?.tenantId);
-    }),
+    respondWithPage(page, request, reply, async () => showInvitation(await invitations.get(linkOf(request)))),
   );
   app.post(ROUTE, PORTAL, (request, reply) =>
     respondWithPage(page, request, reply, async () => {
       const link = linkOf(request);
       const invited = await invitations.get(link);
       const presented = parseLink(link);
-      if (!invited || !presented) return showInvitation(undefined, undefined);
+      if (!invited || !presented) return showInvitation(undefined);
       const { tenantId, invitationId } = presented;
       memoryOf(request.raw).prove({ kind: "address", tenantId, name: `link ${invitationId}` });
       const names = readNames(await readForm(request.raw, FORM_BYTES));
-      return showInvitation(await invitations.accept(link, names, auditOf(request.raw).context), tenantId);
+      return showInvitation(await invitations.accept(link, names, auditOf(request.raw).context));
     }),
   );
 }
@@ -66,15 +62,15 @@ function readName(form: URLSearchParams, field: string): string | undefined {
   throw new Fault("validation_failed", `A name must have at most ${MAX_NAME_LENGTH} characters.`);
 }
 
-function showInvitation(opened: OpenedInvitation | undefined, tenantId: TenantId | undefined): PageContent {
-  if (!opened || tenantId === undefined) {
+function showInvitation(opened: OpenedInvitation | undefined): PageContent {
+  if (!opened) {
     const why = "This invitation is not valid: it has expired, or was withdrawn or sent again.";
     throw new Fault("not_found", `${why} Ask who invited you to send it again.`);
   }
   const tenant = `<strong>${escaped(opened.tenantName)}</strong>`;
   const email = escaped(opened.email);
   if (opened.isAccepted) {
-    const signIn = `/console/sign-in?${new URLSearchParams({ tenant: tenantId })}`;
+    const signIn = `/console/sign-in?${new URLSearchParams({ tenant: opened.tenantId })}`;
     const next = `<p><a href="${escaped(signIn)}">Sign in to the console</a> with this address.</p>`;
     return { status: 200, title: "Welcome", body: `<p>You are a member of ${tenant} now, as ${email}.</p>\n${next}` };
   }

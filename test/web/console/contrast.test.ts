@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 
-const PALETTE = readFileSync(new URL("../../../src/web/console/styles/palette.css", import.meta.url), "utf8");
+const COLOURS = readFileSync(new URL("../../../src/web/styles/colours.css", import.meta.url), "utf8");
 const SCHEMES = ["light", "dark"] as const;
 type Scheme = (typeof SCHEMES)[number];
 
@@ -27,9 +27,9 @@ const PAIRS: readonly (readonly [string, readonly string[], number])[] = [
 ];
 
 function colourOf(name: string, scheme: Scheme): string {
-  const [, light, dark] = new RegExp(`--${name}: (?:light-dark\\()?(#\\w{6})(?:, (#\\w{6})\\))?;`).exec(PALETTE) ?? [];
+  const [, light, dark] = new RegExp(`--${name}: (?:light-dark\\()?(#\\w{6})(?:, (#\\w{6})\\))?;`).exec(COLOURS) ?? [];
   const colour = scheme === "dark" ? (dark ?? light) : light;
-  if (colour === undefined) throw new Error(`palette.css has no colour --${name}`);
+  if (colour === undefined) throw new Error(`colours.css has no colour --${name}`);
   return colour;
 }
 
@@ -58,7 +58,7 @@ describe.each(SCHEMES)("the console's colours, %s", (scheme) => {
   });
 
   it("has a pair for every colour that text may have", () => {
-    const named = [...PALETTE.matchAll(/--([\w-]+): (?:light-dark\()?#/g)].map(([, name]) => name);
+    const named = [...COLOURS.matchAll(/--([\w-]+): (?:light-dark\()?#/g)].map(([, name]) => name);
     const used = new Set(PAIRS.flatMap(([name, grounds]) => [name, ...grounds]));
     expect(named.filter((name) => name !== undefined && !used.has(name))).toEqual(["line"]);
   });

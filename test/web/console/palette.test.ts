@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { matching } from "../../../src/web/console/palette/palette-match.js";
+import { hasCardNumber } from "../../../src/web/console/card-number-in.js";
+import { lookups, matching } from "../../../src/web/console/palette/palette-match.js";
 import { sharedBrowser } from "../../support/browser.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { memberOf, openConsole } from "./support/console.js";
@@ -33,6 +34,31 @@ describe("entries", () => {
         }
       }),
     );
+  });
+});
+
+describe("an address", () => {
+  const numbers = fc.constantFrom("4242424242424242", "378282246310005", "6011000990139424", "5555555555554444");
+  const gap = fc.constantFrom("", " ", "-");
+  const words = fc.stringMatching(/^[a-z ]{0,6}$/).map((text) => (text === "" ? "" : `${text} `));
+
+  it("gets no card number from what a person types, however it is written", () => {
+    fc.assert(
+      fc.property(numbers, gap, words, (number, between, before) => {
+        const text = `${before}${[...number].join(between)}`;
+        expect([text, hasCardNumber(text), lookups(text)]).toEqual([text, true, []]);
+      }),
+    );
+  });
+
+  it("gets every id that the vault makes", () => {
+    fc.assert(
+      fc.property(fc.uuid(), (id) => {
+        expect([id, lookups(id).length]).toEqual([id, 3]);
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(hasCardNumber("11111111-1111-1111-1111-111111111111")).toBe(false);
   });
 });
 

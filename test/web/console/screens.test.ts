@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { storedContainer } from "../../../src/access/container.js";
 import { sharedBrowser } from "../../support/browser.js";
 import { newMember } from "../../support/member.js";
+import { restClient } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { withoutIds } from "../../support/without-ids.js";
 import { memberOf, type OpenConsole, openConsole, ROLES, type RoleName } from "./support/console.js";
@@ -344,6 +345,27 @@ describe("members", () => {
     await dialog.waitFor({ state: "detached" });
     await row.getByText("AUDITOR", { exact: true }).waitFor();
     expect(await button.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+    expect(console.wrongs).toEqual([]);
+  });
+});
+
+describe("an application with a member's address as its name", () => {
+  it("differs from the member wherever it has acted", async () => {
+    const email = emails.get("OWNER") ?? "";
+    const { body: made } = await tenant.manage("POST", "/applications", {
+      body: { name: email, type: "private", permissions: ["token:create", "token:read"] },
+    });
+    const impostor = restClient(tenant.url, String(made.key));
+    const { body } = await impostor("POST", "/tokens", { body: { type: "token", data: "x" } });
+    await using console = await open("OWNER");
+    const { page } = console;
+    await console.go(`/tokens?id=${body.id}`);
+    await page.getByText(`by application ${email}`).waitFor();
+    await console.go(`/log?${new URLSearchParams({ actor_id: String(made.id) })}`);
+    await page
+      .getByRole("cell", { name: `${email} application` })
+      .first()
+      .waitFor();
     expect(console.wrongs).toEqual([]);
   });
 });

@@ -65,6 +65,21 @@ describe("a vault in trouble", () => {
     expect(console.wrongs).toEqual([]);
   });
 
+  it("is not said to be away while it limits the person's address", async () => {
+    await using console = await open();
+    const { page } = console;
+    await console.go("/tokens");
+    await page.getByText("There are no tokens yet.").waitFor();
+    await page.route(LIST, (route) => route.fulfill({ status: 503, contentType: "text/html", body: "<h1>503</h1>" }));
+    const asked = page.waitForResponse((response) => response.request().method() === "HEAD");
+    await page.route("**/console", (route) => route.fulfill({ status: 429, body: "" }));
+    await console.follow("/proxies");
+    await asked;
+    await page.getByText("The vault does not respond.").waitFor();
+    expect(await page.getByText("No connection to the vault.").count()).toBe(0);
+    expect(console.wrongs).toEqual([]);
+  });
+
   it("shows that it loads while it is slow", async () => {
     await using console = await open();
     const { page } = console;

@@ -45,7 +45,8 @@ export class Connection {
 async function isReached(): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(ATTEMPT_MS);
-    return (await fetch("/console", { method: "HEAD", cache: "no-store", signal })).ok;
+    // A 429 is the vault's own. A proxy without a vault behind it sends 502, 503 or 504.
+    return (await fetch("/console", { method: "HEAD", cache: "no-store", signal })).status < 500;
   } catch {
     return false;
   }

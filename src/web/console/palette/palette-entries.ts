@@ -4,15 +4,7 @@ import { ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
 import { useRead } from "../api/queries.js";
 import { NAVIGATION_ITEMS } from "../navigation.js";
 import { useSession } from "../session.js";
-import { matching, type PaletteEntry } from "./palette-match.js";
-
-/** What a person can begin, with the operation that it needs. */
-const ACTIONS = [
-  { name: "New token", path: "/tokens?new=1", operation: "TokenService/CreateToken" },
-  { name: "New application", path: "/applications?new=1", operation: "ApplicationService/CreateApplication" },
-  { name: "New proxy", path: "/proxies?new=1", operation: "ProxyService/CreateProxy" },
-  { name: "New reactor", path: "/reactors?new=1", operation: "ReactorService/CreateReactor" },
-] as const;
+import { ACTIONS, lookups, matching, type PaletteEntry } from "./palette-match.js";
 
 /** After the last letter. Each list that is read leaves a row in the log. */
 const PAUSE_MS = 250;
@@ -54,17 +46,4 @@ function usePaused(text: string): string {
     return () => clearTimeout(timer);
   }, [text]);
   return paused;
-}
-
-/** Where the text leads as it is, whatever exists. */
-function lookups(text: string) {
-  const query = (name: string) => new URLSearchParams({ [name]: text });
-  const token = text.startsWith("/")
-    ? { kind: "Tokens in", path: `/tokens?${query("container")}`, operation: "TokenService/SearchTokensByCursor" }
-    : { kind: "Token with the id", path: `/tokens?${query("id")}`, operation: "TokenService/GetToken" };
-  return [
-    token,
-    { kind: "Log of", path: `/log?${query("entity_id")}`, operation: "LogService/ListLogs" },
-    { kind: "Trace", path: `/log?${query("trace_id")}`, operation: "LogService/ListLogs" },
-  ].map((entry) => ({ ...entry, name: text }));
 }

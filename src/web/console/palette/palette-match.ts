@@ -1,3 +1,5 @@
+import { hasCardNumber } from "../card-number-in.js";
+
 /** Something that the palette leads to. */
 export interface PaletteEntry {
   /** What it is, such as "Proxy". */
@@ -18,4 +20,26 @@ export function matching(entries: readonly PaletteEntry[], text: string): Palett
     found.filter(({ name }) => name.toLowerCase().startsWith(first) === begins),
   );
   return [...(begin ?? []), ...(rest ?? [])];
+}
+
+/** What a person can begin, with the operation that it needs. */
+export const ACTIONS = [
+  { name: "New token", path: "/tokens?new=1", operation: "TokenService/CreateToken" },
+  { name: "New application", path: "/applications?new=1", operation: "ApplicationService/CreateApplication" },
+  { name: "New proxy", path: "/proxies?new=1", operation: "ProxyService/CreateProxy" },
+  { name: "New reactor", path: "/reactors?new=1", operation: "ReactorService/CreateReactor" },
+] as const;
+
+/** Where the text leads as it is, whatever exists. A card number leads nowhere. */
+export function lookups(text: string) {
+  if (hasCardNumber(text)) return [];
+  const query = (name: string) => new URLSearchParams({ [name]: text });
+  const token = text.startsWith("/")
+    ? { kind: "Tokens in", path: `/tokens?${query("container")}`, operation: "TokenService/SearchTokensByCursor" }
+    : { kind: "Token with the id", path: `/tokens?${query("id")}`, operation: "TokenService/GetToken" };
+  return [
+    token,
+    { kind: "Log of", path: `/log?${query("entity_id")}`, operation: "LogService/ListLogs" },
+    { kind: "Trace", path: `/log?${query("trace_id")}`, operation: "LogService/ListLogs" },
+  ].map((entry) => ({ ...entry, name: text }));
 }

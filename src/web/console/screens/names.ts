@@ -5,8 +5,14 @@ import { ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
 import { useRead } from "../api/queries.js";
 import { nameOf } from "./members/name-of.js";
 
+/** A name, and what has it: an application may have a member's address as its name. */
+interface Named {
+  readonly kind: "application" | "user" | "proxy" | "reactor";
+  readonly name: string;
+}
+
 /** Names by id, of what still exists and the role may list. */
-export type Names = ReadonlyMap<string, string>;
+export type Names = ReadonlyMap<string, Named>;
 
 /** Something with a name: what it is, as the log says, and its id. Other kinds have no names. */
 export type Mention = readonly [kind: string | undefined, id: string | undefined];
@@ -30,10 +36,15 @@ export function useNames(mentions: readonly Mention[]): Names {
   const proxies = useRead(ProxyService.method.listProxies, ...read(idsOf("proxy")));
   const reactors = useRead(ReactorService.method.listReactors, ...read(idsOf("reactor")));
   const members = useRead(MemberService.method.listMembers, { userId: users, size: MAX_IDS }, optionsFor(users));
+  const named = (kind: Named["kind"], found: readonly { id: string; name: string }[] = []) =>
+    found.map(({ id, name }): [string, Named] => [id, { kind, name }]);
   return new Map([
-    ...[applications, proxies, reactors].flatMap(({ data }) =>
-      (data?.data ?? []).map(({ id, name }) => [id, name] as const),
+    ...named("application", applications.data?.data),
+    ...named("proxy", proxies.data?.data),
+    ...named("reactor", reactors.data?.data),
+    ...named(
+      "user",
+      members.data?.data.map((member) => ({ id: member.user?.id ?? "", name: nameOf(member) })),
     ),
-    ...(members.data?.data ?? []).map((member) => [member.user?.id ?? "", nameOf(member)] as const),
   ]);
 }

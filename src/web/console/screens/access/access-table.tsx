@@ -14,7 +14,7 @@ interface AccessTableProps {
   readonly containers: readonly string[];
 }
 
-/** From the most open to the refused: whoever sees a value comes first. */
+/** The table lists applications that see the value first, and refused ones last. */
 const ORDER = ["reveal", "mask", "redact"];
 
 function rankOf({ transform }: ExplainedAccess): number {

@@ -87,7 +87,7 @@ function What({ call: { first, others }, names }: { call: LogCall; names: Names 
 function Sentence({ row, names }: RowProps) {
   const { message, operation, entityType, entityId, changes } = row;
   const query = new URLSearchParams({ entity_type: entityType, entity_id: entityId });
-  const name = names.get(entityId);
+  const name = names.get(entityId)?.name;
   return (
     <div className="sentence">
       <bdi dir="auto" title={`${operation} of ${entityType}`}>
@@ -103,7 +103,7 @@ function Sentence({ row, names }: RowProps) {
 
 function Actor({ row: { actorId, actorType }, names }: RowProps) {
   if (actorId === undefined) return <span className="quiet">the server</span>;
-  const name = names.get(actorId);
+  const name = names.get(actorId)?.name;
   const shown = name === undefined ? <Id>{actorId}</Id> : <Name>{name}</Name>;
   const href =
     actorType === "application"
@@ -114,7 +114,8 @@ function Actor({ row: { actorId, actorType }, names }: RowProps) {
       <Link href={href} title={actorId}>
         {shown}
       </Link>
-      {name === undefined && <span className="quiet"> {actorType}</span>}
+      {/* An application may have a member's address as its name. */}
+      <span className="quiet"> {actorType}</span>
     </>
   );
 }
@@ -122,7 +123,7 @@ function Actor({ row: { actorId, actorType }, names }: RowProps) {
 /** How it ended, how much of a value was shown, where to, by what, from where and why. */
 function Outcome({ row, names }: RowProps) {
   const { outcome, code, transform, destinationHost, viaType, viaId, sourceIp, reason } = row;
-  const via = viaId !== undefined && `by ${viaType} ${names.get(viaId) ?? viaId}`;
+  const via = viaId !== undefined && `by ${viaType} ${names.get(viaId)?.name ?? viaId}`;
   const details = [code, destinationHost && `to ${destinationHost}`, via, sourceIp && `from ${sourceIp}`];
   return (
     <>

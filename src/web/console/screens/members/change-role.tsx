@@ -1,9 +1,8 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { type Member, MemberService } from "#client/proto/cloakroom/v1/members_pb.js";
 import { useChange } from "../../api/queries.js";
 import { Choice, TextField } from "../../components/field.js";
-import { Overlay } from "../../components/overlay.js";
-import { ProblemNote } from "../../components/problem-note.js";
+import { FormDialog } from "../../components/form-dialog.js";
 import { Name } from "../../components/text.js";
 import { nameOf } from "./name-of.js";
 import { useRoleNames } from "./roles.js";
@@ -26,38 +25,26 @@ function RoleQuestion({ member, onClose }: { member: Member; onClose: () => void
   const names = useRoleNames();
   const [role, setRole] = useState(member.role);
   const [containers, setContainers] = useState(member.containers.join(" "));
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    update.run({ id: member.id, role, containers: containersFor(role, containers) }, onClose);
-  };
-  const close = () => {
-    update.cancel();
-    onClose();
-  };
   return (
-    <Overlay title="Change this member's role?" onClose={close}>
-      <form onSubmit={submit}>
-        <p>
-          <Name>{nameOf(member)}</Name> is signed out everywhere at once, and has the new role from the next sign-in on.
-        </p>
-        <Choice
-          label="New role"
-          value={role}
-          options={names.map((name): [string, string] => [name, name])}
-          onChange={setRole}
-        />
-        {role === "DEVELOPER" && <AssignedContainers value={containers} onChange={setContainers} />}
-        {update.problem && <ProblemNote problem={update.problem} />}
-        <div className="actions">
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" className="danger" disabled={update.isPending}>
-            Change
-          </button>
-        </div>
-      </form>
-    </Overlay>
+    <FormDialog
+      title="Change this member's role?"
+      action="Change"
+      isDangerous
+      change={update}
+      onSubmit={() => update.run({ id: member.id, role, containers: containersFor(role, containers) }, onClose)}
+      onClose={onClose}
+    >
+      <p>
+        <Name>{nameOf(member)}</Name> is signed out everywhere at once, and has the new role from the next sign-in on.
+      </p>
+      <Choice
+        label="New role"
+        value={role}
+        options={names.map((name): [string, string] => [name, name])}
+        onChange={setRole}
+      />
+      {role === "DEVELOPER" && <AssignedContainers value={containers} onChange={setContainers} />}
+    </FormDialog>
   );
 }
 

@@ -1,8 +1,7 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { type Token, TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { useChange } from "../../api/queries.js";
-import { Overlay } from "../../components/overlay.js";
-import { ProblemNote } from "../../components/problem-note.js";
+import { FormDialog } from "../../components/form-dialog.js";
 import { useDraft } from "../../use-draft.js";
 import { isPropertyField, PropertyFields } from "./property-fields.js";
 import { hasPlainMetadata, propertiesOf, updateRequestOf } from "./token-draft.js";
@@ -25,28 +24,16 @@ export function EditToken({ token }: { token: Token }) {
 function TokenProperties({ token, onClose }: { token: Token; onClose: () => void }) {
   const update = useChange(TokenService.method.updateToken);
   const [draft, set] = useDraft(propertiesOf(token));
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    update.run(updateRequestOf(token, draft), onClose);
-  };
-  const close = () => {
-    update.cancel();
-    onClose();
-  };
   return (
-    <Overlay title="Edit this token" onClose={close}>
-      <form className="form" onSubmit={submit}>
-        {update.problem && <ProblemNote problem={update.problem} isShown={isPropertyField} />}
-        <PropertyFields {...{ draft, set, problem: update.problem }} hasMetadata={hasPlainMetadata(token)} />
-        <div className="actions">
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={update.isPending}>
-            Save
-          </button>
-        </div>
-      </form>
-    </Overlay>
+    <FormDialog
+      title="Edit this token"
+      action="Save"
+      change={update}
+      isShown={isPropertyField}
+      onSubmit={() => update.run(updateRequestOf(token, draft), onClose)}
+      onClose={onClose}
+    >
+      <PropertyFields {...{ draft, set, problem: update.problem }} hasMetadata={hasPlainMetadata(token)} />
+    </FormDialog>
   );
 }

@@ -1,6 +1,6 @@
 import type { FormEvent } from "react";
-import { TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
-import { useChange } from "../../api/queries.js";
+import { type CreateTokenRequestSchema, type TokenSchema, TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
+import { type Change, useChange } from "../../api/queries.js";
 import { Choice, TextArea, TextField } from "../../components/field.js";
 import { NoRight } from "../../components/loaded.js";
 import { ProblemNote } from "../../components/problem-note.js";
@@ -21,9 +21,7 @@ export function NewToken() {
   );
 }
 
-type CreateChange = ReturnType<
-  typeof useChange<typeof TokenService.method.createToken.input, typeof TokenService.method.createToken.output>
->;
+type CreateChange = Change<typeof CreateTokenRequestSchema, typeof TokenSchema>;
 
 function TokenForm({ create }: { create: CreateChange }) {
   const [draft, set, replace] = useDraft(emptyToken());

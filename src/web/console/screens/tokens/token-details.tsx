@@ -101,7 +101,7 @@ function Stamp({ by, at, names }: { by: string | undefined; at: Token["createdAt
         <>
           {" by "}
           <span title={by}>
-            <Name>{names.get(by) ?? by}</Name>
+            {names.get(by)?.kind} <Name>{names.get(by)?.name ?? by}</Name>
           </span>
         </>
       )}

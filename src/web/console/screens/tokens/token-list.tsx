@@ -3,6 +3,7 @@ import { type FormEvent, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { type Token, TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { useRead } from "../../api/queries.js";
+import { hasCardNumber } from "../../card-number-in.js";
 import { TextField } from "../../components/field.js";
 import { Empty, Loaded } from "../../components/loaded.js";
 import { CursorPages, OffsetPages, usePageNumber } from "../../components/pages.js";
@@ -71,9 +72,11 @@ function Search({ query, container }: { query: string; container: string }) {
   const [, setParams] = useSearchParams();
   const [draft, setDraft] = useState(query);
   const [place, setPlace] = useState(container);
+  const isCard = hasCardNumber(draft);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const typed = draft.trim();
+    if (isCard) return;
     const entries = typed === "" || isQuery(typed) ? { query: typed, container: place.trim() } : { id: typed };
     setParams(new URLSearchParams(Object.entries(entries).filter(([, value]) => value !== "")));
   };
@@ -82,6 +85,9 @@ function Search({ query, container }: { query: string; container: string }) {
       <form className="filters" onSubmit={submit}>
         <TextField
           {...{ label: "Search", value: draft, onChange: setDraft, placeholder: "type:card" }}
+          problem={
+            isCard ? "must be without a card number, which the address would keep: use its fingerprint" : undefined
+          }
           help={
             <>
               An id, or terms such as <code>type:card AND metadata.customer:1043</code>:{" "}
