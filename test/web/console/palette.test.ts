@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasCardNumber } from "../../../src/web/console/card-number-in.js";
+import { containsCardNumber } from "../../../src/web/console/card-number-text.js";
 import { lookups, matching } from "../../../src/web/console/palette/palette-match.js";
 import { sharedBrowser } from "../../support/browser.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
@@ -46,7 +46,7 @@ describe("an address", () => {
     fc.assert(
       fc.property(numbers, gap, words, (number, between, before) => {
         const text = `${before}${[...number].join(between)}`;
-        expect([text, hasCardNumber(text), lookups(text)]).toEqual([text, true, []]);
+        expect([text, containsCardNumber(text), lookups(text)]).toEqual([text, true, []]);
       }),
     );
   });
@@ -58,7 +58,7 @@ describe("an address", () => {
       }),
       { numRuns: 2_000 },
     );
-    expect(hasCardNumber("11111111-1111-1111-1111-111111111111")).toBe(false);
+    expect(containsCardNumber("11111111-1111-1111-1111-111111111111")).toBe(false);
   });
 });
 

@@ -1,4 +1,4 @@
-import { hasCardNumber } from "../card-number-in.js";
+import { containsCardNumber } from "../card-number-text.js";
 
 /** Something that the palette leads to. */
 export interface PaletteEntry {
@@ -32,7 +32,7 @@ export const ACTIONS = [
 
 /** Where the text leads as it is, whatever exists. A card number leads nowhere. */
 export function lookups(text: string) {
-  if (hasCardNumber(text)) return [];
+  if (containsCardNumber(text)) return [];
   const query = (name: string) => new URLSearchParams({ [name]: text });
   const token = text.startsWith("/")
     ? { kind: "Tokens in", path: `/tokens?${query("container")}`, operation: "TokenService/SearchTokensByCursor" }

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { type Token, TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { useRead } from "../../api/queries.js";
-import { hasCardNumber } from "../../card-number-in.js";
+import { containsCardNumber } from "../../card-number-text.js";
 import { TextField } from "../../components/field.js";
 import { Empty, Loaded } from "../../components/loaded.js";
 import { CursorPages, OffsetPages, usePageNumber } from "../../components/pages.js";
@@ -72,7 +72,7 @@ function Search({ query, container }: { query: string; container: string }) {
   const [, setParams] = useSearchParams();
   const [draft, setDraft] = useState(query);
   const [place, setPlace] = useState(container);
-  const isCard = hasCardNumber(draft);
+  const isCard = containsCardNumber(draft);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const typed = draft.trim();

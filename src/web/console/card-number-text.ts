@@ -4,6 +4,6 @@ import { passesLuhn } from "../../base/luhn.js";
 const DIGITS = /(?<![0-9a-f-])\d(?:[ -]?\d){12,18}(?![0-9a-f-])/gi;
 
 /** Whether a text contains what may be a card number. Such a text stays out of addresses, which browsers keep. */
-export function hasCardNumber(text: string): boolean {
+export function containsCardNumber(text: string): boolean {
   return [...text.matchAll(DIGITS)].some(([found]) => passesLuhn(found.replaceAll(/\D/g, "")));
 }
