@@ -12,7 +12,7 @@ export async function auditOperations({ config, options, say, printResult }: Com
   const listing = { from, until, after: undefined, offset: 0, limit: limit + 1 };
   const found = await vault.database.of(VAULT_TENANT_ID).bulk((tx) => tx.query(listLogRows, listing));
   const { findingCount } = await vaultVerdict(vault);
-  const rows = found.slice(0, limit).map((row) => showRow(VAULT_TENANT_ID, row));
+  const rows = found.slice(0, limit).map((row) => showRow({ tenantId: VAULT_TENANT_ID, row }));
   printResult({
     rows: rows.map(({ tenant_id: _tenant, ...row }) => row),
     complete: found.length <= limit,
