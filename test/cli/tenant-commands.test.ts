@@ -51,14 +51,12 @@ describe("cloakroom tenant", () => {
 
 describe("cloakroom invitations", () => {
   it("create, list, resend and withdraw", async () => {
-    const args = ["ada@example.com", "--role", "DEVELOPER", "--container", "/shop/"];
-    const invited = await manage("invitations", "create", ...args);
-    // Containers need a person with a second factor, which a key is not.
-    expect(invited.code).toBe(6);
+    const developer = ["grace@example.com", "--role", "DEVELOPER", "--container", "/shop/"];
+    expect(await read("invitations", "create", ...developer)).toMatchObject({ containers: ["/shop/"] });
     const invitation = await read("invitations", "create", "ada@example.com", "--role", "AUDITOR");
     expect(invitation).toMatchObject({ email: "ada@example.com", role: "AUDITOR", status: "PENDING" });
     const pending = await read("invitations", "list", "--status", "PENDING");
-    expect(pending.map(({ id }: { id: string }) => id)).toEqual([invitation.id]);
+    expect(pending.map(({ id }: { id: string }) => id)).toContain(invitation.id);
     expect(await read("invitations", "resend", invitation.id)).toMatchObject({ id: invitation.id });
     expect((await manage("invitations", "delete", invitation.id, "--yes")).code).toBe(0);
     expect((await manage("invitations", "get", invitation.id)).code).toBe(5);

@@ -116,13 +116,11 @@ describe("a question about the log", () => {
     await tenant.manage("PUT", `/applications/${body.id}`, { body: { name: "Changed", rules: next } });
     const { rows } = await ask("changes", body.id, "--tenant", tenant.id);
     expect(rows.map(({ operation }: { operation: string }) => operation)).toEqual(["update", "create"]);
-    expect(rows[0].changes).toEqual([
-      {
-        field: "rules",
-        before: [expect.objectContaining({ transform: "mask" })],
-        after: [expect.objectContaining({ transform: "reveal" })],
-      },
-    ]);
+    expect(rows[0].changes).toContainEqual({
+      field: "rules",
+      before: [expect.objectContaining({ transform: "mask" })],
+      after: [expect.objectContaining({ transform: "reveal" })],
+    });
     const all = await ask("changes", "--tenant", tenant.id, "--since", "24h");
     expect(all.rows).toEqual(expect.arrayContaining(rows));
     expect(await ask("changes", reader.id, "--tenant", tenant.id, "--until", "2020-01-01")).toMatchObject({ rows: [] });
