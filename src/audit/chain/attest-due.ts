@@ -16,18 +16,21 @@ export interface AttestDueParts extends AttestParts {
   readonly onVaultBroken?: () => void;
 }
 
+export function isAttestationDue({ number, attested }: ChainHead, now: Date): boolean {
+  if (number === 0) return false;
+  // After a clock was set back, attestations may have future times.
+  return !attested || Math.abs(now.getTime() - attested.at.getTime()) >= ATTESTED_EVERY_MS;
+}
+
 /** Records the last seals of chains in the vault's own chain, except of those for which that was done within the hour. */
 export async function attestWhenDue(
   parts: AttestDueParts,
   chains: readonly AttestableChain[],
   now: Date,
 ): Promise<void> {
-  const due = chains.flatMap(({ keys, stored, head }) => {
-    if (!stored || !head || head.number === 0) return [];
-    // After a clock was set back, attestations may have future times.
-    const isRecent = head.attested && Math.abs(now.getTime() - head.attested.at.getTime()) < ATTESTED_EVERY_MS;
-    return isRecent ? [] : [{ tenantId: keys.tenantId, keys, before: stored.mac, head }];
-  });
+  const due = chains.flatMap(({ keys, stored, head }) =>
+    stored && head && isAttestationDue(head, now) ? [{ tenantId: keys.tenantId, keys, before: stored.mac, head }] : [],
+  );
   if (due.length === 0) return;
   const { refs, isVaultBroken } = await attest(parts, due);
   if (isVaultBroken) parts.onVaultBroken?.();

@@ -4,11 +4,11 @@ import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import { closeFreeLog, deleteLogDue } from "../../store/audit/audit-seals.js";
 import { readRawLog } from "../../store/audit/raw-log.js";
 import { tenantTransaction } from "../tenant-transaction.js";
-import { attestWhenDue } from "./attest-due.js";
+import { attestWhenDue, isAttestationDue } from "./attest-due.js";
 import { type Chain, readChain } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { type CountedMinute, MinuteDigests } from "./minute-digests.js";
-import { nextSeals, sealedUntil, writeSeals } from "./next-seals.js";
+import { type NextSeals, nextSeals, sealedUntil, writeSeals } from "./next-seals.js";
 import type { SealParts } from "./seal-log.js";
 
 /** Tenants whose logs are sealed together. Their writers wait for one commit while the logs are closed. */
@@ -54,22 +54,19 @@ export async function sealLogs(parts: SealParts, tasks: readonly LogToSeal[]): P
   );
   const closed = read.flatMap((log) => (log && states.get(log.tenantId) === "whole" ? [log] : []));
   const sealed = await Promise.all(closed.map(async (log) => ({ ...log, next: await nextOf(log, history) })));
+  // Their due entries stay until that is done: after a crash the next run does it.
+  const attested = new Set(sealed.filter(isAttested).map(({ tenantId }) => tenantId));
   await database.jointly(
     sealed.map(({ tenantId, minute, dueAt, next }) => ({
       tenantId,
       async work(tx) {
         if (next) await writeSeals(tx, next, { ...parts, until: endOf(minute) });
-        tx.enqueue(deleteLogDue, { kind: "log_seal", minute: dueAt });
+        if (!attested.has(tenantId)) tx.enqueue(deleteLogDue, { kind: "log_seal", minute: dueAt });
       },
     })),
   );
   for (const { tenantId, chain, next } of sealed) history.note(tenantId, (next?.chain ?? chain).stored?.number ?? 0);
-  const [{ now } = { now: new Date(0) }] = sealed;
-  await attestWhenDue(
-    parts,
-    sealed.map(({ keys, chain, next }) => ({ ...(next?.chain ?? chain), keys })),
-    now,
-  );
+  await attestAll(parts, sealed.filter(isAttested));
   return new Set(sealed.map(({ tenantId }) => tenantId));
 }
 
@@ -108,6 +105,28 @@ async function readLog(tx: ReturnType<typeof tenantTransaction>, log: OpenLog): 
   const minutes = new MinuteDigests(log.tenantId);
   for (const row of rows) minutes.add(row);
   return { ...log, chain, now: tx.now, counted: minutes.finish() };
+}
+
+interface SealedLog extends ClosedLog {
+  readonly next: NextSeals | undefined;
+}
+
+function isAttested({ chain, next, now }: SealedLog): boolean {
+  const { head } = next?.chain ?? chain;
+  return head !== undefined && isAttestationDue(head, now);
+}
+
+async function attestAll(parts: SealParts, logs: readonly SealedLog[]): Promise<void> {
+  const [first] = logs;
+  if (!first) return;
+  const chains = logs.map(({ keys, chain, next }) => ({ ...(next?.chain ?? chain), keys }));
+  await attestWhenDue(parts, chains, first.now);
+  await parts.database.jointly(
+    logs.map(({ tenantId, dueAt }) => ({
+      tenantId,
+      work: async (tx) => tx.enqueue(deleteLogDue, { kind: "log_seal", minute: dueAt }),
+    })),
+  );
 }
 
 async function nextOf({ keys, chain, counted, now }: ClosedLog, history: ChainHistory) {
