@@ -94,7 +94,8 @@ describe("servers of the last release and of this one on one database", () => {
     await expectReadings(after.url, readings);
     expect(await cloakroom(vault, "keys", "rotate", "--tenant", tenant.id)).toMatchObject({ code: 0 });
     await expectReadings(before.url, readings);
-    const written = await fillVault(after.url, tenant.managementKey);
+    const later = await newTenant(after.url, vault);
+    const written = await fillVault(after.url, later.managementKey);
     await expectReadings(before.url, written);
     for (const load of Object.values(loads)) await load.stop();
 
