@@ -1,17 +1,12 @@
 // Waits: 20 s
-import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectAllReadable, TokenLoad } from "../e2e/support/token-load.js";
 import { cloakroom } from "../support/command.js";
 import { newDirectory } from "../support/new-directory.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
 import { startReplica } from "../support/replica.js";
-import { restClient } from "../support/rest.js";
-import { newTenant } from "../support/tenant.js";
-import { answersTo, callWith, fillVault, type Readings } from "./fill-vault.js";
-import { lastReleaseProgram } from "./last-release-program.js";
+import { answersTo, callWith, type Readings } from "./fill-vault.js";
 
 const FOLDER = "test/upgrades/last-release";
 const release: Readings & { readonly version: string } = JSON.parse(
@@ -64,50 +59,4 @@ describe("a vault of the last release", () => {
     await expectReadings(server.url, release);
     expect(await cloakroom(vault, "audit", "verify")).toMatchObject({ code: 0 });
   });
-});
-
-describe("servers of the last release and of this one on one database", () => {
-  it("serve beside each other, and read what either wrote, before and after keys are rotated", async () => {
-    const program = await lastReleaseProgram(join(directory, "program"));
-    const vault = await machine("shared");
-    const old = (...args: string[]) =>
-      execFileSync(process.execPath, [program, ...args], {
-        env: { PATH: process.env.PATH, ...vault },
-        encoding: "utf8",
-      });
-    old("init");
-    await using before = await startReplica(vault, program);
-    const tenant = await newTenant(before.url, vault);
-    const readings = await fillVault(before.url, tenant.managementKey);
-    const { key } = await tenant.backEnd();
-    const loads = { old: new TokenLoad("old", 2), new: new TokenLoad("new", 2) };
-    loads.old.start(restClient(before.url, key));
-    loads.old.slowDown(200);
-
-    const checked = await cloakroom(vault, "upgrade", "check");
-    expect(checked.code, checked.stdout).toBe(0);
-    expect(await cloakroom(vault, "migrate")).toMatchObject({ code: 0 });
-    await using after = await startReplica(vault);
-    loads.new.start(restClient(after.url, key));
-    loads.new.slowDown(200);
-    await expectReadings(after.url, readings);
-    expect(await cloakroom(vault, "keys", "rotate", "--tenant", tenant.id)).toMatchObject({ code: 0 });
-    await expectReadings(before.url, readings);
-    const later = await newTenant(after.url, vault);
-    const written = await fillVault(after.url, later.managementKey);
-    await expectReadings(before.url, written);
-    for (const load of Object.values(loads)) await load.stop();
-
-    for (const load of Object.values(loads)) expect([...load.refusals.keys()]).toEqual([]);
-    await expectAllReadable(restClient(after.url, key), loads.old.acknowledged);
-    await expectAllReadable(restClient(before.url, key), loads.new.acknowledged);
-    const [first] = loads.old.acknowledged;
-    if (!first) throw new Error("the load stored nothing");
-    const repeated = { ...first, acknowledged: undefined };
-    await loads.new.send(restClient(after.url, key), repeated);
-    expect(repeated.acknowledged, "a repeat at the other server").toEqual(first.acknowledged);
-    expect(await before.stop()).toBe(0);
-    await expectReadings(after.url, readings);
-    expect(await cloakroom(vault, "audit", "verify")).toMatchObject({ code: 0 });
-  }, 600_000);
 });
