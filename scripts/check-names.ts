@@ -2,7 +2,7 @@
 //
 // No field is packed into `...{ a, b }`, no bound is called MOST, FEWEST or LEAST, no function is called placeOf or textOf,
 // no object is called a place, and no two exported functions have one name, unless their files do the same for one of
-// several services, formats or platforms.
+// several services, formats or platforms. No function has more than four parameters.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type SourceText, thinNames } from "./names/rules.js";

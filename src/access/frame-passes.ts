@@ -8,7 +8,7 @@ import { type CredentialRow, findApplicationKey, findApplicationRights } from ".
 import { findSession } from "../store/access/sessions.js";
 import type { Database } from "../store/database.js";
 import { unavailable } from "../store/postgres/database-error.js";
-import { actorOf, type Caller, type Frame } from "./caller.js";
+import type { Caller, Frame } from "./caller.js";
 import {
   isGenuine,
   type KeyName,
@@ -215,5 +215,5 @@ function refused(problem: string): Fault {
 }
 
 function deniedTo(caller: Caller, problem: string): Denied {
-  return deniedWith(caller, refused(problem), "application", actorOf(caller).id, "frame");
+  return deniedWith(caller, refused(problem), "frame");
 }

@@ -46,7 +46,7 @@ export function isKeyOf(type: ApplicationType, { principal, session }: Caller): 
 /** Denies a key of the wrong kind of application. */
 export function wrongApplicationType(caller: Caller, type: ApplicationType): Denied {
   const fault = new Fault("permission_denied", `This takes the key of a ${type} application.`);
-  return deniedWith(caller, fault, "session", ANY_ENTITY_ID, `needs a ${type} application`);
+  return deniedWith(caller, fault, `needs a ${type} application`, { type: "session", id: ANY_ENTITY_ID });
 }
 
 /** Makes a session without rights, for a public application. A frame's session works in this frame only. */

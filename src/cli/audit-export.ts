@@ -56,7 +56,7 @@ export async function auditExport({ config, options, say, printResult }: Command
 async function recordExport({ database }: Vault, tenantId: TenantId): Promise<void> {
   const details = { remark: "exported by an operator", context: OPERATOR_CONTEXT };
   await database.of(tenantId).ordinary(async (tx) => {
-    writeLog(tx, logEntry(undefined, "log", ANY_ENTITY_ID, "list", details));
+    writeLog(tx, logEntry("log", ANY_ENTITY_ID, "list", details));
   });
 }
 

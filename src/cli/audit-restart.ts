@@ -32,7 +32,7 @@ async function restartTenant(vault: Vault, options: CommandInput["options"], say
     await attestTenantGone(vault, tenantId);
     return { tenant_id: tenantId, released: true };
   }
-  const known = await verifyTenant(vault, tenantId, own.attested.get(tenantId), say);
+  const known = await verifyTenant(vault, tenantId, say, { attested: own.attested.get(tenantId) });
   const number = await restartChain(vault, tenantId, known);
   return { tenant_id: tenantId, restarted: true, number, acknowledged: known.findingCount };
 }

@@ -113,7 +113,7 @@ async function verify(
   seen: SeenSeal | undefined,
 ): Promise<Verdict> {
   try {
-    return await verifyTenant(vault, tenantId, own.attested.get(tenantId), say, { seen, sealing });
+    return await verifyTenant(vault, tenantId, say, { attested: own.attested.get(tenantId), seen, sealing });
   } catch (error) {
     if (!(error instanceof KeysClosed)) throw error;
     return unchecked({ kind: "keys_closed", minute: undefined, detail: error.message }, seen);
@@ -125,6 +125,16 @@ class KeysClosed extends Error {
   override readonly name = "KeysClosed";
 }
 
+/** What is known of a tenant's log from elsewhere. */
+interface KnownOfLog {
+  /** The last seal that the vault's own chain names. */
+  readonly attested: AttestedSeal | undefined;
+  /** The last seal of an earlier result. */
+  readonly seen?: SeenSeal | undefined;
+  /** The start of the sealing server, if one runs. */
+  readonly sealing?: Date | undefined;
+}
+
 /**
  * Verifies the current log of a tenant.
  * @throws {KeysClosed}
@@ -132,9 +142,8 @@ class KeysClosed extends Error {
 export async function verifyTenant(
   vault: Vault,
   tenantId: TenantId,
-  attested: AttestedSeal | undefined,
   say: CommandInput["say"],
-  { seen, sealing }: { readonly seen?: SeenSeal | undefined; readonly sealing?: Date | undefined } = {},
+  { attested, seen, sealing }: KnownOfLog,
 ): Promise<LogVerdict & { readonly claimed: AttestationRef | undefined }> {
   const keys = await vault.keyring.of(tenantId).catch((error: unknown) => {
     throw new KeysClosed(whyClosed(error));

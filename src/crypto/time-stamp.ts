@@ -119,7 +119,7 @@ export function verifyTimeStamp(token: Buffer, imprint: Buffer, trusted: readonl
     requireOnlyTimeStamping(certificate);
     requireContent(signer, content);
     requireSignature(signer, signed, certificate);
-    if (!chainsToTrustAnchor(certificate, certificates, trusted, stamp.time)) {
+    if (!chainsToTrustAnchor(certificate, { others: certificates, trusted }, stamp.time)) {
       throw new TimeStampInvalid("the certificate does not lead to a trusted authority that was valid at that time");
     }
     return stamp;

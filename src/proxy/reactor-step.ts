@@ -76,7 +76,7 @@ function readStep(
     const row = await tx.query(readReactor, reactorId);
     const formulaRow = row?.formula_id ? await tx.query(readFormula, row.formula_id) : null;
     if (!row || (row.formula_id && !formulaRow)) throw goneReactor();
-    tx.record(logEntry(caller && actorOf(caller), "reactor", reactorId, "invoke", { context }));
+    tx.record(logEntry("reactor", reactorId, "invoke", { actor: caller && actorOf(caller), context }));
     return { row, formulaRow };
   });
 }

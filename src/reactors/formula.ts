@@ -118,7 +118,7 @@ export function deniedOfficial(caller: Caller, id: Uuid | undefined): Denied {
     "permission_denied",
     "Official formulas are the operator's: a tenant cannot make or change them.",
   );
-  return deniedWith(caller, fault, "reactor_formula", id ?? ANY_ENTITY_ID, "official");
+  return deniedWith(caller, fault, "official", { type: "reactor_formula", id: id ?? ANY_ENTITY_ID });
 }
 
 function formulaColumns(keys: TenantKeys, id: Uuid, draft: FormulaDraft) {

@@ -56,24 +56,22 @@ export function backgroundJobs(background: BackgroundParts): readonly Job[] {
 
 /** @param publicUrl where links in the messages lead. */
 export function mailDelivery(
-  { database, keyring }: Vault,
+  { vault, clock, log }: Pick<BackgroundParts, "vault" | "clock" | "log">,
   transport: MailTransport,
   publicUrl: string,
-  clock: Clock,
-  log: OperatorLog,
 ): Job {
+  const { database, tenants } = vault;
   return mailJob({
     database,
     outbox: new Outbox({
       database,
-      keyring,
+      tenants,
       transport,
       publicUrl,
-      writeSignIn: (tenantId, requestId) => writeSignInMessage({ database, keyring, publicUrl }, tenantId, requestId),
+      writeSignIn: (tenantId, requestId) => writeSignInMessage({ tenants, publicUrl }, tenantId, requestId),
       writeWaitingPasskey: (tenantId, passkeyId) =>
-        writeWaitingPasskeyMessage({ database, keyring, publicUrl }, tenantId, passkeyId),
-      writeDisabledWebhook: (tenantId, webhookId) =>
-        writeDisabledWebhookMessage({ database, keyring }, tenantId, webhookId),
+        writeWaitingPasskeyMessage({ tenants, publicUrl }, tenantId, passkeyId),
+      writeDisabledWebhook: (tenantId, webhookId) => writeDisabledWebhookMessage(tenants, tenantId, webhookId),
     }),
     clock,
     onTrouble: (tenantId, reason, error) =>

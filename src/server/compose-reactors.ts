@@ -39,5 +39,5 @@ export function composeReactors(core: CoreParts, functions: FunctionRunner): Rea
         "reactor callback failed",
       ),
   });
-  return { runs, react: (caller, keys, run, args, signal) => react(reacting, caller, keys, run, args, signal) };
+  return { runs, react: (call, run, args) => react(reacting, call, run, args) };
 }

@@ -76,7 +76,7 @@ export interface CompositionInputs {
 /** Builds the parts bottom-up: each gets the parts it uses and does not know the others. */
 export function compose(vault: Vault, config: Config, inputs: CompositionInputs): Composition {
   const { log, clock, bins, address, endPart, signInLimits: limits } = inputs;
-  const { database, keyring } = vault;
+  const { database, keyring, tenants } = vault;
   const refusals = composeRefusals(vault, inputs);
   const authenticator = new Authenticator(database, keyring, clock, refusals.ofKey);
   const framePasses = new FramePasses(database, keyring, clock);
@@ -119,7 +119,7 @@ export function compose(vault: Vault, config: Config, inputs: CompositionInputs)
     memory,
     stopWork,
     framePasses,
-    invitations: new InvitationAcceptance(database, keyring),
+    invitations: new InvitationAcceptance(tenants),
     callers: { tenantOf: (apiKey) => authenticator.tenantOfSecret(apiKey) },
     overload: { overloadFault: (apiKey) => overloadFault(database, authenticator, apiKey) },
     async [Symbol.asyncDispose]() {

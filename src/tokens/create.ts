@@ -91,13 +91,11 @@ function newTokenRow(
   };
   return {
     ...bound,
-    ...sealToken(
-      tx.keys,
-      bound,
-      prepared.text?.reveal() ?? tokenDataText(data),
-      prepared.attributes,
-      prepared.indexValues,
-    ),
+    ...sealToken(tx.keys, bound, {
+      text: prepared.text?.reveal() ?? tokenDataText(data),
+      attributes: prepared.attributes,
+      indexValues: prepared.indexValues,
+    }),
     expires_at: prepared.expiry?.at ?? null,
     expires_at_text: prepared.expiry?.text ?? null,
     active_month: monthOf(tx.now),
@@ -145,7 +143,7 @@ function writeCompanions(tx: CallerTransaction, prepared: PreparedToken, row: To
   if (expiry) scheduleDue(tx, { kind: "token", at: expiry.at });
   countToken(tx, { type: type.name, change: 1, createdAt });
   countActiveToken(tx, row.active_month);
-  tx.record(logEntry(actorOf(tx.caller), entityTypeOf(type), id, "create"), () =>
+  tx.record(logEntry(entityTypeOf(type), id, "create", { actor: tx.author }), () =>
     tokenEventContent(madeOf(tx.caller, prepared, row)),
   );
 }

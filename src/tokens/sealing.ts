@@ -28,16 +28,19 @@ export function splitCvc(type: string, data: Json): SplitData {
 /** The plain columns that a token's sealed values are bound to. */
 export type BoundRow = Pick<TokenRow, "id" | (typeof AAD_COLUMNS.tokens)[number]>;
 
-/**
- * The sealed columns of a token's row, its data and its attributes, each sealed with the tenant's key `data`.
- * @param text the data without a verification code: see {@link splitCvc} and {@link tokenDataText}.
- */
+/** What is sealed of a token. */
+export interface TokenContent {
+  /** The data without a verification code: see {@link splitCvc} and {@link tokenDataText}. */
+  readonly text: Buffer;
+  readonly attributes: TokenAttributes;
+  readonly indexValues: readonly string[];
+}
+
+/** The sealed columns of a token's row, its data and its attributes, each sealed with the tenant's key `data`. */
 export function sealToken(
   keys: TenantKeys,
   row: BoundRow,
-  text: Buffer,
-  attributes: TokenAttributes,
-  indexValues: readonly string[],
+  { text, attributes, indexValues }: TokenContent,
 ): Pick<TokenRow, "data" | "attributes"> {
   const bound = encodeAad(row, AAD_COLUMNS.tokens);
   const written = writeAttributes(attributes, indexValues);

@@ -34,7 +34,10 @@ export function compileQueryReader(
       if (field.fieldKind === "map") {
         const map = maps.get(field.name) ?? {};
         maps.set(field.name, map);
-        readMapParameter(field, name, text, map, report);
+        // Of repeated keys the first counts.
+        for (const [key, value] of pairsOf(field, name, text, report)) {
+          if (!Object.hasOwn(map, key)) setOwnProperty(map, key, value);
+        }
         into[field.localName] = map;
       } else if (field.fieldKind === "list") {
         const list = into[field.localName];
@@ -53,19 +56,6 @@ function mapFieldOf(fields: ReadonlyMap<string, DescField>, name: string): DescF
   const end = name.search(/[.[]/);
   const field = end > 0 ? fields.get(name.slice(0, end)) : undefined;
   return field?.fieldKind === "map" ? field : undefined;
-}
-
-/** Of repeated keys the first counts. */
-function readMapParameter(
-  field: DescField,
-  name: string,
-  text: string,
-  map: Record<string, unknown>,
-  report: Report,
-): void {
-  for (const [key, value] of pairsOf(field, name, text, report)) {
-    if (!Object.hasOwn(map, key)) setOwnProperty(map, key, value);
-  }
 }
 
 function pairsOf(field: DescField, name: string, text: string, report: Report): (readonly [string, string])[] {

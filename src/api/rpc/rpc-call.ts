@@ -80,7 +80,7 @@ async function responseOf(
   call.ahead = ahead;
   // Connect compares it with what it reads, which may be an empty message in place of a large one.
   request.header.delete("content-length");
-  const body = withRefusals(call, checkedBody(call.raw, request, limits.messageBytes, memory, ahead));
+  const body = withRefusals(call, checkedBody(call.raw, request, { messageBytes: limits.messageBytes, memory, ahead }));
   try {
     const inflating = inflatingCall(call, memory, ahead);
     const response = await inflatingFor(inflating, () => handler({ ...request, body }));

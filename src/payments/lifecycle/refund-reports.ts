@@ -47,15 +47,19 @@ export function withAnotherLookUp(before: Payment, change: Change, now: number):
   return isEnded ? { ...change, payment: { ...payment, dueAt: new Date(now + lookUpDelay(0)) } } : change;
 }
 
-/**
- * Applies the refunds in a look-up to a captured payment, and the total that the look-up reports.
- * @param found undefined if the service did not list them.
- */
+/** What a look-up says of a payment's refunds. */
+export interface RefundsFound {
+  /** Undefined if the service did not list them. */
+  readonly found: readonly FoundRefund[] | undefined;
+  /** What was refunded in all. */
+  readonly total: number | undefined;
+}
+
+/** Applies the refunds in a look-up to a captured payment, and the total that the look-up reports. */
 export function applyRefundsFound(
   payment: Payment,
   refunds: readonly Refund[],
-  found: readonly FoundRefund[] | undefined,
-  total: number | undefined,
+  { found, total }: RefundsFound,
   now: number,
 ): Change {
   const rested = payment.attempt ? payment : { ...payment, dueAt: undefined };

@@ -9,22 +9,33 @@ import { searchBytes } from "./search-bytes.js";
 /** Depth to which nested multipart bodies are parsed. Deeper ones are searched as bytes. */
 const MAX_DEPTH = 3;
 
+/** In which part of a larger body a multipart body lies. */
+interface Nesting {
+  /** Prefix of the position in errors: "part 2, ". Empty for a whole body. */
+  readonly where: string;
+  readonly depth: number;
+}
+
+const OUTERMOST: Nesting = { where: "", depth: 1 };
+
 /** A multipart body with each part searched in its own format. */
 export class SearchedMultipart {
   readonly #body: Buffer;
   readonly #delimiter: string;
   readonly #regions: readonly Region[];
+  readonly #references: RequestReferences;
+  readonly #nesting: Nesting;
   /** Replaced regions, by index. */
   readonly #changed = new Map<number, Buffer>();
 
   /** @throws {Fault} validation_failed naming `body`: see {@link searchBytes}; also for too many parts. */
-  constructor(references: RequestReferences, body: Buffer, boundary: string, where = "", depth = 1) {
+  constructor(references: RequestReferences, body: Buffer, boundary: string, nesting: Nesting = OUTERMOST) {
+    this.#references = references;
+    this.#nesting = nesting;
     this.#body = body;
     this.#delimiter = `--${boundary}`;
     this.#regions = regionsOf(body, boundary);
-    for (const [index, region] of this.#regions.entries()) {
-      this.#search(references, region, index, where, depth);
-    }
+    for (const [index, region] of this.#regions.entries()) this.#search(region, index);
   }
 
   /**
@@ -43,7 +54,9 @@ export class SearchedMultipart {
     return Buffer.concat(pieces);
   }
 
-  #search(references: RequestReferences, region: Region, index: number, where: string, depth: number): void {
+  #search(region: Region, index: number): void {
+    const references = this.#references;
+    const { where, depth } = this.#nesting;
     const bytes = this.#bytesOf(region);
     const take = (changed: Buffer) => void this.#changed.set(index, changed);
     if (region.kind === "between") {
@@ -64,7 +77,7 @@ export class SearchedMultipart {
     if (format.kind !== "multipart") {
       searchBytes(references, { bytes, format, contentType, where: inPart, take });
     } else if (depth < MAX_DEPTH) {
-      const inner = new SearchedMultipart(references, bytes, format.boundary, inPart, depth + 1);
+      const inner = new SearchedMultipart(references, bytes, format.boundary, { where: inPart, depth: depth + 1 });
       references.afterwards(() => {
         const assembled = inner.assemble();
         if (assembled !== bytes) take(assembled);

@@ -151,7 +151,7 @@ async function startAll(
       await options.turns.next();
       since = performance.now();
     }
-    const request = new BatchedRequest(options.tenantId, engine, options, options.isShared, reads);
+    const request = new BatchedRequest(options, engine, reads);
     request.start(work);
     requests.push(request);
   }

@@ -34,20 +34,16 @@ export function applyStyle(sheet: CSSStyleSheet, style: ElementStyle | undefined
     }
     const rule = sheet.cssRules[sheet.insertRule(`${selector}{}`, sheet.cssRules.length)];
     if (!(rule instanceof CSSStyleRule)) continue;
-    for (const [property, value] of Object.entries(rules)) setProperty(rule, state, property, value, warn);
+    for (const [property, value] of Object.entries(rules)) {
+      setProperty(rule, property, value, (problem) => warn(`style.${state}.${property} ${problem}`));
+    }
   }
 }
 
-function setProperty(
-  rule: CSSStyleRule,
-  state: string,
-  property: string,
-  value: unknown,
-  warn: (text: string) => void,
-): void {
+function setProperty(rule: CSSStyleRule, property: string, value: unknown, warn: (text: string) => void): void {
   const name = property.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const isSafe = typeof value === "string" && value.length <= 200 && !DANGEROUS.test(value);
-  if (!PROPERTIES.has(property)) warn(`style.${state}.${property} is not among the properties of a field`);
-  else if (!isSafe || !CSS.supports(name, value)) warn(`style.${state}.${property} has a value that is refused`);
+  if (!PROPERTIES.has(property)) warn("is not among the properties of a field");
+  else if (!isSafe || !CSS.supports(name, value)) warn("has a value that is refused");
   else rule.style.setProperty(name, value);
 }

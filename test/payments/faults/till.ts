@@ -71,14 +71,14 @@ export class Till {
     const card: TokenDraft = {
       ...{ id, type: "card", data, attributes: {}, containers: [], deduplicate: undefined, expiresAt: undefined },
     };
-    const prepared = prepareToken(this.#caller, this.#keys, card, new Date());
+    const prepared = prepareToken({ caller: this.#caller, keys: this.#keys, now: new Date() }, card);
     return (await this.#payer.run((tx) => createToken(callerTransaction(tx, this.#keys, this.#caller), prepared))).id;
   }
 
   /** What `PATCH /tokens/{id}` does. */
   async patch(tokenId: string, patch: TokenPatch): Promise<void> {
-    const sizes = { bodyBytes: 1_000, maxBytes: 1_000_000 };
-    await this.#payer.run((tx) => updateToken(callerTransaction(tx, this.#keys, this.#caller), tokenId, patch, sizes));
+    const received = { patch, bodyBytes: 1_000, maxBytes: 1_000_000 };
+    await this.#payer.run((tx) => updateToken(callerTransaction(tx, this.#keys, this.#caller), tokenId, received));
   }
 
   /** What `DELETE /tokens/{id}` does. */
