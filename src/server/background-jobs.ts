@@ -87,12 +87,12 @@ export function mailDelivery(
   });
 }
 
-function sweeps({ vault: { database, keyring }, clock, log }: BackgroundParts): readonly Job[] {
+function sweeps({ vault: { database, tenants }, clock, log }: BackgroundParts): readonly Job[] {
   const onAhead = ({ name }: Job) =>
     log.error({ reason: name }, "this server's clock is ahead of the database's; expiry jobs are paused here");
   return sweepJobs({
     database,
-    keyring,
+    tenants,
     clock,
     onFailure: tenantFailure(log, "sweep", "a sweep of this tenant failed and will be tried again"),
     // Tests pass a clock that differs on purpose.

@@ -95,7 +95,7 @@ export function compose(vault: Vault, config: Config, inputs: CompositionInputs)
 
   const sandbox = openSandbox(config, inputs);
   const callApi = internalCalls(tokens, authenticator, memory);
-  const core = { database, keyring, clock, log, bins, authenticator, agents, sandbox, memory, callApi };
+  const core = { database, keyring, tenants, clock, log, bins, authenticator, agents, sandbox, memory, callApi };
   const { functions, failedRuns, setUpTest } = composeFunctions(core);
   const invoke = composeProxies(core, functions, refusals.ofKey);
   const { runs, react } = composeReactors(core, functions);

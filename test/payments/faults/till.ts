@@ -1,5 +1,6 @@
 import type { Caller } from "../../../src/access/caller.js";
 import { callerTransaction } from "../../../src/access/caller-transaction.js";
+import { asServer } from "../../../src/audit/tenant-database.js";
 import type { Uuid } from "../../../src/base/ids.js";
 import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
 import { chooseFormula, connections, replaceConnection } from "../../../src/payments/connections/connection.js";
@@ -54,9 +55,9 @@ export class Till {
     this.#keys = keys;
     this.#service = service;
     this.#connectionId = id;
-    const { database, keyring } = payer.vault;
+    const { tenants } = payer.vault;
     this.#parts = {
-      ...{ database, keyring, connectors, clock: payer.clock },
+      ...{ tenants, connectors, clock: payer.clock },
       returnUrl: () => "https://vault.example.com/orchestration/approvals/abc",
       onDefect: () => {
         throw new Error("a connector broke");
@@ -180,7 +181,7 @@ export class Till {
   }
 
   #payments(): TenantPayments {
-    return new TenantPayments(this.#payer.vault.database, this.#keys);
+    return new TenantPayments(asServer(this.#payer.vault.database, this.#keys));
   }
 
   /** A killed process writes nothing any more, and its reservations expire after a while. */
