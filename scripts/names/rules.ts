@@ -9,7 +9,8 @@ export interface SourceText {
 const ONE_FOR_EACH_SERVICE = /^src\/payments\/(?:connectors\/[^/]+|simulator)\//;
 /** Browsers load these files. They repeat rules of the server that lie below src/web/. */
 const IN_BROWSERS = /^src\/web\/elements\//;
-const THIN_NAME = /^(?:MOST|FEWEST|LEAST)(?:_|$)|^(?:placeOf|textOf)$/;
+const THIN_NAME =
+  /^(?:MOST|FEWEST|LEAST)(?:_|$)|^(?:place|text|hash|error|codes|bytes|parts|response|source|steps|made)Of$/;
 /** A place is where something is in a text or a document. Columns, keys and rights of a row have names of their own. */
 const PLACE = "place";
 /** Parameters of a function. More are an object of the domain that has no name yet. */

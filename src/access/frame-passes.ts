@@ -125,12 +125,12 @@ export class FramePasses {
    */
   async frameOf(sent: string, apiKey: string | undefined, caller: Caller): Promise<Frame> {
     const pass = parseSentPass(sent);
-    const problem = pass ? await this.#problemOf(pass, apiKey, caller) : OTHER_KEY;
+    const problem = pass ? await this.#passProblem(pass, apiKey, caller) : OTHER_KEY;
     if (pass && !problem) return { pass: pass.id, origin: pass.origin };
     throw deniedTo(caller, problem ?? OTHER_KEY);
   }
 
-  async #problemOf(pass: SentPass, apiKey: string | undefined, caller: Caller): Promise<string | undefined> {
+  async #passProblem(pass: SentPass, apiKey: string | undefined, caller: Caller): Promise<string | undefined> {
     const { principal, tenantId, session } = caller;
     const used = parseKey(apiKey ?? "");
     if (principal.kind !== "application" || !used || pass.key.tenantId !== tenantId) return OTHER_KEY;

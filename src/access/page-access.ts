@@ -9,7 +9,6 @@ export type PageAccess =
   | "none"
   /** The page with the key alone, because the method neither returns nor changes a token's value. */
   | "key"
-  /** Frames. */
   | "frame"
   /** Frames with the key of a session. */
   | "frame_session";

@@ -58,7 +58,7 @@ export async function createSession(tx: CallerTransaction): Promise<NewSession> 
   const columns = {
     id,
     key_hash: hash,
-    nonce_hash: hashOf(nonce),
+    nonce_hash: nonceHash(nonce),
     application_id: applicationOf(tx.caller).id,
     expires_at: expiresAt,
   };
@@ -95,7 +95,7 @@ export function prepareAuthorization(caller: Caller, request: SessionRequest) {
   const demand = parseFrameDemand(request);
   return async (tx: CallerTransaction): Promise<void> => {
     const expiresAt = request.expiresAt === undefined ? undefined : parseSessionExpiry(request.expiresAt, tx.now);
-    const session = await tx.query(findSessionByNonce, hashOf(request.nonce));
+    const session = await tx.query(findSessionByNonce, nonceHash(request.nonce));
     if (!session) throw notFound("session");
     if (exceeded) throw denied(caller, exceeded, "session", session.id);
     // The nonce must be the one issued with the session. Opening the seal proves it: the nonce's hash is bound to it
@@ -134,6 +134,6 @@ function parseSessionExpiry(text: string, now: Date): Date {
   return at;
 }
 
-function hashOf(nonce: string): Buffer {
+function nonceHash(nonce: string): Buffer {
   return createHash("sha256").update(nonce).digest();
 }

@@ -21,7 +21,8 @@ export async function keysList({ config, options, say, printResult }: CommandInp
       state: retired_at ? "retired" : "current",
     }));
     const keys: Readonly<Record<string, unknown>>[] = [];
-    for (const tenantId of tenant ? [tenant] : await listTenants(owner)) keys.push(...(await keysOf(vault, tenantId)));
+    for (const tenantId of tenant ? [tenant] : await listTenants(owner))
+      keys.push(...(await listedKeys(vault, tenantId)));
     if (tenant && keys.length === 0) throw new UsageError("There is no such tenant.");
     printResult([...roots, ...keys]);
   } finally {
@@ -38,7 +39,7 @@ async function listTenants(owner: Sql): Promise<TenantId[]> {
   }
 }
 
-async function keysOf({ database }: Vault, tenantId: TenantId): Promise<Readonly<Record<string, unknown>>[]> {
+async function listedKeys({ database }: Vault, tenantId: TenantId): Promise<Readonly<Record<string, unknown>>[]> {
   const rows = await database.of(tenantId).shared((tx) => tx.query(listTenantKeys, tenantId));
   const versionOf = (purpose: string) =>
     rows.find((row) => row.purpose === purpose && row.state === "current")?.version ?? 0;

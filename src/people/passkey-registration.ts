@@ -83,7 +83,7 @@ async function addPasskey(
   const earlier = await listMemberPasskeys(tx, memberId);
   requireMayAdd(tx.caller, signIn, earlier, tx.now);
   if (!member || !signIn) throw new Fault("unauthenticated", "The sign-in has ended. Sign in again.");
-  const columns = { id: newUuid(), member_id: memberId, credential_hash: hashOf(credential) };
+  const columns = { id: newUuid(), member_id: memberId, credential_hash: credentialHash(credential) };
   const isTrusted = personOf(tx.caller).secondFactorUntil || (await isVouchedFor(tx, member, signIn));
   const countsFrom = isTrusted ? undefined : new Date(tx.now.getTime() + WAIT_MS);
   const details = passkeyRecord.seal(tx.keys, columns, { credential, name, countsFrom });
@@ -140,6 +140,6 @@ function purposeOf(caller: Caller): Purpose {
   return { of: "registration", subject: personOf(caller).signInId };
 }
 
-function hashOf({ credentialId }: Credential): Buffer {
+function credentialHash({ credentialId }: Credential): Buffer {
   return createHash("sha256").update(credentialId).digest();
 }

@@ -104,10 +104,10 @@ function waitingIn(visit: Visit): PresentedSecret {
 async function readWaiting(tx: TenantTransaction, { id, hash }: PresentedSecret): Promise<Waiting> {
   const row = await tx.query(readSignInRequest, id);
   if (row?.method !== "passkey" || !row.browser_hash?.equals(hash)) throw noPendingSignIn();
-  return waitingOf(openDetails(tx.keys, row));
+  return readWaitingDetails(openDetails(tx.keys, row));
 }
 
-function waitingOf({ memberId: member, method: name, identity, until }: JsonObject): Waiting {
+function readWaitingDetails({ memberId: member, method: name, identity, until }: JsonObject): Waiting {
   const memberId = parseUuid(String(member));
   const method = METHODS.find((known) => known === name);
   if (!memberId || !method) throw new Error("a sign-in that waits for a passkey is malformed");

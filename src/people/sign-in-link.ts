@@ -21,7 +21,6 @@ export interface LinkParts {
   readonly tenants: Tenants;
 }
 
-/** A request for a link. */
 export interface LinkRequest {
   readonly email: string;
   /** The id in the cookie of the asking browser. */
@@ -104,7 +103,7 @@ async function take(
     throw new Fault("permission_denied", "Open this link in the browser where you asked for it, or ask for a new one.");
   }
   if (!(await tx.query(consumeSignInRequest, row.id))) return undefined;
-  const member = await memberOf(tx, details);
+  const member = await memberOfLink(tx, details);
   return member ? finishFirstFactor(tx, member, { method: row.method }, visit) : undefined;
 }
 
@@ -120,7 +119,7 @@ async function isOfAskingBrowser(tx: OrdinaryTenantTransaction, row: SignInReque
 }
 
 /** The member that a request is for; undefined if the member is gone. */
-async function memberOf(tx: TenantTransaction, details: JsonObject): Promise<MemberRow | null> {
+async function memberOfLink(tx: TenantTransaction, details: JsonObject): Promise<MemberRow | null> {
   const { email, memberId } = details;
   if (typeof email === "string") return memberWithAddress(tx, email);
   return typeof memberId === "string" ? tx.query(readMember, memberId) : null;

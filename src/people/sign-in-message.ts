@@ -48,7 +48,7 @@ export async function writeSignInMessage(
       to,
       subject: `Sign in to Cloakroom at ${new URL(publicUrl).host}`,
       text: new Sensitive(mailText(vault, url, asked)),
-      html: htmlOf(vault, url, asked),
+      html: mailHtml(vault, url, asked),
     };
   });
 }
@@ -63,7 +63,7 @@ If that was not you, there is nothing that you need to do: the link works only i
 `;
 }
 
-function htmlOf(vault: string, url: string, asked: string): Sensitive<string> {
+function mailHtml(vault: string, url: string, asked: string): Sensitive<string> {
   const link = escaped(url);
   return htmlMessage(
     "Sign in",

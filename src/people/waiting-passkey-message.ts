@@ -46,7 +46,7 @@ export async function writeWaitingPasskeyMessage(
       to,
       subject: SUBJECT,
       text: new Sensitive(`${said.join("\n")}\n\n${url}\n`),
-      html: htmlOf(said, url),
+      html: messageHtml(said, url),
     };
   });
 }
@@ -59,7 +59,7 @@ function sentences(who: string, countsFrom: Date): readonly string[] {
   ];
 }
 
-function htmlOf(said: readonly string[], url: string): Sensitive<string> {
+function messageHtml(said: readonly string[], url: string): Sensitive<string> {
   const paragraphs = said.map((sentence) => `<p>${escaped(sentence)}</p>`).join("\n");
   return htmlMessage(SUBJECT, `${paragraphs}\n<p><a href="${escaped(url)}">Members</a></p>`);
 }

@@ -59,7 +59,6 @@ export interface TransformScope {
 
 export interface TransformParts {
   readonly functions: FunctionRunner;
-  /** The proxy's application as a caller. */
   application(tenantId: TenantId, proxy: LoadedProxy, context: AuditContext): Promise<Caller | undefined>;
   /** Creates a token as that application and returns it in REST form. */
   createToken(application: Caller, request: JsonObject, signal: AbortSignal): Promise<Json>;
@@ -149,7 +148,7 @@ export class RunTransforms {
         case "reactor": {
           const args = { body: message.body, headers: message.headersObject() };
           const result = await this.#parts.runReactor({ tenantId, caller, context, kind }, step, args, signal);
-          if (result.kind === "answered") return responseOf(result.response);
+          if (result.kind === "answered") return codeResponse(result.response);
           message.take(result.value);
           break;
         }
@@ -157,7 +156,7 @@ export class RunTransforms {
           const args = { body: message.body, headers: message.headersObject(), ...head };
           const own = { code: step.code, timeoutMs: timeoutMsOf(step.runtime) };
           const result = await this.#parts.functions.run({ ...fn, ...own }, args, signal);
-          if (result.kind === "answered") return responseOf(result.response);
+          if (result.kind === "answered") return codeResponse(result.response);
           message.take(result.value);
           break;
         }
@@ -193,7 +192,7 @@ function tookTooLong(): FunctionFailed {
   return new FunctionFailed(500, "Reactor Runtime Error", { error: ["The transforms took too long."] });
 }
 
-function responseOf({ status, headers, body }: FunctionResponse): TransformedResponse {
+function codeResponse({ status, headers, body }: FunctionResponse): TransformedResponse {
   const isText = typeof body === "string";
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === "content-type");
   const type: HeaderPair[] = hasType || isText ? [] : [["Content-Type", "application/json; charset=utf-8"]];

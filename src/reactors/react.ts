@@ -33,7 +33,7 @@ export interface AuthorizedRun {
   readonly tokens: ReadonlyMap<string, ReadableToken>;
 }
 
-/** Who runs a reactor, and what ends the run early. */
+/** The caller of a reactor, and the signal that ends the run early. */
 export interface ReactCall {
   readonly caller: Caller;
   readonly keys: TenantKeys;

@@ -8,7 +8,6 @@ import { RunQueue } from "../reactors/run-queue.js";
 import type { ReactServiceParts } from "../services/react.js";
 import type { CoreParts } from "./core-parts.js";
 
-/** Runs of reactors. */
 export interface Reactors {
   /** Runs that callers do not wait for. */
   readonly runs: RunQueue;

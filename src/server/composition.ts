@@ -17,7 +17,7 @@ import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
 import type { RunQueue } from "../reactors/run-queue.js";
 import type { SandboxIncident } from "../sandbox/options.js";
 import { createSandbox, type Sandbox } from "../sandbox/sandbox.js";
-import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
+import type { SharedRunnerAccess } from "../sandbox/shared-runner.js";
 import type { ServedMethod } from "../services/call.js";
 import { followLogs } from "../services/follow-logs.js";
 import { revealService } from "../services/reveals.js";
@@ -69,7 +69,7 @@ export interface CompositionInputs {
   address(): string;
   readonly endPart: EndPart;
   /** The runner of tenants' code, if the processes of this server share one. */
-  readonly sharedRunner: SharedRunnerPlace | undefined;
+  readonly sharedRunner: SharedRunnerAccess | undefined;
   readonly signInLimits: SignInLimits;
 }
 
@@ -134,7 +134,7 @@ export function compose(vault: Vault, config: Config, inputs: CompositionInputs)
 
 /** A secret key proves the tenant's back end. All other callers have the queue of its pages. */
 function overloadFault({ shared }: Database, authenticator: Authenticator, apiKey: string): Fault | undefined {
-  const tenantId = shared.isBusy ? authenticator.tenantOf(apiKey) : undefined;
+  const tenantId = shared.isBusy ? authenticator.presentedTenant(apiKey) : undefined;
   if (!tenantId) return undefined;
   return shared.overloadFault(tenantId, authenticator.tenantOfSecret(apiKey) ? "back end" : "pages");
 }

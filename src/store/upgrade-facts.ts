@@ -46,8 +46,8 @@ export async function readUpgradeFacts(owner: DatabaseAddress, folder: string): 
     const pending: PendingMigration[] = [];
     for (const name of names.filter((each) => !done.includes(each))) {
       const plan = await readMigration(folder, name);
-      const indexes = plan.kind === "index" ? await sizeOf(sql, plan.table) : undefined;
-      const locks = await Promise.all(lockedTables(plan).map((table) => sizeOf(sql, table)));
+      const indexes = plan.kind === "index" ? await databaseSize(sql, plan.table) : undefined;
+      const locks = await Promise.all(lockedTables(plan).map((table) => databaseSize(sql, table)));
       pending.push({ name, indexes, locks });
     }
     const [server] = await sql<{ number: number; version: string; now: Date }[]>`
@@ -66,7 +66,7 @@ export async function readUpgradeFacts(owner: DatabaseAddress, folder: string): 
   }
 }
 
-async function sizeOf(sql: Sql, table: string): Promise<SizedTable> {
+async function databaseSize(sql: Sql, table: string): Promise<SizedTable> {
   const [found] = await sql<{ bytes: number; rows: number }[]>`
     select pg_table_size(oid) as bytes, greatest(reltuples, 0)::bigint as rows
     from pg_class where oid = to_regclass(${table})`;

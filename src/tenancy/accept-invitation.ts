@@ -85,7 +85,6 @@ async function accept(tx: TenantTransaction, link: PresentedLink, by: Accepting)
   return invitation !== null && invitation.member_id !== null;
 }
 
-/** Creates the member of an accepted invitation. */
 export function createMember(
   tx: TenantTransaction,
   id: LinkedInvitation["id"],

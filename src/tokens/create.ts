@@ -55,7 +55,7 @@ export async function createToken(
       return outcome;
     }
     writeCompanions(tx, prepared, row, cvc);
-    const view = viewOf(tx.tenantId, madeOf(tx.caller, prepared, row), writeResponseTransform(transform), {
+    const view = viewOf(tx.tenantId, createdToken(tx.caller, prepared, row), writeResponseTransform(transform), {
       ...showing,
       masked: prepared.masked,
     });
@@ -106,7 +106,7 @@ function newTokenRow(
   };
 }
 
-function madeOf(caller: Caller, prepared: PreparedToken, row: TokenRow): Token {
+function createdToken(caller: Caller, prepared: PreparedToken, row: TokenRow): Token {
   const { type, data, attributes, containers, fingerprint, isDeduplicated, indexValues, expiry } = prepared;
   return {
     id: row.id,
@@ -144,7 +144,7 @@ function writeCompanions(tx: CallerTransaction, prepared: PreparedToken, row: To
   countToken(tx, { type: type.name, change: 1, createdAt });
   countActiveToken(tx, row.active_month);
   tx.record(logEntry(entityTypeOf(type), id, "create", { actor: tx.author }), () =>
-    tokenEventContent(madeOf(tx.caller, prepared, row)),
+    tokenEventContent(createdToken(tx.caller, prepared, row)),
   );
 }
 

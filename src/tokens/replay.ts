@@ -27,7 +27,6 @@ export interface ReplayedToken {
   readonly transform: Transform;
 }
 
-/** The replay of one response. */
 export class ResponseReplay {
   /** Takes the log row of each token, to be written after every other token of the response is allowed. */
   readonly log: (entry: LogEntry) => void;

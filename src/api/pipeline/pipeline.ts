@@ -114,7 +114,7 @@ function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
     if (isLarge(bytes)) await yieldToEventLoop(bytes);
     const reply = new CollectedReply();
     const headersOf = (message: Message) => [...method.headersOf(message), ...headersOfReply(reply, parts)];
-    let keys = head.header("bt-idempotency-key") === undefined ? undefined : await keysOf(caller, parts);
+    let keys = head.header("bt-idempotency-key") === undefined ? undefined : await callerKeys(caller, parts);
     const call: CallParts = {
       database: parts.database,
       caller,
@@ -134,7 +134,7 @@ function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
       }
       validate(request);
       if (isLarge(bytes)) await yieldToEventLoop(bytes);
-      keys ??= await keysOf(caller, parts);
+      keys ??= await callerKeys(caller, parts);
       const served = await method.serve(request, (output) => new TransactingCall(output, call));
       const message = shownTo(caller, served);
       return {
@@ -156,7 +156,7 @@ function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
 }
 
 /** The keys of the caller's tenant. A request without an idempotency key needs them only once it is valid. */
-async function keysOf(caller: Caller | undefined, { keyring }: PipelineParts): Promise<TenantKeys | undefined> {
+async function callerKeys(caller: Caller | undefined, { keyring }: PipelineParts): Promise<TenantKeys | undefined> {
   return caller && keyring.of(caller.tenantId, caller.revision);
 }
 

@@ -35,7 +35,7 @@ export function compileQueryReader(
         const map = maps.get(field.name) ?? {};
         maps.set(field.name, map);
         // Of repeated keys the first counts.
-        for (const [key, value] of pairsOf(field, name, text, report)) {
+        for (const [key, value] of mapEntries(field, name, text, report)) {
           if (!Object.hasOwn(map, key)) setOwnProperty(map, key, value);
         }
         into[field.localName] = map;
@@ -58,7 +58,7 @@ function mapFieldOf(fields: ReadonlyMap<string, DescField>, name: string): DescF
   return field?.fieldKind === "map" ? field : undefined;
 }
 
-function pairsOf(field: DescField, name: string, text: string, report: Report): (readonly [string, string])[] {
+function mapEntries(field: DescField, name: string, text: string, report: Report): (readonly [string, string])[] {
   if (name.length > field.name.length) {
     const rest = name.slice(field.name.length);
     const key = rest.startsWith(".") ? rest.slice(1) : /^\[(.+)\]$/.exec(rest)?.[1];

@@ -65,7 +65,6 @@ export function readDocsStyles(): Promise<string> {
   return readFile(new URL("docs.css", FOLDER), "utf8");
 }
 
-/** The body of a guide, with the guides before and after it. */
 export function guideBody(guides: readonly Guide[], guide: Guide): string {
   const at = guides.indexOf(guide);
   const [before, after] = [guides[at - 1], guides[at + 1]];

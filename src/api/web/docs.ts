@@ -62,9 +62,9 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
     readGuides(),
     readDocsStyles(),
   ]);
-  const rendererPath = `/docs/${hashOf(renderer)}/swagger-ui.js`;
-  const stylesPath = `/docs/${hashOf(styles)}/swagger-ui.css`;
-  const frameStylesPath = `/docs/${hashOf(frameStyles)}/docs.css`;
+  const rendererPath = `/docs/${contentHash(renderer)}/swagger-ui.js`;
+  const stylesPath = `/docs/${contentHash(styles)}/swagger-ui.css`;
+  const frameStylesPath = `/docs/${contentHash(frameStyles)}/docs.css`;
   const frame = { guides, stylesPath: frameStylesPath };
   const reference = renderPage(frame, {
     title: "Cloakroom API",
@@ -121,7 +121,7 @@ function guideFiles(frame: Frame): DocsFile[] {
 }
 
 function serveFile(app: FastifyInstance, { path, type, content, caching }: DocsFile): void {
-  const etag = `"${hashOf(content)}"`;
+  const etag = `"${contentHash(content)}"`;
   app.get(path, { config: { rateScope: "portal" } }, (request, reply) => {
     reply.headers({ ...HEADERS, etag, "cache-control": caching });
     if (request.headers["if-none-match"]?.includes(etag)) return reply.code(304).send();
@@ -134,6 +134,6 @@ function readSwaggerUi(name: string): Promise<Buffer> {
   return readFile(packageFile(`dist/swagger-ui/${name}`));
 }
 
-function hashOf(content: string | Buffer): string {
+function contentHash(content: string | Buffer): string {
   return createHash("sha256").update(content).digest("base64url").slice(0, 22);
 }

@@ -33,14 +33,14 @@ export async function checkConnections(
     const connector = connectors.of(connection.formula.id);
     const outcome = await connector.checkCredentials(connectors.contextOf(tenantId, connection));
     await tenant.ordinary(async (tx) => {
-      const result = resultOf(row, outcome, tx.now);
+      const result = checkResult(row, outcome, tx.now);
       tx.enqueue(saveCredentialsCheck, result);
       if (result.check_due_at) scheduleDue(tx, { kind: "connection_check", at: result.check_due_at });
     });
   }
 }
 
-function resultOf(row: ConnectionRow, { kind }: CredentialsOutcome, now: Date) {
+function checkResult(row: ConnectionRow, { kind }: CredentialsOutcome, now: Date) {
   const { id, revision } = row;
   if (kind === "accepted") return { id, revision, status: "available", checks: 0, check_due_at: null } as const;
   const checks = row.checks + 1;

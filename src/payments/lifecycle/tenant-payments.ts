@@ -117,14 +117,14 @@ async function refundsIn(tx: TenantTransaction, { id, status }: Payment): Promis
 }
 
 /** What the log says of a payment that moved to another status. */
-function endOf({ status, errorCode }: Payment): EntryDetails {
+function statusDetails({ status, errorCode }: Payment): EntryDetails {
   return status.endsWith("_failed") ? { remark: status, outcome: "failed", code: errorCode } : { remark: status };
 }
 
 function write(tx: OrdinaryTenantTransaction, { payment, moved, approved, refunds = [], keepsLease }: Change): void {
   tx.enqueue(updatePayment[keepsLease ? "kept" : "released"], paymentRowOf(tx.keys, payment));
   if (payment.dueAt) scheduleDue(tx, { kind: "payment", at: payment.dueAt });
-  if (moved) tx.log("transaction", payment.id, "update", endOf(payment));
+  if (moved) tx.log("transaction", payment.id, "update", statusDetails(payment));
   if (approved) deleteCvc(tx, payment.tokenId);
   if (moved && payment.attempt?.refundId) {
     tx.enqueue(insertRefund, sealRefund(tx.keys, plannedRefund(payment, "late approval", tx.now)));

@@ -14,7 +14,7 @@ import type {
 import type { WebhookDelivery, WebhookReading } from "../contract/webhook.js";
 import { decide } from "./decide.js";
 import { type Entry, entryOf, type SimulatedPayment, totalOf } from "./ledger.js";
-import { codesOf, paymentStateOf, simulatorId } from "./payment-state.js";
+import { paymentStateOf, simulatedCodes, simulatorId } from "./payment-state.js";
 import { type Behaviour, behaviourOf } from "./rules.js";
 import type { SimulatorStore } from "./simulator-store.js";
 import type { SimulatedChange } from "./webhook.js";
@@ -196,7 +196,12 @@ export class Simulator implements Connector {
     this.#sendWebhook(context.tenantId, { reference: payment.reconciliationId, after: wait });
     if (wait > 0) return { kind: "accepted", codes: {} };
     const providerId = reference === undefined ? undefined : simulatorId(reference);
-    return { kind: "done", providerId, at: context.now, codes: operation === "refund" ? {} : codesOf(simulated) };
+    return {
+      kind: "done",
+      providerId,
+      at: context.now,
+      codes: operation === "refund" ? {} : simulatedCodes(simulated),
+    };
   }
 }
 

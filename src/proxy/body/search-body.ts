@@ -40,7 +40,7 @@ export async function searchBody(
   // Never more than promised, however much arrived at once: what works once must always work.
   const first = head.bytes.subarray(0, HEAD_BYTES);
   const begun = wholeCharacters(first.subarray(0, completeUntil(first)));
-  const searched = searchWhole(references, { bytes: begun, format: beginningOf(format, begun), contentType });
+  const searched = searchWhole(references, { bytes: begun, format: beginningFormat(format, begun), contentType });
   const guard = new GuardedBody(() => invalid("body", TOO_LATE));
   const rest = { carried: head.bytes.subarray(begun.length), stream: head.rest, guard };
   return new OutgoingBody({ headLength: begun.length, head: () => searched.head, rest });
@@ -92,7 +92,7 @@ function searchWhole(
 }
 
 /** The format of the beginning of a body, which cannot be parsed as a whole. */
-function beginningOf(format: BodyFormat, begun: Buffer): BodyFormat {
+function beginningFormat(format: BodyFormat, begun: Buffer): BodyFormat {
   return format.kind === "unknown" && beginsLikeText(begun) ? { kind: "text", find: placesInTextPrefix } : format;
 }
 

@@ -47,7 +47,7 @@ export class SearchedMultipart {
     const pieces = this.#regions.map((region, index) => this.#pieceOf(region, index));
     for (const [index, changed] of this.#changed) {
       const region = this.#regions[index];
-      if (region && this.#delimitersIn(changed) > this.#delimitersIn(this.#bytesOf(region))) {
+      if (region && this.#delimitersIn(changed) > this.#delimitersIn(this.#regionBytes(region))) {
         throw invalid("body", "must have another boundary: a value holds the one between its parts");
       }
     }
@@ -57,20 +57,20 @@ export class SearchedMultipart {
   #search(region: Region, index: number): void {
     const references = this.#references;
     const { where, depth } = this.#nesting;
-    const bytes = this.#bytesOf(region);
+    const bytes = this.#regionBytes(region);
     const take = (changed: Buffer) => void this.#changed.set(index, changed);
     if (region.kind === "between") {
       searchBytes(references, { bytes, format: { kind: "unknown" }, contentType: undefined, where, take });
       return;
     }
-    const inPart = `${where}${nameOf(region.part)}, `;
+    const inPart = `${where}${partName(region.part)}, `;
     if (region.kind === "headers") {
       searchHeaders(references, bytes, inPart, take);
       return;
     }
     const { contentType, transferEncoding, fileName } = region.part;
     if (transferEncoding === "base64" || transferEncoding === "quoted-printable") {
-      refuseEncodedReference(bytes, transferEncoding, nameOf(region.part));
+      refuseEncodedReference(bytes, transferEncoding, partName(region.part));
     }
     // A form field without a type is text (RFC 7578, 4.4); a file without one may be anything.
     const format = bodyFormatOf(contentType ?? (fileName === undefined ? "text/plain" : undefined));
@@ -88,7 +88,7 @@ export class SearchedMultipart {
   }
 
   #pieceOf(region: Region, index: number): Buffer {
-    const own = this.#changed.get(index) ?? this.#bytesOf(region);
+    const own = this.#changed.get(index) ?? this.#regionBytes(region);
     if (region.kind !== "headers") return own;
     // The content follows its headers, after the empty line.
     const content = this.#regions[index + 2];
@@ -96,7 +96,7 @@ export class SearchedMultipart {
     return content && changed ? withLength(own, changed.length - (content.end - content.start)) : own;
   }
 
-  #bytesOf({ start, end }: Region): Buffer {
+  #regionBytes({ start, end }: Region): Buffer {
     return this.#body.subarray(start, end);
   }
 
@@ -122,7 +122,7 @@ function regionsOf(body: Buffer, boundary: string): Region[] {
 /** Longer names are cut in errors. */
 const MAX_NAME_LENGTH = 50;
 
-function nameOf({ number, name }: PartHead): string {
+function partName({ number, name }: PartHead): string {
   if (name === undefined || name === "") return `part ${number}`;
   return `part ${number} "${Buffer.from(name, "latin1").toString("utf8").slice(0, MAX_NAME_LENGTH)}"`;
 }

@@ -54,10 +54,10 @@ async function run(
   const usage = { ms: Math.round(performance.now() - startedAt), memoryBytes: inUse.instance.memoryBytes };
   if (result.kind === "failed") inUse.instance.dispose();
   else warm.give(task.key, inUse);
-  return { ...reportOf(result, idle === undefined), usage };
+  return { ...runReport(result, idle === undefined), usage };
 }
 
-function reportOf(result: EngineResult, cold: boolean): WorkerReport {
+function runReport(result: EngineResult, cold: boolean): WorkerReport {
   if (result.kind === "failed") return report(result, cold);
   const { value, ...outcome } = result;
   return report(outcome, cold, value);

@@ -63,7 +63,6 @@ export function boundWrite<Input>(definition: BoundWrite<Input>): Statement<Inpu
   });
 }
 
-/** A statement with an output for each input. */
 export function boundQuery<Input, Output, Row>(definition: BoundQuery<Input, Output, Row>): Statement<Input, Output> {
   const { hasWritten = () => true } = definition;
   return bound({ ...definition, hasWritten, combine: (inputs) => inputs, isAtCommit: false });

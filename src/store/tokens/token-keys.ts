@@ -30,8 +30,8 @@ export const listTokenKeys = defineStatement<KeyPage, readonly TokenKey[], Token
       const walk = { order, after, enough, isPage: enough <= MAX_LOOKED_UP };
       const direction = order === "newest_first" ? sql`desc` : sql`asc`;
       return sql`
-        select created_at, id from ${sourceOf(sql, tenantId, selection, walk)}
-        where ${conditionsOf(sql, tenantId, selection, walk)}
+        select created_at, id from ${keySource(sql, tenantId, selection, walk)}
+        where ${keyConditions(sql, tenantId, selection, walk)}
           ${beyond(sql, KEY, order, after)}
         order by created_at ${direction}, id ${direction}
         limit ${limit} offset ${offset}`;
@@ -56,8 +56,8 @@ export const countTokenKeys = defineStatement<KeyCount, number, { n: number }>({
       const walk = { order: "newest_first", after, enough: most, isPage: false } as const;
       return sql`
         select count(*) as n from (
-          select 1 from ${sourceOf(sql, tenantId, selection, walk)}
-          where ${conditionsOf(sql, tenantId, selection, walk)}
+          select 1 from ${keySource(sql, tenantId, selection, walk)}
+          where ${keyConditions(sql, tenantId, selection, walk)}
             ${beyond(sql, KEY, "newest_first", after)}
           limit ${most}
         ) counted`;
@@ -117,7 +117,7 @@ interface KeyWalk extends Pick<KeyPage, "order" | "after"> {
   readonly isPage: boolean;
 }
 
-function sourceOf(
+function keySource(
   sql: SqlTag,
   tenantId: TenantId,
   { source, also, scopes, without, span }: TokenSelection,
@@ -188,7 +188,7 @@ function inSpan(sql: SqlTag, { from, before }: TimeSpan = ANY_TIME): Fragment {
   return before ? sql`${since} and k.created_at < ${before}` : since;
 }
 
-function conditionsOf(
+function keyConditions(
   sql: SqlTag,
   tenantId: TenantId,
   { also, isNarrow, scopes, hasLargeScopes, without, span }: TokenSelection,

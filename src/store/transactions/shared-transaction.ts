@@ -90,7 +90,7 @@ export async function runTransaction(
     await (isShared ? everyoneWaits() : Promise.all(requests.map((request) => request.settled())));
     const culprit = requests.findIndex((request) => request.isElsewhere || hasFailedLate(request));
     if (culprit >= 0) {
-      const error = errorOf(requests[culprit]);
+      const error = requestError(requests[culprit]);
       return isOpen ? rollBack(connection, error, culprit) : { kind: "aborted", error, culprit };
     }
 
@@ -170,7 +170,7 @@ function hasFailedLate({ hasWritten, outcome }: BatchedRequest): boolean {
   return hasWritten && outcome?.ok === false;
 }
 
-function errorOf(request: BatchedRequest | undefined): unknown {
+function requestError(request: BatchedRequest | undefined): unknown {
   return request?.outcome?.ok === false
     ? request.outcome.error
     : new Error("work awaited something outside its transaction");

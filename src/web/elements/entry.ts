@@ -1,7 +1,6 @@
 import type { EntryKind, Reading } from "./entry-kind.js";
 import type { ErrorCode, Texts } from "./locales.js";
 
-/** An input with its label and error. */
 export interface Entry {
   readonly input: HTMLInputElement;
   readonly label: HTMLLabelElement;
