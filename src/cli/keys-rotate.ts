@@ -5,7 +5,7 @@ import { isTenantId, type TenantId } from "../base/ids.js";
 import { terminal } from "../base/terminal.js";
 import { RootKeyRefused } from "../crypto/root-key.js";
 import { withLease } from "../store/jobs/lease.js";
-import { connect, type Sql } from "../store/postgres/connect.js";
+import { type Sql, soleConnection } from "../store/postgres/connect.js";
 import { listTenantIds } from "../store/tenancy/tenants.js";
 import type { BrokenRow } from "../tenancy/broken-rows.js";
 import { rotateRootKey } from "../tenancy/root-rotation.js";
@@ -31,19 +31,15 @@ export async function keysRotate({ config, options, say, printResult }: CommandI
   const retireAfter = readRetireAfter(options["retire-after"]);
   const mayMove = options.root === true;
   await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock, mayMove });
-  const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
-  try {
-    if (mayMove) {
-      await rotateRoot(vault, owner, say, printResult);
-      return;
-    }
-    say("Keys of the purposes fingerprint, search, proof and audit stay, because old and new results are compared.");
-    const rotated = await rotateTenants(owner, tenant, { vault, retireAfter, say });
-    if (rotated.length === 0) throw new UsageError("There is no such tenant.");
-    printResult(rotated);
-  } finally {
-    await owner.end({ timeout: 5 });
+  await using owner = soleConnection(vault.ownerAddress);
+  if (mayMove) {
+    await rotateRoot(vault, owner, say, printResult);
+    return;
   }
+  say("Keys of the purposes fingerprint, search, proof and audit stay, because old and new results are compared.");
+  const rotated = await rotateTenants(owner, tenant, { vault, retireAfter, say });
+  if (rotated.length === 0) throw new UsageError("There is no such tenant.");
+  printResult(rotated);
 }
 
 async function rotateRoot(

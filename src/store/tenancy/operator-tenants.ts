@@ -1,5 +1,5 @@
 import { isTenantId, type TenantId, timeOfUuid, type Uuid, VAULT_TENANT_ID } from "../../base/ids.js";
-import { connect, type DatabaseAddress, type Sql } from "../postgres/connect.js";
+import { type DatabaseAddress, type Sql, soleConnection } from "../postgres/connect.js";
 
 /**
  * The lease of the server that seals logs. The releases before layout 2 of the digest use `log-seals`: they fail at each
@@ -82,10 +82,6 @@ export function sealingSince(address: DatabaseAddress): Promise<Date | undefined
 }
 
 async function asOwner<T>(ownerAddress: DatabaseAddress, ask: (sql: Sql) => Promise<T>): Promise<T> {
-  const sql = connect(ownerAddress, { connections: 1, statementTimeout: 60_000 });
-  try {
-    return await ask(sql);
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  await using sql = soleConnection(ownerAddress, { statementTimeout: 60_000 });
+  return await ask(sql);
 }
