@@ -45,7 +45,7 @@ describe("audit verify finds, without an earlier response,", () => {
     const outcomes: string[] = [];
     for (const tenantId of ids) {
       await vault.database.of(tenantId).shared(async (tx) => {
-        writeLog(tx, logEntry(undefined, "token", "one", "read"));
+        writeLog(tx, logEntry("token", "one", "read"));
       });
       const minute = new Date(clock.time);
       outcomes.push(await sealLog(vault, tenantId, { minute, dueAt: new Date(clock.time + 2 * MINUTE) }));
@@ -131,7 +131,7 @@ describe("audit verify finds, without an earlier response,", () => {
   it("rows that no server has sealed, although one has been running for more than five minutes", async () => {
     await using vault = await openedVault();
     await vault.database.of(tenant(5)).shared(async (tx) => {
-      writeLog(tx, logEntry(undefined, "token", "two", "read"));
+      writeLog(tx, logEntry("token", "two", "read"));
     });
     expect((await verify("--tenant", tenant(5))).code).toBe(0);
     const since = (Date.now() - 6 * MINUTE).toString(16).padStart(12, "0");

@@ -38,7 +38,7 @@ describe("verifying the logs of tenants that are gone", () => {
     // The last tenant's log has no seal yet.
     for (const tenantId of ids.slice(0, -1)) {
       await vault.database.of(tenantId).shared(async (tx) => {
-        writeLog(tx, logEntry(undefined, "token", "one", "read"));
+        writeLog(tx, logEntry("token", "one", "read"));
       });
       const place = { minute: new Date(start), dueAt: new Date(start + 2 * MINUTE) };
       expect(await sealLog(vault, tenantId, place)).toBe("sealed");

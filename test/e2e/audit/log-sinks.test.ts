@@ -50,7 +50,7 @@ describe("a server with a sink that works, one that is down, and a time-stamp au
     {
       await using vault = await openVault({ config, as: "command", announce: () => {}, clock });
       await vault.database.of(tenantId).shared(async (tx) => {
-        for (const id of ["one", "two"]) writeLog(tx, logEntry(undefined, "token", id, "read"));
+        for (const id of ["one", "two"]) writeLog(tx, logEntry("token", id, "read"));
       });
     }
     const own = () => lines().filter(({ tenant_id }) => tenant_id === tenantId);
