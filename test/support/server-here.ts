@@ -42,8 +42,9 @@ const BUILT = pathToFileURL(resolve("dist/src/server/start-server.js")).href;
  */
 export async function startServerHere(
   settings: Readonly<Record<string, string>> = {},
-  { files = {}, clock, configure, prepare }: ServerHereOptions = {},
+  options: ServerHereOptions = {},
 ): Promise<ServerHere> {
+  const { files = {}, prepare } = options;
   await using opened = new AsyncDisposableStack();
   const directory = newDirectory();
   opened.defer(() => rmSync(directory, { recursive: true, force: true }));
@@ -54,7 +55,7 @@ export async function startServerHere(
   }
   if (settings.DATA_DIR === undefined) copyMigratedData(join(directory, "data"));
   await prepare?.(join(directory, "data"));
-  const server = opened.use(await serveHere(environment, { clock, configure }));
+  const server = opened.use(await serveHere(environment, options));
   const running = opened.move();
   return { ...server, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
