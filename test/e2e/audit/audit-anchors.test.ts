@@ -11,7 +11,7 @@ import { openVault, type Vault } from "../../../src/vault/vault.js";
 import { cloakroom } from "../../support/command.js";
 import { copyMigratedData } from "../../support/migrated-data.js";
 import { newDirectory } from "../../support/new-directory.js";
-import { startReplica } from "../../support/replica.js";
+import { serveHere } from "../../support/server-here.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 
 const MINUTE = 60_000;
@@ -74,7 +74,7 @@ describe("audit verify finds, without an earlier response,", () => {
     return { code, result, of, kinds: (id: string) => of(id)?.findings.map(({ kind }) => kind) };
   };
   beforeAll(async () => {
-    const server = await startReplica(environment);
+    const server = await serveHere(environment);
     for (let index = 0; index < 7; index += 1) tenants.push(await newTenant(server.url, environment));
     expect(new Set(await seal(...tenants.map((_, index) => tenant(index))))).toEqual(new Set(["sealed"]));
     // Deleted through the API.
