@@ -1,8 +1,7 @@
 import { type LogQueryResult, type LogSearch, searchLog } from "../audit/follow/search-log.js";
-import { systemClock } from "../base/clock.js";
-import { openVault } from "../vault/vault.js";
 import { type FoundRow, showCoverage } from "./audit-search.js";
 import { chosenTenants } from "./chosen-tenants.js";
+import { openForCommand } from "./open-for-command.js";
 import type { CommandInput } from "./operator-command.js";
 
 export interface FoundRows {
@@ -23,7 +22,7 @@ export async function searchTenants(
   { config, options, say }: CommandInput,
   ask: (search: Search) => Promise<LogQueryResult>,
 ): Promise<FoundRows> {
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  await using vault = await openForCommand({ config, say });
   const rows: FoundRow[] = [];
   const worth: Readonly<Record<string, unknown>>[] = [];
   let complete = true;

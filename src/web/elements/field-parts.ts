@@ -22,7 +22,7 @@ export interface PartPlan {
  * @param lengths those of the card's verification code.
  * @param onSettled called when the person has finished the part of this name.
  */
-export function partsOf(
+export function fieldParts(
   type: string,
   options: ElementOptions,
   lengths: () => readonly number[],
@@ -91,6 +91,7 @@ export function entryOptions(name: string, type: string, options: ElementOptions
     isDisabled: options.disabled ?? false,
     isSecret: options.secret ?? false,
     showsError: options.showError ?? false,
+    showsBrand: kind === "cardNumber" && (options.brandIcon ?? true),
     className: PART_CLASSES[name] ?? "",
   };
 }
