@@ -17,6 +17,8 @@ export interface BatchLimits {
    * the next one. 0: none.
    */
   readonly pipelines: number;
+  /** Milliseconds for which a pipeline waits for more tenants while many wait for the main thread. */
+  readonly pipelineWindowMs: number;
   readonly queuePerTenant: number;
   readonly queueInAll: number;
   /** Milliseconds that a request waits for its transaction. */
@@ -43,6 +45,7 @@ export const SHARED_LIMITS: BatchLimits = {
   transactionsPerTenant: 2,
   batchingWindowMs: 10,
   pipelines: 2,
+  pipelineWindowMs: 5,
   queuePerTenant: 1_000,
   queueInAll: 10_000,
   waitMs: 2_000,
@@ -60,6 +63,7 @@ export const ORDINARY_LIMITS: BatchLimits = {
   transactionsPerTenant: 4,
   batchingWindowMs: 0,
   pipelines: 0,
+  pipelineWindowMs: 0,
   queuePerTenant: 1_000,
   queueInAll: 10_000,
   waitMs: 10_000,
@@ -78,6 +82,7 @@ export const BULK_LIMITS: BatchLimits = {
   transactionsPerTenant: 4,
   batchingWindowMs: 0,
   pipelines: 0,
+  pipelineWindowMs: 0,
   queuePerTenant: 400,
   queueInAll: 2_000,
   waitMs: 15_000,

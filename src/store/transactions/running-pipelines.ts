@@ -4,16 +4,19 @@ import type { BatchLimits } from "./batch-limits.js";
 /** Milliseconds after which a pipeline does not count any more: it waits for a lock, or for the disk. */
 const LATE_MS = 100;
 
-/** The pipelines that run now, and whether another one is worth its cost. */
+/**
+ * The pipelines that run now, and whether another one is worth its cost. A pipeline whose tenants all travel in others is
+ * not among them.
+ */
 export class RunningPipelines {
-  readonly #limits: Pick<BatchLimits, "pipelines" | "batchingWindowMs">;
+  readonly #limits: Pick<BatchLimits, "pipelines" | "pipelineWindowMs">;
   readonly #running = new Set<{ readonly at: number; readonly tenants: number }>();
 
-  constructor(limits: Pick<BatchLimits, "pipelines" | "batchingWindowMs">) {
+  constructor(limits: Pick<BatchLimits, "pipelines" | "pipelineWindowMs">) {
     this.#limits = limits;
   }
 
-  /** Milliseconds until one of those that run is late, if no other may start until then or the end of one. */
+  /** Milliseconds until one of those that run is late, if another may start only then, or at the end of one. */
   fullFor(now: number): number | undefined {
     const current = this.#current(now);
     if (current.length < this.#limits.pipelines) return undefined;
@@ -27,11 +30,11 @@ export class RunningPipelines {
    */
   worthWaiting(now: number, tenants: number, since: number): number {
     const waited = now - since;
-    const { batchingWindowMs } = this.#limits;
-    if (waited >= batchingWindowMs) return 0;
+    const { pipelineWindowMs } = this.#limits;
+    if (waited >= pipelineWindowMs) return 0;
     const travelling = this.#current(now).reduce((sum, running) => sum + running.tenants, 0);
     const isWorth = 2 * tenants >= travelling && processorTurns.waitingCallers <= tenants;
-    return isWorth ? 0 : batchingWindowMs - waited;
+    return isWorth ? 0 : pipelineWindowMs - waited;
   }
 
   /** @returns what to call when it has ended. */

@@ -229,7 +229,10 @@ export class TransactionBatcher {
     }
     const slot = batches.length > 0 ? this.#free.pop() : undefined;
     if (!slot) return false;
-    void this.#start(slot, batches).then(this.#pipelines.started(now, batches.length));
+    const running = this.#start(slot, batches);
+    // A tenant with many requests keeps no pipeline from others.
+    const isOfOthers = batches.some(({ queue }) => queue.transactions === 1);
+    if (isOfOthers) void running.then(this.#pipelines.started(now, batches.length));
     return true;
   }
 

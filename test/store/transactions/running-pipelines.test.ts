@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { RunningPipelines } from "../../../src/store/transactions/running-pipelines.js";
 
-const pipelines = () => new RunningPipelines({ pipelines: 2, batchingWindowMs: 10 });
+const pipelines = () => new RunningPipelines({ pipelines: 2, pipelineWindowMs: 10 });
 
 describe("a pipeline", () => {
   it("starts at once while none runs", () => {
