@@ -46,6 +46,11 @@ export class FairQueue<T> {
     return this.#size;
   }
 
+  /** Flows with items. */
+  get flows(): number {
+    return this.#waiting.length;
+  }
+
   /** Flows that it remembers, with and without items. */
   get known(): number {
     return this.#flows.size;

@@ -65,6 +65,11 @@ export class ProcessorTurns {
     return this.#callers.size;
   }
 
+  /** Callers that wait for a turn. All networks are one. */
+  get waitingCallers(): number {
+    return this.#callers.flows;
+  }
+
   waitingOf({ kind, name }: Flow): number {
     return kind === "tenant" ? this.#callers.waitingOf(tenantName(name)) : this.#networks.waitingOf(name);
   }

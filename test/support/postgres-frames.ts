@@ -12,7 +12,7 @@ export interface Frame {
 }
 
 /** The tenant is a parameter there. It is shown as Citus sees it, to distinguish transactions. */
-const SETS_TENANT = "set_config('app.tenant_id'";
+const SETS_TENANT = "set_config('app.tenant_id', $1";
 
 /** Splits one direction of a connection into messages, and remembers the names of prepared statements. */
 export class FrameReader {
@@ -58,7 +58,7 @@ export class FrameReader {
         const name = textAt(bytes, 6 + portal.length);
         const text = this.#texts.get(name);
         const values = 7 + portal.length + name.length;
-        this.#bound = text?.includes(SETS_TENANT) ? `set local app.tenant_id = '${firstValue(bytes, values)}'` : text;
+        this.#bound = text?.includes(SETS_TENANT) ? settingsOf(text, firstValue(bytes, values)) : text;
         return { bytes };
       }
       case "E":
@@ -82,6 +82,12 @@ function responseFrame(bytes: Buffer): Frame {
     default:
       return { bytes };
   }
+}
+
+/** How the settings of a transaction read in a record. */
+function settingsOf(text: string, tenant: string): string {
+  const isPipelined = text.includes("synchronous_commit");
+  return `set local app.tenant_id = '${tenant}'${isPipelined ? ", synchronous_commit = 'off'" : ""}`;
 }
 
 /** A zero-terminated text. Names and SQL are ASCII here, so bytes count as characters. */

@@ -92,6 +92,11 @@ export class PostgresProxy implements AsyncDisposable {
     return new Promise((sprung) => this.#traps.push({ ...trap, left: trap.skip ?? 0, sprung }));
   }
 
+  /** Forgets the faults that have not happened. */
+  disarm(): void {
+    this.#traps = [];
+  }
+
   /** From now on the database is unreachable: connections are lost, and new ones end at once. */
   goAway(): void {
     this.#mood = "away";

@@ -12,6 +12,13 @@ export interface BatchLimits {
    * of the tenant. A transaction costs as much CPU time as three requests.
    */
   readonly batchingWindowMs: number;
+  /**
+   * Most pipelines at a time, in which small batches of several tenants travel together. What arrives meanwhile makes
+   * the next one. 0: none.
+   */
+  readonly pipelines: number;
+  /** Milliseconds for which a pipeline waits for more tenants while many wait for the main thread. */
+  readonly pipelineWindowMs: number;
   readonly queuePerTenant: number;
   readonly queueInAll: number;
   /** Milliseconds that a request waits for its transaction. */
@@ -37,6 +44,8 @@ export const SHARED_LIMITS: BatchLimits = {
   batch: 100,
   transactionsPerTenant: 2,
   batchingWindowMs: 10,
+  pipelines: 2,
+  pipelineWindowMs: 5,
   queuePerTenant: 1_000,
   queueInAll: 10_000,
   waitMs: 2_000,
@@ -53,6 +62,8 @@ export const ORDINARY_LIMITS: BatchLimits = {
   batch: 1,
   transactionsPerTenant: 4,
   batchingWindowMs: 0,
+  pipelines: 0,
+  pipelineWindowMs: 0,
   queuePerTenant: 1_000,
   queueInAll: 10_000,
   waitMs: 10_000,
@@ -70,6 +81,8 @@ export const BULK_LIMITS: BatchLimits = {
   batch: 1,
   transactionsPerTenant: 4,
   batchingWindowMs: 0,
+  pipelines: 0,
+  pipelineWindowMs: 0,
   queuePerTenant: 400,
   queueInAll: 2_000,
   waitMs: 15_000,

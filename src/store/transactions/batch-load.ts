@@ -1,4 +1,4 @@
-import type { TenantQueue } from "./tenant-queue.js";
+import type { TenantBatch } from "./tenant-queue.js";
 
 /** The load of a connection pool. */
 export interface BatchLoad {
@@ -22,19 +22,19 @@ export class TransactionCounts {
   transactions = 0;
   requests = 0;
 
-  started(queue: TenantQueue, requests: number, isStalled: boolean): void {
+  started({ queue, requests: { length } }: TenantBatch, isStalled: boolean): void {
     queue.transactions += 1;
-    queue.inFlight += requests;
-    this.inFlight += requests;
+    queue.inFlight += length;
+    this.inFlight += length;
     this.transactions += 1;
-    this.requests += requests;
+    this.requests += length;
     if (isStalled) this.stalled += 1;
   }
 
-  ended(queue: TenantQueue, requests: number, wasStalled: boolean): void {
+  ended({ queue, requests: { length } }: TenantBatch, wasStalled: boolean): void {
     queue.transactions -= 1;
-    queue.inFlight -= requests;
-    this.inFlight -= requests;
+    queue.inFlight -= length;
+    this.inFlight -= length;
     if (wasStalled) this.stalled -= 1;
   }
 }

@@ -7,8 +7,9 @@ import type { CommitMarker, OrdinaryTransaction, RowLock, TransactionStart, Work
 type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };
 
 interface Wanted {
-  /** Whether the statement writes, whatever its output. */
-  readonly isWrite: boolean;
+  readonly kind: Statement<never, never>["kind"];
+  /** Whether its output tells if it has written anything. */
+  readonly isQuery: boolean;
   joinTo(batch: StatementBatch): void;
 }
 
@@ -78,7 +79,11 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
         if (statement.kind === "write" && statement.hasWritten(output)) this.hasWritten = true;
         resolve(output);
       };
-      this.#wanted.push({ isWrite: false, joinTo: (batch) => statement.joinTo(batch, input, deliver) });
+      this.#wanted.push({
+        kind: statement.kind,
+        isQuery: true,
+        joinTo: (batch) => statement.joinTo(batch, input, deliver),
+      });
       this.#wake();
     });
   }
@@ -95,7 +100,7 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
 
   enqueue<Input>(statement: Statement<Input, unknown>, input: Input): void {
     const wanted = this.#isShared || !statement.isAtCommit ? this.#wanted : this.#atCommit;
-    wanted.push({ isWrite: statement.kind === "write", joinTo: (batch) => statement.joinTo(batch, input) });
+    wanted.push({ kind: statement.kind, isQuery: false, joinTo: (batch) => statement.joinTo(batch, input) });
   }
 
   markCommit(marker: CommitMarker): void {
@@ -110,7 +115,7 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
   joinTo(batch: StatementBatch): void {
     for (const wanted of this.#wanted) {
       wanted.joinTo(batch);
-      if (wanted.isWrite) this.hasWritten = true;
+      if (wanted.kind === "write" && !wanted.isQuery) this.hasWritten = true;
     }
     this.#wanted = [];
   }
@@ -119,6 +124,11 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
   joinLastTo(batch: StatementBatch): void {
     for (const wanted of this.#atCommit) wanted.joinTo(batch);
     this.#atCommit = [];
+  }
+
+  /** Whether its next statements may write. */
+  get wantsWrite(): boolean {
+    return this.#wanted.some(({ kind }) => kind === "write");
   }
 
   /** Whether it needs only the commit. */

@@ -5,22 +5,26 @@ import { APPLICATION_NAME, type DatabaseAddress, type Sql } from "../postgres/co
 import { connectOnce, type OneConnection } from "../postgres/one-connection.js";
 import type { CommitMarker } from "./transaction.js";
 
-/** A commit that was sent but not acknowledged. */
-export interface UnknownCommit {
-  readonly tenantId: TenantId;
-  /** A log row that the transaction wrote. */
-  readonly marker: CommitMarker;
-  /** The database process that received the commit. */
+/** Commits of a session that were sent but not acknowledged. */
+export interface UnknownCommits {
+  /** A log row that each of the transactions wrote. */
+  readonly rows: readonly MarkedRow[];
+  /** The database process that received the commits. */
   readonly backend: number;
 }
 
+export interface MarkedRow {
+  readonly tenantId: TenantId;
+  readonly marker: CommitMarker;
+}
+
 /**
- * Returns whether the commit was carried out, and is as durable as the database's own settings promise. The result is
- * final: nothing in the transaction can happen afterwards.
+ * Returns for each row whether its commit was carried out, and is as durable as the database's own settings promise. The
+ * result is final: nothing in the transactions can happen afterwards.
  * @throws if the database does not respond, its process does not end, or a synchronous standby does not confirm. The
- *   commit is then still unknown.
+ *   commits are then still unknown.
  */
-export type CommitLookup = (commit: UnknownCommit) => Promise<boolean>;
+export type CommitLookup = (commits: UnknownCommits) => Promise<readonly boolean[]>;
 
 /** Longer than the statements may take. A database that takes longer ignores its statement timeout. */
 const TIMEOUT_MS = 5_000;
@@ -36,18 +40,20 @@ export function commitLookupIn(address: DatabaseAddress, timeoutMs = TIMEOUT_MS)
       connection.drop();
     }
   };
-  return async (commit) => {
+  return async ({ rows, backend }) => {
     // Without a role, because a login may terminate its own processes.
     const connection = connectOnce(address, { statementTimeout: 4_000, connectTimeout: 2 });
-    const server = await asking(connection, (sql) => endBackend(sql, commit.backend));
+    const server = await asking(connection, (sql) => endBackend(sql, backend));
     const options = { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 } as const;
     return asking(connectOnce(address, options), async (sql) => {
       // A row of one server says nothing of another: an address can lead to the former primary, then to its standby.
       const [here] = await sql<{ startedAt: string }[]>`select pg_postmaster_start_time()::text as "startedAt"`;
       if (here?.startedAt !== server) throw new Error("the address leads to several servers");
-      if (!(await hasLogRow(sql, commit))) return false;
-      await awaitDurability(sql, commit.tenantId);
-      return true;
+      const found: boolean[] = [];
+      for (const row of rows) found.push(await hasLogRow(sql, row));
+      const committed = rows.find((_, index) => found[index]);
+      if (committed) await awaitDurability(sql, committed.tenantId);
+      return found;
     });
   };
 }
@@ -85,8 +91,7 @@ async function endBackend(sql: Sql, backend: number): Promise<string> {
  * `commit` of its part, or a prepared part may await its recovery. A read alone would find nothing, and miss a commit.
  * @throws if the first transaction does not end within the time-outs of the connection.
  */
-async function hasLogRow(sql: Sql, commit: UnknownCommit): Promise<boolean> {
-  const { tenantId, marker } = commit;
+async function hasLogRow(sql: Sql, { tenantId, marker }: MarkedRow): Promise<boolean> {
   const found = await asTenant(
     sql,
     tenantId,
@@ -106,19 +111,21 @@ async function hasLogRow(sql: Sql, commit: UnknownCommit): Promise<boolean> {
 }
 
 /**
- * Waits until the synchronous standbys have stored everything that was visible before. A row can be visible without
- * that: a terminated process, one whose wait was cancelled, and a restart show commits and do not tell whether a standby
- * has them. A commit of our own after it waits for the same standbys, and writes to the coordinator and to the tenant's
- * node.
+ * Waits until the disk and the synchronous standbys have everything that was visible before. A row can be visible
+ * without that: a transaction of a pipeline waits for neither, and a terminated process, one whose wait was cancelled,
+ * and a restart show commits and do not tell whether a standby has them. A commit of our own after it waits for the same
+ * standbys. In a cluster it writes to the coordinator and to the tenant's node.
  * @throws on a standby: whether others have the row, and which one is promoted, is not known there.
  */
 async function awaitDurability(sql: Sql, tenantId: TenantId): Promise<void> {
-  const [database] = await sql<{ isStandby: boolean; waits: boolean }[]>`
+  const [database] = await sql<{ isStandby: boolean; isCluster: boolean }[]>`
     select pg_is_in_recovery() as "isStandby",
-      current_setting('synchronous_standby_names') <> '' or nullif(current_setting('citus.version', true), '') is not null
-      as waits`;
+      nullif(current_setting('citus.version', true), '') is not null as "isCluster"`;
   if (!database || database.isStandby) throw new Error("the database is a standby");
-  if (!database.waits) return;
+  if (!database.isCluster) {
+    await sql`select pg_logical_emit_message(true, 'cloakroom', '')`;
+    return;
+  }
   await Promise.all([
     sql.unsafe("begin"),
     sql.unsafe(`set local app.tenant_id = '${tenantId}'`),
@@ -143,12 +150,12 @@ async function asTenant(sql: Sql, tenantId: TenantId, query: () => PendingQuery<
 export async function resolveUnknownCommit(
   wasCommitted: CommitLookup,
   retryDelays: readonly number[],
-  commit: UnknownCommit,
-): Promise<boolean | "unreachable"> {
+  commits: UnknownCommits,
+): Promise<readonly boolean[] | "unreachable"> {
   for (const delay of retryDelays) {
     await pause(delay);
     try {
-      return await wasCommitted(commit);
+      return await wasCommitted(commits);
     } catch {
       // The next attempt decides.
     }

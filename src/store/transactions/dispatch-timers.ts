@@ -5,7 +5,7 @@ export class DispatchTimers {
   readonly #dispatch: () => void;
   readonly #collects: boolean;
   #isSoon = false;
-  #later: NodeJS.Timeout | undefined;
+  #later: { readonly at: number; readonly timeout: NodeJS.Timeout } | undefined;
 
   /** @param collects whether requests that arrive at about the same time share transactions. */
   constructor(dispatch: () => void, collects: boolean) {
@@ -31,13 +31,18 @@ export class DispatchTimers {
 
   /** After so many milliseconds, where no other event may come. */
   later(milliseconds: number): void {
-    this.#later ??= setTimeout(() => {
+    const at = performance.now() + milliseconds;
+    if (this.#later && this.#later.at <= at) return;
+    this.stop();
+    const timeout = setTimeout(() => {
       this.#later = undefined;
       this.soon();
     }, milliseconds);
+    this.#later = { at, timeout };
   }
 
   stop(): void {
-    clearTimeout(this.#later);
+    clearTimeout(this.#later?.timeout);
+    this.#later = undefined;
   }
 }

@@ -5,8 +5,9 @@ import { StatementBatch } from "../statements/statement-batch.js";
 import type { Connection, StepEnd } from "../wire/connection.js";
 import { BatchedRequest } from "./batched-request.js";
 import { LargeReads } from "./large-reads.js";
+import { everyoneWaits } from "./started-works.js";
 import type { Work } from "./transaction.js";
-import { BEGIN, COMMIT, Command, DISCARD_PLANS, everyoneWaits, ROLLBACK, setTenant } from "./transaction-commands.js";
+import { BEGIN, COMMIT, Command, DISCARD_PLANS, ROLLBACK, setTenant } from "./transaction-commands.js";
 
 /** Work on one tenant, in a transaction with work on others. It awaits nothing but the transaction. */
 export interface JointWork<T> {

@@ -5,8 +5,9 @@ import { classifyFailure } from "../postgres/database-error.js";
 import type { BatchedRequest } from "./batched-request.js";
 import type { LargeReads } from "./large-reads.js";
 import { OverloadDetector } from "./overload-detector.js";
-import type { Guard, TransactionResult, TransactionWork } from "./shared-transaction.js";
+import type { Guard, TransactionWork } from "./started-works.js";
 import type { OrdinaryTransaction, Work } from "./transaction.js";
+import type { TransactionResult } from "./transaction-result.js";
 
 /** A request that waits for a transaction. */
 export interface QueuedRequest extends TransactionWork {
@@ -19,6 +20,8 @@ export interface QueuedRequest extends TransactionWork {
   attempts: number;
   /** Whether it runs alone. Set after it failed in a batch, because a bad request must fail only its own caller. */
   alone: boolean;
+  /** Whether it runs in a transaction block, and no pipeline: its work writes before its last step. */
+  apart: boolean;
 }
 
 interface ArrivingWork<T> {
@@ -49,6 +52,7 @@ export function queuedRequest<T>(
     from: caller?.party === "pages" ? caller.flow().name : "",
     attempts: 0,
     alone: false,
+    apart: false,
   };
 }
 
@@ -56,6 +60,13 @@ export function queuedRequest<T>(
 const STALL_MS = 1_000;
 /** Milliseconds for which a tenant is stalled after such a transaction, unless another one commits. */
 const STALLED_FOR_MS = 10_000;
+
+/** Milliseconds for which a queue stays out of pipelines after a transaction of it failed, or was slow, in one. */
+const APART_FOR_MS = 10_000;
+/** A transaction that took so many milliseconds in a pipeline was slow. */
+const SLOW_MS = 250;
+/** A batch from this size on costs little more in a transaction of its own. */
+const LARGE_BATCH = 16;
 
 /** The requests of one tenant's back end, or of its pages. */
 export class TenantQueue {
@@ -70,6 +81,7 @@ export class TenantQueue {
   inFlight = 0;
   readonly #overload = new OverloadDetector();
   #stalledUntil = 0;
+  #apartUntil = 0;
 
   constructor(tenantId: TenantId, party: Party) {
     this.tenantId = tenantId;
@@ -120,6 +132,27 @@ export class TenantQueue {
     return now < this.#stalledUntil;
   }
 
+  /**
+   * Whether its next batch may travel in a pipeline with those of other tenants, which wait behind it for what it waits
+   * for.
+   */
+  mayTravel(now: number): boolean {
+    if (this.isStalled(now) || this.staysApart(now) || this.waiting.length >= LARGE_BATCH) return false;
+    return !this.waiting.some(({ alone, apart }) => alone || apart);
+  }
+
+  /** Whether a transaction of it has recently failed, or was slow, in a pipeline. */
+  staysApart(now: number): boolean {
+    return now < this.#apartUntil;
+  }
+
+  /** Records how its transaction in a pipeline ended. */
+  hasTravelled(result: TransactionResult, heldMs: number, now: number): void {
+    if ((result.kind === "apart" && result.error !== undefined) || heldMs >= SLOW_MS) {
+      this.#apartUntil = now + APART_FOR_MS;
+    }
+  }
+
   /** Records the end of a transaction. A lock that is not granted in time is a response: other rows are free. */
   ended(result: TransactionResult, startedAt: number, now: number): void {
     if (result.kind === "committed") this.#stalledUntil = 0;
@@ -154,18 +187,27 @@ export class TenantQueue {
    * alone. They need not be adjacent. Otherwise a caller that mixes in unknown keys, which are looked up without a
    * guard, could make each request of the tenant run alone.
    */
-  nextBatch(most: number): QueuedRequest[] {
+  nextBatch(most: number): TenantBatch | undefined {
     const [first] = this.waiting;
-    if (!first || first.alone) return this.waiting.splice(0, 1);
-    const batch: QueuedRequest[] = [];
+    if (!first) return undefined;
+    const { guard } = first;
+    if (first.alone) return { queue: this, requests: this.waiting.splice(0, 1), guard };
+    const requests: QueuedRequest[] = [];
     const left: QueuedRequest[] = [];
     for (const next of this.waiting) {
-      const joins = batch.length < most && !next.alone && next.guard === first.guard;
-      (joins ? batch : left).push(next);
+      const joins = requests.length < most && !next.alone && next.guard === guard;
+      (joins ? requests : left).push(next);
     }
     this.waiting.splice(0, this.waiting.length, ...left);
-    return batch;
+    return { queue: this, requests, guard };
   }
+}
+
+/** Requests of a queue that share a transaction. */
+export interface TenantBatch {
+  readonly queue: TenantQueue;
+  readonly requests: QueuedRequest[];
+  readonly guard: Guard;
 }
 
 function isWithoutResponse(result: TransactionResult): boolean {

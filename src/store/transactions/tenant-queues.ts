@@ -1,6 +1,6 @@
 import type { Party } from "../../base/caller-turns.js";
 import type { TenantId } from "../../base/ids.js";
-import { type QueuedRequest, TenantQueue } from "./tenant-queue.js";
+import { type QueuedRequest, type TenantBatch, TenantQueue } from "./tenant-queue.js";
 
 /** The requests of all tenants that wait for transactions, in the order of the tenants' turns. */
 export class TenantQueues {
@@ -42,20 +42,31 @@ export class TenantQueues {
   }
 
   /**
-   * Gives each queue one turn, while there is any use in it.
+   * Looks at each queue, while there is any use in it. A queue that was served comes after all others.
    * @param give takes requests from the queue, if it may have a transaction.
    */
   round(isFull: () => boolean, give: (queue: TenantQueue) => void): void {
-    const later: TenantQueue[] = [];
+    const served: TenantQueue[] = [];
     for (const queue of this.#turns) {
       if (isFull()) break;
-      this.#turns.delete(queue);
       const before = queue.waiting.length;
       give(queue);
-      this.waiting -= before - queue.waiting.length;
-      if (queue.waiting.length > 0) later.push(queue);
+      const left = queue.waiting.length;
+      this.waiting -= before - left;
+      if (left === before && left > 0) continue;
+      this.#turns.delete(queue);
+      if (left > 0) served.push(queue);
     }
-    for (const queue of later) this.#turns.add(queue);
+    for (const queue of served) this.#turns.add(queue);
+  }
+
+  /** Takes the next batch of a queue, which then comes after all others. */
+  take(queue: TenantQueue, most: number): TenantBatch | undefined {
+    const batch = queue.nextBatch(most);
+    this.waiting -= batch?.requests.length ?? 0;
+    this.#turns.delete(queue);
+    if (queue.waiting.length > 0) this.#turns.add(queue);
+    return batch;
   }
 
   /** Takes the requests that have waited too long, and forgets queues without any. See {@link TenantQueue.takeLate}. */
@@ -79,7 +90,7 @@ export class TenantQueues {
     if (queue.transactions > 0 || queue.waiting.length > 0) return;
     this.#turns.delete(queue);
     const now = performance.now();
-    if (queue.wasOverloaded(now) || queue.isStalled(now)) return;
+    if (queue.wasOverloaded(now) || queue.isStalled(now) || queue.staysApart(now)) return;
     // While its last transaction was being settled, another queue may have replaced it.
     if (this.peek(queue.tenantId, queue.party) === queue) this.#queues.delete(nameOf(queue.tenantId, queue.party));
   }

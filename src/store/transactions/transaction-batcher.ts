@@ -11,12 +11,13 @@ import type { CommitLookup } from "./commit-lookup.js";
 import { DispatchTimers } from "./dispatch-timers.js";
 import { LargeReads, MemoryNeeded, type ReadMemory } from "./large-reads.js";
 import { MAX_PENDING } from "./overload-detector.js";
-import type { Guard } from "./shared-transaction.js";
+import { RunningPipelines } from "./running-pipelines.js";
 import type { StandbyWait } from "./standby-wait.js";
-import { type QueuedRequest, queuedRequest, rejectAll, type TenantQueue } from "./tenant-queue.js";
+import type { Guard } from "./started-works.js";
+import { type QueuedRequest, queuedRequest, rejectAll, type TenantBatch, type TenantQueue } from "./tenant-queue.js";
 import { TenantQueues } from "./tenant-queues.js";
 import type { OrdinaryTransaction, Work } from "./transaction.js";
-import { TransactionRunner } from "./transaction-runner.js";
+import { type EndedBatch, TransactionRunner } from "./transaction-runner.js";
 
 const STOPPING = "the server is stopping";
 /** Created once, because a new error per request would cost more than its rejection. */
@@ -41,6 +42,7 @@ export class TransactionBatcher {
   readonly #settlement: BatchSettlement;
   readonly #queues = new TenantQueues();
   readonly #timers: DispatchTimers;
+  readonly #pipelines: RunningPipelines;
   readonly #counts = new TransactionCounts();
   /** Called when a tenant's log is found to be closed beyond this server's clock. */
   onClosedMinute: ((tenantId: TenantId) => void) | undefined;
@@ -55,11 +57,12 @@ export class TransactionBatcher {
     this.#free = [...slots];
     this.#limits = limits;
     this.#runner = new TransactionRunner(limits, clock, unsure.waitsForStandby);
+    this.#pipelines = new RunningPipelines(limits);
     this.#timers = new DispatchTimers(() => this.#dispatch(), limits.batch > 1);
     this.#settlement = new BatchSettlement({
       limits,
       wasCommitted: unsure.wasCommitted,
-      requeue: (queue, batch) => this.#requeue(queue, batch),
+      requeue: (batch) => this.#requeue(batch),
       onFullDisk: () => {
         this.lacksDisk = true;
       },
@@ -141,7 +144,12 @@ export class TransactionBatcher {
       return;
     }
     this.#queues.add(queue, request);
-    this.#wake();
+    const now = performance.now();
+    const fullFor = this.#mayTravel(queue, now) ? this.#pipelines.fullFor(now) : undefined;
+    this.#watchWaiting();
+    // The end of a pipeline is an event, too.
+    if (fullFor === undefined) this.#timers.soon();
+    else this.#timers.later(fullFor);
   }
 
   /** Rejects waiting and new requests, and lets running transactions end. */
@@ -154,27 +162,78 @@ export class TransactionBatcher {
   }
 
   #wake(): void {
-    this.#watch ??= setInterval(() => this.#expireAll(), 250).unref();
+    this.#watchWaiting();
     this.#timers.soon();
+  }
+
+  #watchWaiting(): void {
+    this.#watch ??= setInterval(() => this.#expireAll(), 250).unref();
   }
 
   /** Starts a transaction for each queue that may have another, and again, while connections are free. */
   #dispatch(): void {
-    for (let hasStarted = true; hasStarted; ) {
-      hasStarted = false;
-      const now = performance.now();
-      this.#queues.round(
-        () => this.#free.length === 0,
-        (queue) => {
-          const batch = this.#mayStart(queue, now) ? queue.nextBatch(this.#limits.batch) : [];
-          const [first] = batch;
-          const slot = first && this.#free.pop();
-          if (!slot) return;
-          hasStarted = true;
-          void this.#start(slot, queue, batch, first.guard);
-        },
-      );
+    let hasStarted = true;
+    while (hasStarted) hasStarted = this.#startNext(true);
+    // While a pipeline waits for more tenants, others take the connection that was left for it.
+    if (this.#free.length > 0) this.#startNext(false);
+  }
+
+  /** @param leavesOne whether a connection is left for a pipeline whose tenants come before. */
+  #startNext(leavesOne: boolean): boolean {
+    let hasStarted = false;
+    const now = performance.now();
+    const travelling: TenantQueue[] = [];
+    this.#queues.round(
+      () => this.#free.length === 0 || travelling.length === this.#limits.batch,
+      (queue) => {
+        if (!this.#mayStart(queue, now)) return;
+        const left = leavesOne && travelling.length > 0 ? 1 : 0;
+        if (this.#mayTravel(queue, now)) travelling.push(queue);
+        else if (this.#free.length > left) hasStarted = this.#startAlone(queue) || hasStarted;
+      },
+    );
+    return this.#startPipeline(travelling, now) || hasStarted;
+  }
+
+  /** Whether the queue's next batch may share a pipeline with those of other tenants. */
+  #mayTravel(queue: TenantQueue, now: number): boolean {
+    const { batch, pipelines } = this.#limits;
+    return batch > 1 && pipelines > 0 && this.#runner.mayPipeline && queue.mayTravel(now);
+  }
+
+  #startAlone(queue: TenantQueue): boolean {
+    const batch = this.#free.length > 0 ? queue.nextBatch(this.#limits.batch) : undefined;
+    const slot = batch && this.#free.pop();
+    if (!slot) return false;
+    void this.#start(slot, [batch]);
+    return true;
+  }
+
+  /** Lets the next batches of queues travel together, unless they should wait for others or for a connection. */
+  #startPipeline(queues: readonly TenantQueue[], now: number): boolean {
+    const [first] = queues;
+    if (!first || this.#free.length === 0) return false;
+    const since = Math.min(...queues.map(({ waiting }) => waiting[0]?.since ?? now));
+    const wait = this.#pipelines.fullFor(now) ?? this.#pipelines.worthWaiting(now, queues.length, since);
+    if (wait > 0) {
+      // No other event may come.
+      this.#timers.later(wait);
+      return false;
     }
+    const batches: TenantBatch[] = [];
+    let room = this.#limits.batch;
+    for (const queue of queues) {
+      const batch = room > 0 ? this.#queues.take(queue, room) : undefined;
+      if (batch) batches.push(batch);
+      room -= batch?.requests.length ?? 0;
+    }
+    const slot = batches.length > 0 ? this.#free.pop() : undefined;
+    if (!slot) return false;
+    const running = this.#start(slot, batches);
+    // A tenant with many requests keeps no pipeline from others.
+    const isOfOthers = batches.some(({ queue }) => queue.transactions === 1);
+    if (isOfOthers) void running.then(this.#pipelines.started(now, batches.length));
+    return true;
   }
 
   #mayStart(queue: TenantQueue, now: number): boolean {
@@ -196,26 +255,35 @@ export class TransactionBatcher {
     this.#watch = undefined;
   }
 
-  async #start(slot: ConnectionSlot, queue: TenantQueue, batch: QueuedRequest[], guard: Guard): Promise<void> {
-    const { length } = batch;
-    const isStalled = queue.isStalled(performance.now());
-    this.#counts.started(queue, length, isStalled);
-    const { result, startedAt, isGivenUp } = await this.#runner.run(slot, queue, batch, guard);
-    queue.ended(result, startedAt, performance.now());
+  /** Runs batches, and gives the connection back. */
+  async #start(slot: ConnectionSlot, batches: readonly TenantBatch[]): Promise<void> {
+    const stalled = new Set(batches.filter(({ queue }) => queue.isStalled(performance.now())));
+    for (const batch of batches) this.#counts.started(batch, stalled.has(batch));
+    await this.#runner.run(slot, batches, (ended) => {
+      const now = performance.now();
+      for (const { batch, result, startedAt, heldMs } of ended) {
+        batch.queue.ended(result, startedAt, now);
+        if (heldMs !== undefined) batch.queue.hasTravelled(result, heldMs, now);
+        this.#counts.ended(batch, stalled.has(batch));
+      }
+      void this.#settle(ended);
+    });
     this.#free.push(slot);
-    this.#counts.ended(queue, length, isStalled);
     this.#wake();
-    if (!isGivenUp) await this.#settlement.settle(queue, batch, result);
-    this.#queues.forget(queue);
   }
 
-  #requeue({ tenantId, party }: TenantQueue, batch: QueuedRequest[]): void {
-    if (batch.length === 0) return;
+  async #settle(ended: readonly EndedBatch[]): Promise<void> {
+    await this.#settlement.settle(ended.filter(({ isGivenUp }) => !isGivenUp));
+    for (const { batch } of ended) this.#queues.forget(batch.queue);
+  }
+
+  #requeue({ queue: { tenantId, party }, requests }: TenantBatch): void {
+    if (requests.length === 0) return;
     if (this.#isClosed) {
-      rejectAll(batch, unavailable(STOPPING));
+      rejectAll(requests, unavailable(STOPPING));
       return;
     }
-    this.#queues.addAgain(this.#queues.of(tenantId, party), batch);
+    this.#queues.addAgain(this.#queues.of(tenantId, party), requests);
     this.#wake();
   }
 }

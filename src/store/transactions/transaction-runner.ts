@@ -1,42 +1,57 @@
 import { CallerTurns } from "../../base/caller-turns.js";
 import type { Clock } from "../../base/clock.js";
 import type { TenantId } from "../../base/ids.js";
-import type { ConnectionSlot } from "../postgres/connection-slot.js";
+import type { ConnectionInUse, ConnectionSlot } from "../postgres/connection-slot.js";
 import { unavailable } from "../postgres/database-error.js";
 import type { BatchLimits } from "./batch-limits.js";
 import { ConfirmedRevisions } from "./confirmed-revisions.js";
 import { LoggedMinutes } from "./logged-minutes.js";
-import {
-  type Guard,
-  hasLogged,
-  mustDiscardSessionAfter,
-  runTransaction,
-  type TransactionResult,
-} from "./shared-transaction.js";
+import { runTransaction } from "./shared-transaction.js";
 import type { StandbyWait } from "./standby-wait.js";
-import { type QueuedRequest, rejectAll, type TenantQueue } from "./tenant-queue.js";
+import type { StartOptions } from "./started-works.js";
+import { rejectAll, type TenantBatch } from "./tenant-queue.js";
+import { type EndedWorks, runPipeline, type TenantWorks } from "./transaction-pipeline.js";
+import { hasLogged, mustDiscardSessionAfter, type TransactionResult } from "./transaction-result.js";
 
-/** A transaction in flight. Once given up, its callers have an error, whatever becomes of it. */
-interface RunningTransaction {
-  hasEnded: boolean;
+/** Transactions in flight on one connection. */
+interface Running {
+  readonly slot: ConnectionSlot;
+  readonly startedAt: number;
+  /** Those that have not ended. */
+  readonly batches: Set<TenantBatch>;
+  /** The callers have an error already, whatever becomes of their transactions. */
   isGivenUp: boolean;
+  readonly onEnded: (ended: readonly EndedBatch[]) => void;
 }
 
 /** How a transaction ended. */
-export interface EndedTransaction {
+export interface EndedBatch {
+  readonly batch: TenantBatch;
   readonly result: TransactionResult;
   readonly startedAt: number;
+  /** In a pipeline: the milliseconds for which other tenants waited for it. */
+  readonly heldMs: number | undefined;
   /** Its callers have an error already: their work must not run again. */
   readonly isGivenUp: boolean;
 }
 
-/** Runs the requests of a tenant in one transaction, on a connection that is free. */
+/** Works of a tenant, with the requests that wait for them. */
+interface BatchWorks extends TenantWorks {
+  readonly batch: TenantBatch;
+}
+
+/** Runs requests in transactions, on a connection that is free. */
 export class TransactionRunner {
   readonly #limits: BatchLimits;
   readonly #clock: Clock;
   readonly #waitsForStandby: StandbyWait;
   readonly #logged = new LoggedMinutes();
   readonly #confirmed = new ConfirmedRevisions();
+  /**
+   * Whether several tenants may share a pipeline. Not on Citus, whose transactions wait for the tenants' nodes one after
+   * the other, and where the coordinator's commit makes nothing durable on them.
+   */
+  mayPipeline = true;
 
   constructor(limits: BatchLimits, clock: Clock, waitsForStandby: StandbyWait) {
     this.#limits = limits;
@@ -49,68 +64,98 @@ export class TransactionRunner {
     return this.#confirmed.of(tenantId, revision);
   }
 
+  /**
+   * Runs one tenant's requests in a transaction, or those of several in a pipeline. Resolves when the connection is free.
+   * @param onEnded takes each of the batches once.
+   */
   async run(
     slot: ConnectionSlot,
-    queue: TenantQueue,
-    batch: readonly QueuedRequest[],
-    guard: Guard,
-  ): Promise<EndedTransaction> {
-    const { tenantId } = queue;
+    batches: readonly TenantBatch[],
+    onEnded: (ended: readonly EndedBatch[]) => void,
+  ): Promise<void> {
     const startedAt = performance.now();
+    const running: Running = { slot, startedAt, batches: new Set(batches), isGivenUp: false, onEnded };
     const now = new Date(this.#clock.now());
-    const transaction: RunningTransaction = { hasEnded: false, isGivenUp: false };
-    const late = () => void this.#giveUp(slot, batch, transaction);
+    const works = batches.map((batch) => this.#worksOf(batch, now));
+    const late = () => void this.#giveUp(running);
     const timeout = setInterval(late, this.#limits.timeoutMs);
-    const result = await this.#runOn(slot, queue, { batch, guard, now, giveUp: late });
-    if (result.kind === "committed" && guard !== undefined) this.#confirmed.add(tenantId, guard, startedAt);
-    if (hasLogged(result)) this.#logged.add(tenantId, now);
+    try {
+      await slot.run((inUse) => this.#runOn(running, inUse, works, late));
+    } catch (error) {
+      this.#end(
+        running,
+        works.filter(({ batch }) => running.batches.has(batch)).map((each) => ended(each, { kind: "aborted", error })),
+      );
+    }
     clearInterval(timeout);
-    transaction.hasEnded = true;
-    if (mustDiscardSessionAfter(result)) slot.renew();
-    return { result, startedAt, isGivenUp: transaction.isGivenUp };
-  }
-
-  /**
-   * Ends a transaction that takes too long by dropping its connection. A commit that waits for a standby is not ended:
-   * its callers get an error, and the connection waits on. Otherwise it would be replaced by another one that waits as
-   * well, until PostgreSQL had none left.
-   */
-  async #giveUp(slot: ConnectionSlot, batch: readonly QueuedRequest[], transaction: RunningTransaction): Promise<void> {
-    const backend = slot.backendWithStandbys;
-    if (backend === undefined) return slot.renew();
-    const waits = await this.#waitsForStandby(backend);
-    if (transaction.hasEnded) return;
-    if (!waits) return slot.renew();
-    transaction.isGivenUp = true;
-    rejectAll(batch, unavailable("a standby of the database does not confirm the commit"));
   }
 
   async #runOn(
-    slot: ConnectionSlot,
-    { tenantId, flow }: TenantQueue,
-    { batch, guard, now, giveUp }: PlannedTransaction,
-  ): Promise<TransactionResult> {
+    running: Running,
+    inUse: ConnectionInUse,
+    works: readonly BatchWorks[],
+    giveUp: () => void,
+  ): Promise<void> {
+    const { plansAgain, engine } = inUse;
     const { stepTimeoutMs } = this.#limits;
-    const options = {
+    const late = stepTimeoutMs === undefined ? undefined : { afterMs: stepTimeoutMs, act: giveUp };
+    this.mayPipeline = engine === "postgresql";
+    if (this.mayPipeline && works.length > 1) {
+      const onEnded = (ended: readonly EndedWorks<BatchWorks>[]) => this.#end(running, ended);
+      return runPipeline(inUse, { plansAgain, late, onEnded }, works);
+    }
+    for (const each of works) {
+      const options = { ...each.start, guard: each.guard, plansAgain, late };
+      this.#end(running, [ended(each, await runTransaction(inUse, options, each.works))]);
+    }
+  }
+
+  #worksOf(batch: TenantBatch, now: Date): BatchWorks {
+    const { tenantId, flow } = batch.queue;
+    const start: StartOptions = {
       tenantId,
-      guard,
       now,
       isFirstInMinute: !this.#logged.has(tenantId, now),
       isShared: this.#limits.batch > 1,
       turns: CallerTurns.ofAll(flow),
-      late: stepTimeoutMs === undefined ? undefined : { afterMs: stepTimeoutMs, act: giveUp },
     };
-    try {
-      return await slot.run((inUse) => runTransaction(inUse, { ...options, plansAgain: inUse.plansAgain }, batch));
-    } catch (error) {
-      return { kind: "aborted", error };
+    return { batch, start, guard: batch.guard, works: batch.requests };
+  }
+
+  #end(running: Running, all: readonly EndedWorks<BatchWorks>[]): void {
+    const { startedAt, isGivenUp } = running;
+    if (all.some(({ result }) => mustDiscardSessionAfter(result))) running.slot.renew();
+    for (const { works, result } of all) {
+      const { tenantId, now } = works.start;
+      if (result.kind === "committed" && works.guard !== undefined) {
+        this.#confirmed.add(tenantId, works.guard, startedAt);
+      }
+      if (hasLogged(result)) this.#logged.add(tenantId, now);
+      running.batches.delete(works.batch);
     }
+    running.onEnded(
+      all.map(({ works, result, heldMs }) => ({ batch: works.batch, result, startedAt, heldMs, isGivenUp })),
+    );
+  }
+
+  /**
+   * Ends transactions that take too long by dropping their connection. A commit that waits for a standby is not ended:
+   * its callers get an error, and the connection waits on. Otherwise it would be replaced by another one that waits as
+   * well, until PostgreSQL had none left.
+   */
+  async #giveUp(running: Running): Promise<void> {
+    const { slot, batches } = running;
+    const backend = slot.backendWithStandbys;
+    if (backend === undefined) return slot.renew();
+    const waits = await this.#waitsForStandby(backend);
+    if (batches.size === 0) return;
+    if (!waits) return slot.renew();
+    running.isGivenUp = true;
+    for (const { requests } of batches)
+      rejectAll(requests, unavailable("a standby of the database does not confirm the commit"));
   }
 }
 
-interface PlannedTransaction {
-  readonly batch: readonly QueuedRequest[];
-  readonly guard: Guard;
-  readonly now: Date;
-  readonly giveUp: () => void;
+function ended(works: BatchWorks, result: TransactionResult): EndedWorks<BatchWorks> {
+  return { works, result, heldMs: undefined };
 }

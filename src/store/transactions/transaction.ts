@@ -34,7 +34,8 @@ export interface TransactionStart {
  * - A *shared* transaction runs requests of one tenant together: token create, read, tokenize and detokenize, use by
  *   the proxy, and lookups of single rows. All requests take each step at the same time: their statements go to the
  *   database in one write, in lock order (tables.ts), and the last step carries the commit. The work of a request must
- *   therefore await only this interface, and lock rows in that order only.
+ *   therefore await only this interface, and lock rows in that order only. Where it only reads before its last step, each
+ *   step may be a transaction of its own (transaction-pipeline.ts).
  *
  * In both kinds a `throw` discards everything that the request wrote. In a shared transaction a `throw` before the
  * first write does not affect the others; a later one makes them run again. In both kinds, work runs again from its

@@ -22,16 +22,23 @@ export interface Execution {
 
 /** The result of a step. */
 export type StepEnd =
-  | { readonly kind: "done" }
+  /** `hasWarned`: the database warned of something behind the last statement, as it committed what was not in a block. */
+  | { readonly kind: "done"; readonly hasWarned: boolean }
   /**
-   * A statement failed, and PostgreSQL skipped all later ones. An open transaction has failed and must be rolled back.
-   * An error of our own while reading a row skips nothing.
+   * A statement failed, and PostgreSQL skipped all later ones of the step. An open transaction has failed and must be
+   * rolled back. An error of our own while reading a row skips nothing. `failed` is undefined if all statements had
+   * succeeded.
    */
-  | { readonly kind: "failed"; readonly error: unknown; readonly failed: Execution; readonly isOpen: boolean }
+  | {
+      readonly kind: "failed";
+      readonly error: unknown;
+      readonly failed: Execution | undefined;
+      readonly isOpen: boolean;
+    }
   /** The connection was lost. If the step `wasSent`, any part of it may have run. */
   | { readonly kind: "lost"; readonly error: unknown; readonly wasSent: boolean };
 
-/** What to do about a step that does not end. */
+/** What to do about steps that do not end. */
 export interface LateStep {
   readonly afterMs: number;
   readonly act: () => void;
@@ -44,6 +51,19 @@ export interface Session {
   readonly processId: number;
 }
 
+/** A step of the same pipeline parses a statement of this one, and may fail before it does. */
+export class NotPreparedYet extends Error {
+  override readonly name = "NotPreparedYet";
+}
+
+/** A step that was sent, or will be sent with others. */
+interface PendingStep {
+  readonly executions: readonly Execution[];
+  readonly resolve: (end: StepEnd) => void;
+  failure: { readonly error: unknown; readonly failed: Execution | undefined } | undefined;
+  hasWarned: boolean;
+}
+
 const SYNC = Buffer.from([0x53, 0, 0, 0, 4]);
 const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4]);
 /**
@@ -53,8 +73,9 @@ const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4]);
 const MAX_PREPARED = 2_000;
 
 /**
- * A database session that runs prepared statements in steps: any number of them in one write with one Sync, which makes
- * a step one trip. It runs one step at a time.
+ * A database session that runs prepared statements in steps: any number of them with one Sync. Steps that are sent
+ * together, in a pipeline, make one trip. A failure skips the rest of its own step only, and a step outside of a
+ * transaction block is a transaction. A pipeline ends before the next one is written.
  *
  * It never reconnects: a transaction is lost with its connection, and its owner must know.
  */
@@ -65,14 +86,18 @@ export class Connection {
   readonly #rows = new RowReader();
   /** Descriptions by statement name. */
   readonly #prepared = new Map<string, readonly DescribedColumn[]>();
-  /** Statements parsed by the step that is being written or is in flight. */
+  /** The step that is being written: its statements, those that it parses, and its start in {@link #out}. */
+  #executions: Execution[] = [];
   readonly #parsing = new Set<string>();
-  #step: Execution[] = [];
-  /** The index of the execution that the next message belongs to. */
+  #start = 0;
+  /** Statements parsed by earlier steps of the pipeline. */
+  readonly #parsedBefore = new Set<string>();
+  /** The steps of the pipeline that have no result yet. */
+  readonly #pending: PendingStep[] = [];
+  #isInFlight = false;
+  /** The index of the execution that the next message belongs to, in the first pending step. */
   #current = 0;
-  #failure: { readonly error: unknown; readonly failed: Execution } | undefined;
   #lastError: DatabaseError | undefined;
-  #resolve: ((end: StepEnd) => void) | undefined;
   #lost: { readonly error: unknown } | undefined;
   #late: NodeJS.Timeout | undefined;
 
@@ -104,12 +129,14 @@ export class Connection {
 
   /**
    * Adds a statement to the step.
-   * @throws the error of `writeValues`, and leaves the step unchanged.
+   * @throws {NotPreparedYet} if another step of the pipeline parses it; the error of `writeValues`. Both leave the step
+   *   unchanged.
    */
   add(execution: Execution): void {
     const { statement } = execution;
     const { name } = statement;
     const isNew = name === "" || !(this.#prepared.has(name) || this.#parsing.has(name));
+    if (isNew && this.#parsedBefore.has(name)) throw new NotPreparedYet();
     const before = this.#out.length;
     try {
       if (isNew) this.#out.raw(statement.parsing);
@@ -119,36 +146,61 @@ export class Connection {
       throw error;
     }
     if (isNew) this.#parsing.add(name);
-    this.#step.push(execution);
+    this.#executions.push(execution);
+  }
+
+  /** The size of the step that is being written. */
+  get stepBytes(): number {
+    return this.#out.sizeFrom(this.#start);
   }
 
   /** Discards the step that is being written. */
   discardStep(): void {
-    this.#out.clear();
+    this.#out.reset(this.#start);
     this.#parsing.clear();
-    this.#step = [];
+    this.#executions = [];
   }
 
-  /** Sends the step and waits for its end. Calls `late.act` again and again, after each `late.afterMs` without it. */
-  send(late?: LateStep): Promise<StepEnd> {
-    if (this.#resolve) throw new Error("a connection runs one step at a time");
-    if (this.#lost || !this.#socket.writable) {
-      this.discardStep();
-      const error = this.#lost?.error ?? new ConnectionLost();
-      return Promise.resolve({ kind: "lost", error, wasSent: false });
-    }
+  /** Ends the step that is being written, and waits for its result. {@link flush} sends it. */
+  endStep(): Promise<StepEnd> {
+    if (this.#isInFlight) throw new Error("a connection runs one pipeline at a time");
     this.#out.raw(SYNC);
+    this.#start = this.#out.length;
+    for (const name of this.#parsing) if (name !== "") this.#parsedBefore.add(name);
+    this.#parsing.clear();
+    const executions = this.#executions;
+    this.#executions = [];
+    return new Promise((resolve) => {
+      this.#pending.push({ executions, resolve, failure: undefined, hasWarned: false });
+    });
+  }
+
+  /**
+   * Sends the steps of the pipeline. Calls `late.act` again and again, after each `late.afterMs` without the end of all
+   * of them.
+   */
+  flush(late?: LateStep): void {
+    if (this.#pending.length === 0) return;
+    if (this.#lost || !this.#socket.writable) {
+      this.#endAll({ kind: "lost", error: this.#lost?.error ?? new ConnectionLost(), wasSent: false });
+      return;
+    }
+    this.#isInFlight = true;
     const { chunks } = this.#out;
     if (chunks.length > 1) this.#socket.cork();
     for (const chunk of chunks) this.#socket.write(chunk);
     if (chunks.length > 1) this.#socket.uncork();
     if (late) this.#late = setInterval(late.act, late.afterMs);
-    return new Promise((resolve) => {
-      this.#resolve = resolve;
-    });
   }
 
-  /** Drops the connection at once. A step in flight is lost. */
+  /** Sends the step alone, and waits for its end. */
+  send(late?: LateStep): Promise<StepEnd> {
+    const end = this.endStep();
+    this.flush(late);
+    return end;
+  }
+
+  /** Drops the connection at once. Steps in flight are lost. */
   drop(): void {
     this.#lose(new ConnectionLost());
   }
@@ -163,17 +215,23 @@ export class Connection {
     // PostgreSQL's last message says more than the end of the socket.
     this.#lost ??= { error: this.#lastError?.isFatal ? this.#lastError : error };
     if (isAtOnce) this.#socket.destroy();
-    this.#finish({ kind: "lost", error: this.#lost.error, wasSent: true });
+    if (this.#isInFlight) this.#endAll({ kind: "lost", error: this.#lost.error, wasSent: true });
   }
 
-  #finish(end: StepEnd): void {
-    const resolve = this.#resolve;
-    this.#resolve = undefined;
+  #endAll(end: StepEnd): void {
+    const ended = this.#pending.splice(0);
+    this.#endPipeline();
+    for (const { resolve } of ended) resolve(end);
+  }
+
+  #endPipeline(): void {
+    this.#isInFlight = false;
     clearInterval(this.#late);
+    this.#out.clear();
+    this.#start = 0;
     this.discardStep();
+    this.#parsedBefore.clear();
     this.#current = 0;
-    this.#failure = undefined;
-    resolve?.(end);
   }
 
   #take(type: number, bytes: Buffer, start: number, end: number): void {
@@ -199,10 +257,10 @@ export class Connection {
         return;
       case MESSAGE.error:
         this.#lastError = readServerError(bytes, start, end);
-        if (this.#resolve) this.#fail(this.#lastError);
+        if (this.#isInFlight) this.#fail(this.#lastError);
         return;
       case MESSAGE.notice:
-        if (isWarning(bytes, start, end)) this.#step[this.#current]?.takeWarning?.();
+        if (isWarning(bytes, start, end)) this.#takeWarning();
         return;
       case MESSAGE.parseComplete:
       case MESSAGE.bindComplete:
@@ -216,14 +274,14 @@ export class Connection {
   }
 
   #running(): Execution {
-    const execution = this.#step[this.#current];
+    const execution = this.#pending[0]?.executions[this.#current];
     if (!execution) throw new Error("unexpected message without a pending statement");
     return execution;
   }
 
   #takeRow(bytes: Buffer, start: number): void {
     const execution = this.#running();
-    if (this.#failure) return;
+    if (this.#pending[0]?.failure) return;
     // The number of columns comes first.
     this.#rows.moveTo(bytes, start + 2);
     try {
@@ -241,17 +299,29 @@ export class Connection {
     else this.#prepared.set(statement.name, described);
   }
 
+  #takeWarning(): void {
+    const [step] = this.#pending;
+    const execution = step?.executions[this.#current];
+    if (execution) execution.takeWarning?.();
+    else if (step) step.hasWarned = true;
+  }
+
   #fail(error: unknown): void {
-    // An error after all results belongs to the end of the step.
-    const failed = this.#step[this.#current] ?? this.#step.at(-1);
-    if (failed) this.#failure ??= { error, failed };
+    const [step] = this.#pending;
+    if (step) step.failure ??= { error, failed: step.executions[this.#current] };
   }
 
   #takeReady(status: number): void {
-    if (!this.#resolve) throw new Error("unexpected ReadyForQuery");
-    const failure = this.#failure;
-    if (!failure && this.#current !== this.#step.length) throw new Error("the database left statements unanswered");
-    this.#finish(failure ? { kind: "failed", ...failure, isOpen: status !== IDLE } : { kind: "done" });
+    const step = this.#isInFlight ? this.#pending.shift() : undefined;
+    if (!step) throw new Error("unexpected ReadyForQuery");
+    const { failure, executions, hasWarned } = step;
+    if (!failure && this.#current !== executions.length) {
+      this.#pending.unshift(step);
+      throw new Error("the database left statements unanswered");
+    }
+    if (this.#pending.length === 0) this.#endPipeline();
+    else this.#current = 0;
+    step.resolve(failure ? { kind: "failed", ...failure, isOpen: status !== IDLE } : { kind: "done", hasWarned });
   }
 }
 

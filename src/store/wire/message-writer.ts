@@ -25,6 +25,12 @@ export class MessageWriter {
     return this.#length;
   }
 
+  /** The bytes that were written from a position on, with large values. */
+  sizeFrom(position: number): number {
+    const values = this.#values.filter(({ at }) => at >= position);
+    return values.reduce((size, { bytes }) => size + bytes.length, this.#length - position);
+  }
+
   /** What was written, in order. Valid until the next {@link clear}. */
   get chunks(): readonly Uint8Array[] {
     if (this.#values.length === 0) return [this.#bytes.subarray(0, this.#length)];

@@ -6,8 +6,8 @@ import { ConnectionSlot } from "../../../src/store/postgres/connection-slot.js";
 import { insertTenant } from "../../../src/store/tenancy/tenants.js";
 import { type BatchLimits, SHARED_LIMITS } from "../../../src/store/transactions/batch-limits.js";
 import { type CommitLookup, commitLookupIn } from "../../../src/store/transactions/commit-lookup.js";
-import type { Guard } from "../../../src/store/transactions/shared-transaction.js";
 import { standbyWaitIn } from "../../../src/store/transactions/standby-wait.js";
+import type { Guard } from "../../../src/store/transactions/started-works.js";
 import type { OrdinaryTransaction, Transaction } from "../../../src/store/transactions/transaction.js";
 import { TransactionBatcher } from "../../../src/store/transactions/transaction-batcher.js";
 import { awaitedLater } from "../../support/awaited-later.js";
@@ -103,12 +103,14 @@ export function together<T>(
   return Promise.allSettled(works.map((work) => batcher.run(tenantId, guard, work)));
 }
 
-/** Queries besides transactions: which engine responds, and what is done before a commit is looked up. */
+/** Queries besides transactions: which engine responds, and what is done before a commit is looked up or is durable. */
 const BESIDES =
-  /current_setting\('citus\.version'|pg_postmaster_start_time|pg_terminate_backend|wait_event = 'SyncRep'/;
+  /current_setting\('citus\.version'|pg_postmaster_start_time|pg_terminate_backend|wait_event = 'SyncRep'|pg_logical_emit_message/;
+/** The first statement of a transaction: of a block, or of a step in a pipeline. */
+const OPENING = /^begin$|^set local .*synchronous_commit = 'off'/;
 
 /**
- * The transactions that went over the wire, each as its statements from `begin` on.
+ * The transactions that went over the wire, each as its statements.
  * @throws if a statement ran outside of a transaction.
  */
 export function transactionsOf({ proxy }: BatcherFixture): string[][] {
@@ -116,7 +118,7 @@ export function transactionsOf({ proxy }: BatcherFixture): string[][] {
   const transactions: string[][] = [];
   for (const { connection, text } of proxy.sent) {
     if (BESIDES.test(text)) continue;
-    if (text === "begin") {
+    if (OPENING.test(text)) {
       const transaction: string[] = [];
       open.set(connection, transaction);
       transactions.push(transaction);

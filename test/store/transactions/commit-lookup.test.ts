@@ -5,7 +5,7 @@ import { newTenantId, newUuid } from "../../../src/base/ids.js";
 import { migrate } from "../../../src/store/migrate.js";
 import type { DatabaseAddress } from "../../../src/store/postgres/connect.js";
 import { connectOnce } from "../../../src/store/postgres/one-connection.js";
-import { commitLookupIn, type UnknownCommit } from "../../../src/store/transactions/commit-lookup.js";
+import { commitLookupIn, type MarkedRow } from "../../../src/store/transactions/commit-lookup.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
 import { PostgresCluster } from "../../support/postgres-cluster.js";
 
@@ -15,15 +15,20 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
+/** Looks up a single row. */
+const lookUp =
+  (address: DatabaseAddress) =>
+  async (row: MarkedRow): Promise<boolean | undefined> => {
+    const [found] = await commitLookupIn(address)({ rows: [row], backend: 2_147_483_647 });
+    return found;
+  };
+
 /**
  * A transaction that has written its log row, and whose commit is still on its way. On Citus that is the worker's part
  * of a transaction, which goes on after the coordinator's process has ended: no process of that id is found here.
  */
 async function onItsWay(address: DatabaseAddress = database.address) {
-  const commit: UnknownCommit = {
-    ...{ tenantId: newTenantId(), marker: { createdAt: new Date(), id: newUuid() } },
-    backend: 2_147_483_647,
-  };
+  const commit: MarkedRow = { tenantId: newTenantId(), marker: { createdAt: new Date(), id: newUuid() } };
   const { tenantId, marker } = commit;
   const other = connectOnce(address, { role: "cloakroom_app", statementTimeout: 20_000, connectTimeout: 5 });
   await other.sql.unsafe("begin");
@@ -34,7 +39,7 @@ async function onItsWay(address: DatabaseAddress = database.address) {
   return { commit, end: (how: "commit" | "rollback") => other.sql.unsafe(how), drop: () => other.drop() };
 }
 
-const logRows = async ({ tenantId }: UnknownCommit, address: DatabaseAddress = database.address) => {
+const logRows = async ({ tenantId }: MarkedRow, address: DatabaseAddress = database.address) => {
   const { sql, drop } = connectOnce(address, { role: "cloakroom_app", statementTimeout: 5_000 });
   const [, , rows] = await Promise.all([
     sql.unsafe("begin"),
@@ -52,7 +57,7 @@ it.each([
 ] as const)("a look-up waits for a transaction that may still end by %s", async (how, isStored, rows) => {
   const { commit, end, drop } = await onItsWay();
   let hasResult = false;
-  const looking = commitLookupIn(database.address)(commit).finally(() => {
+  const looking = lookUp(database.address)(commit).finally(() => {
     hasResult = true;
   });
   await waitsForALock();
@@ -65,9 +70,9 @@ it.each([
 
 it("a look-up fails while the transaction goes on, and leaves nothing behind", async () => {
   const { commit, end, drop } = await onItsWay();
-  await expect(commitLookupIn(database.address)(commit)).rejects.toThrow();
+  await expect(lookUp(database.address)(commit)).rejects.toThrow();
   await end("commit");
-  expect(await commitLookupIn(database.address)(commit)).toBe(true);
+  expect(await lookUp(database.address)(commit)).toBe(true);
   expect(await logRows(commit)).toBe(1);
   drop();
 });
@@ -86,10 +91,19 @@ it.each([
       `insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, event_types, created_at, audit_closed_until)
      values ('${commit.tenantId}', '', '${newUuid()}', '{}', 'active', 1, '{}', now(), now() + interval '1 hour')`,
     );
-    expect(await commitLookupIn(database.address)(commit)).toBe(isStored);
+    expect(await lookUp(database.address)(commit)).toBe(isStored);
     expect(await logRows(commit)).toBe(rows);
   },
 );
+
+it("a look-up of several rows answers for each", async () => {
+  const [stored, discarded, alsoStored] = [await onItsWay(), await onItsWay(), await onItsWay()];
+  await Promise.all([stored.end("commit"), discarded.end("rollback"), alsoStored.end("commit")]);
+  for (const { drop } of [stored, discarded, alsoStored]) drop();
+  const rows = [stored, discarded, alsoStored].map(({ commit }) => commit);
+  const found = await commitLookupIn(database.address)({ rows, backend: 2_147_483_647 });
+  expect(found).toEqual([true, false, true]);
+});
 
 it("a look-up in a database that takes no writes finds a commit, and leaves the absence of one unknown", async () => {
   const [stored, discarded] = [await onItsWay(), await onItsWay()];
@@ -98,12 +112,12 @@ it("a look-up in a database that takes no writes finds a commit, and leaves the 
   for (const { drop } of [stored, discarded]) drop();
   await setReadOnly("on");
   try {
-    expect(await commitLookupIn(database.address)(stored.commit)).toBe(true);
-    await expect(commitLookupIn(database.address)(discarded.commit)).rejects.toMatchObject({ code: "25006" });
+    expect(await lookUp(database.address)(stored.commit)).toBe(true);
+    await expect(lookUp(database.address)(discarded.commit)).rejects.toMatchObject({ code: "25006" });
   } finally {
     await setReadOnly("off");
   }
-  expect(await commitLookupIn(database.address)(discarded.commit)).toBe(false);
+  expect(await lookUp(database.address)(discarded.commit)).toBe(false);
 });
 
 it("a look-up does not take the row of one server for that of another, nor one that a standby has", async () => {
@@ -116,8 +130,8 @@ it("a look-up does not take the row of one server for that of another, nor one t
   drop();
   const ofStandby = { url: standby.url("vault", "vault") };
   await expect.poll(() => logRows(commit, ofStandby)).toBe(1);
-  await expect(commitLookupIn(ofStandby)(commit)).rejects.toThrow("the database is a standby");
-  expect(await commitLookupIn({ url })(commit)).toBe(true);
+  await expect(lookUp(ofStandby)(commit)).rejects.toThrow("the database is a standby");
+  expect(await lookUp({ url })(commit)).toBe(true);
   // A balancer that gives each connection another server.
   const sockets: Socket[] = [];
   const balancer = createServer((client) => {
@@ -130,7 +144,7 @@ it("a look-up does not take the row of one server for that of another, nor one t
   const place = balancer.address();
   const port = typeof place === "object" && place ? place.port : 0;
   const balanced = { url: url.replace(`:${primary.port}/`, `:${port}/`) };
-  await expect(commitLookupIn(balanced)(commit)).rejects.toThrow("the address leads to several servers");
+  await expect(lookUp(balanced)(commit)).rejects.toThrow("the address leads to several servers");
   for (const socket of sockets) socket.destroy();
   balancer.close();
 });

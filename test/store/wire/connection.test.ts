@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Columns } from "../../../src/store/wire/columns.js";
+import { NotPreparedYet } from "../../../src/store/wire/connection.js";
 import { PreparedStatement } from "../../../src/store/wire/prepared-statement.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
 import { PostgresProxy } from "../../support/postgres-proxy.js";
@@ -49,7 +50,7 @@ describe("a step", () => {
       new Run("commit", nothing),
     ];
     for (const run of runs) session.connection.add(run);
-    expect(await session.connection.send()).toEqual({ kind: "done" });
+    expect(await session.connection.send()).toEqual({ kind: "done", hasWarned: false });
     expect(runs.map(({ rows, tag }) => [rows, tag])).toEqual([
       [[], "BEGIN"],
       [[1], "SELECT 1"],
@@ -81,8 +82,8 @@ describe("a step", () => {
     const { connection } = await openSession(database.address);
     connection.add(select(1));
     const first = connection.send();
-    expect(() => connection.send()).toThrow("one step at a time");
-    expect(await first).toEqual({ kind: "done" });
+    expect(() => connection.send()).toThrow("one pipeline at a time");
+    expect(await first).toEqual({ kind: "done", hasWarned: false });
     connection.end();
   });
 
@@ -189,7 +190,9 @@ describe("a statement that fails", () => {
             const end = await connection.send();
             const failing = step.findIndex((of) => typeof of === "string");
             expect(end).toMatchObject(
-              failing < 0 ? { kind: "done" } : { kind: "failed", failed: runs[failing], isOpen: false },
+              failing < 0
+                ? { kind: "done", hasWarned: false }
+                : { kind: "failed", failed: runs[failing], isOpen: false },
             );
             const expected = step.map((of, index) => (failing >= 0 && index >= failing ? [] : [of]));
             expect(runs.map(({ rows }) => rows)).toEqual(expected);
@@ -216,6 +219,90 @@ describe("a statement that fails", () => {
     expect(error).toMatchObject({ message: "database error 22003" });
     expect(JSON.stringify(Object.getOwnPropertyNames(error))).not.toMatch(/detail|where|query/);
     session.connection.end();
+  });
+});
+
+describe("a pipeline", () => {
+  const inOneTrip = (connection: WireSession["connection"], steps: readonly (readonly Run<unknown>[])[]) => {
+    const ends = steps.map((step) => {
+      for (const run of step) connection.add(run);
+      return connection.endStep();
+    });
+    connection.flush();
+    return Promise.all(ends);
+  };
+
+  it("has a result for each step, and a failure ends its own step only", async () => {
+    const session = await openSession(database.address);
+    const { connection } = session;
+    // What a step parses is known to later pipelines only.
+    for (const n of [1, 2, 3]) await session.run(`select ${n}`, [], 0, integer);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(fc.constantFrom(1, 2, 3, "fails" as const), { maxLength: 4 }), { minLength: 1 }),
+        async (steps) => {
+          const runs = steps.map((step, index) =>
+            step.map((of) => (of === "fails" ? new Run(`select ${index} / (random() * 0)::int`, integer) : select(of))),
+          );
+          const ends = await inOneTrip(connection, runs);
+          for (const [index, step] of steps.entries()) {
+            const failing = step.indexOf("fails");
+            expect(ends[index]).toMatchObject(
+              failing < 0 ? { kind: "done" } : { kind: "failed", failed: runs[index]?.[failing], isOpen: false },
+            );
+            const expected = step.map((of, at) => (failing >= 0 && at >= failing ? [] : [of]));
+            expect(runs[index]?.map(({ rows }) => rows)).toEqual(expected);
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+    connection.end();
+  });
+
+  it("makes a transaction of each step, whose settings end with it", async () => {
+    const session = await openSession(database.address);
+    await session.run("create temporary table seen (n int, tenant text)", [], 0, nothing);
+    const setting = (value: string) => new Run(`select set_config('app.tenant_id', '${value}', true)`, nothing);
+    const seeing = (n: number) =>
+      new Run(`insert into seen values (${n}, current_setting('app.tenant_id', true)) returning tenant`, (column) =>
+        column.text(),
+      );
+    const [first, failed, last] = [seeing(1), seeing(2), seeing(3)];
+    const ends = await inOneTrip(session.connection, [
+      [setting("one"), first],
+      [setting("two"), failed, divide()],
+      [last],
+    ]);
+    expect(ends.map(({ kind }) => kind)).toEqual(["done", "failed", "done"]);
+    expect([first, failed, last].map(({ rows }) => rows)).toEqual([["one"], ["two"], [""]]);
+    const kept = await session.run("select n from seen order by n", [], 0, integer);
+    expect(kept).toEqual([1, 3]);
+    session.connection.end();
+  });
+
+  it("lets no step run a statement that an earlier one parses, and may fail to", async () => {
+    const session = await openSession(database.address);
+    const { connection } = session;
+    connection.add(select(700));
+    const end = connection.endStep();
+    connection.add(select(701));
+    expect(() => connection.add(select(700))).toThrow(NotPreparedYet);
+    connection.discardStep();
+    connection.flush();
+    throwUnlessDone(await end);
+    const ends = await inOneTrip(connection, [[select(700)], [select(700), select(701)]]);
+    expect(ends.map(({ kind }) => kind)).toEqual(["done", "done"]);
+    connection.end();
+  });
+
+  it("leaves the steps with a response as they are when it is lost", async () => {
+    await using scene = await proxied();
+    const { connection } = scene.session;
+    void scene.proxy.set({ at: "result", statement: /^select 802/, does: "cut" });
+    const ends = await inOneTrip(connection, [[select(800)], [select(801)], [select(802)], [select(803)]]);
+    expect(ends.map(({ kind }) => kind)).toEqual(["done", "done", "lost", "lost"]);
+    expect(ends[3]).toMatchObject({ wasSent: true });
   });
 });
 
