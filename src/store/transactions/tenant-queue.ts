@@ -53,6 +53,12 @@ const STALL_MS = 1_000;
 /** Milliseconds for which a tenant is stalled after such a transaction, unless another one commits. */
 const STALLED_FOR_MS = 10_000;
 
+/**
+ * Most bytes of bodies in one transaction with several requests: the commits of all others wait while the database
+ * writes its log to the disk.
+ */
+const MAX_BATCH_BYTES = 1024 * 1024;
+
 /** The requests of one tenant's back end, or of its pages. */
 export class TenantQueue {
   readonly tenantId: TenantId;
@@ -155,8 +161,12 @@ export class TenantQueue {
     if (!first || first.alone) return this.waiting.splice(0, 1);
     const batch: QueuedRequest[] = [];
     const left: QueuedRequest[] = [];
+    let bytes = 0;
     for (const next of this.waiting) {
-      const joins = batch.length < most && !next.alone && next.guard === first.guard;
+      const { bodyBytes } = next.reads;
+      const fits = batch.length === 0 || (batch.length < most && bytes + bodyBytes <= MAX_BATCH_BYTES);
+      const joins = fits && !next.alone && next.guard === first.guard;
+      if (joins) bytes += bodyBytes;
       (joins ? batch : left).push(next);
     }
     this.waiting.splice(0, this.waiting.length, ...left);
