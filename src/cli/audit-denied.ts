@@ -1,9 +1,9 @@
 import { searchLog } from "../audit/follow/search-log.js";
 import { systemClock } from "../base/clock.js";
 import type { LogRow } from "../store/audit/log-listing.js";
-import { openVault } from "../vault/vault.js";
 import { readWindow, showCoverage, showRow } from "./audit-search.js";
 import { chosenTenants } from "./chosen-tenants.js";
+import { openForCommand } from "./open-for-command.js";
 import type { CommandInput } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
 
@@ -20,7 +20,7 @@ export async function auditDenied({ config, options, say, printResult }: Command
   const { limit, from, until } = readWindow(options, new Date(systemClock.now()), "24h");
   const by = options.by === undefined ? undefined : GROUPS[String(options.by)];
   if (options.by !== undefined && !by) throw new UsageError(`--by must be one of: ${Object.keys(GROUPS).join(", ")}.`);
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  await using vault = await openForCommand({ config, say });
   const rows: Readonly<Record<string, unknown>>[] = [];
   const counts = new Map<string, number>();
   const coverages: Readonly<Record<string, unknown>>[] = [];

@@ -2,9 +2,10 @@ import { searchLog } from "../audit/follow/search-log.js";
 import { systemClock } from "../base/clock.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
 import type { LogRow } from "../store/audit/log-listing.js";
-import { openVault, type Vault } from "../vault/vault.js";
+import type { Vault } from "../vault/vault.js";
 import { readWindow, showCoverage, showRow, type Window } from "./audit-search.js";
 import { chosenTenants } from "./chosen-tenants.js";
+import { openForCommand } from "./open-for-command.js";
 import type { CommandInput } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
 
@@ -12,7 +13,7 @@ export async function auditWhatDid({ config, options, operands, say, printResult
   const id = parseUuid(operands[0] ?? "");
   if (!id) throw new UsageError("ID must be the id of an application, a person, a key or a session.");
   const window = readWindow(options, new Date(systemClock.now()), "30d");
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  await using vault = await openForCommand({ config, say });
   const { rows, hasMore, coverages } = await collect(vault, options, id, window);
   printResult({
     days: byDay(rows.map(({ row }) => row)),

@@ -1,8 +1,8 @@
 import { searchLog } from "../audit/follow/search-log.js";
 import { systemClock } from "../base/clock.js";
-import { openVault } from "../vault/vault.js";
 import { readWindow, showCoverage, showRow } from "./audit-search.js";
 import { chosenTenants } from "./chosen-tenants.js";
+import { openForCommand } from "./open-for-command.js";
 import type { CommandInput } from "./operator-command.js";
 
 /** Operations that show a token or send it on. Rows about entities of one id may be of any entity type. */
@@ -11,7 +11,7 @@ const READING = ["read", "use", "replay"];
 export async function auditWhoRead({ config, options, operands, say, printResult }: CommandInput): Promise<void> {
   const [entityId = ""] = operands;
   const { limit, from, until } = readWindow(options, new Date(systemClock.now()));
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  await using vault = await openForCommand({ config, say });
   const rows: Readonly<Record<string, unknown>>[] = [];
   const coverages: Readonly<Record<string, unknown>>[] = [];
   let hasMore = false;

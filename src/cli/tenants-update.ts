@@ -1,7 +1,6 @@
-import { systemClock } from "../base/clock.js";
 import { isTenantId } from "../base/ids.js";
 import { setIncludedMonthlyTokens } from "../tenancy/plan.js";
-import { openVault } from "../vault/vault.js";
+import { openForCommand } from "./open-for-command.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
 
@@ -11,7 +10,7 @@ export async function tenantsUpdate({ config, options, say, printResult }: Comma
   const id = requiredText(options, "id").toLowerCase();
   if (!isTenantId(id)) throw new UsageError("--id must be the UUID of a tenant.");
   const included = readIncluded(requiredText(options, "included-monthly-active-tokens"));
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  await using vault = await openForCommand({ config, say });
   const isThere = await vault.database.of(id).ordinary((tx) => setIncludedMonthlyTokens(tx, included));
   if (!isThere) throw new UsageError("There is no such tenant. Run: cloakroom tenants list");
   printResult({ tenant_id: id, included_monthly_active_tokens: included ?? 0 });

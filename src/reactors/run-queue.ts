@@ -36,6 +36,14 @@ export interface RunQueueParts extends ReactParts {
   readonly onUndelivered: (tenantId: TenantId, failure: UndeliveredResult) => void;
 }
 
+/** A run whose result goes to its callback address. */
+interface EndedRun {
+  readonly request: StoredRequest;
+  readonly end: RunEnd;
+  /** Attempts to deliver it that have failed. */
+  readonly failed: number;
+}
+
 /** A result that its callback address did not accept. */
 export interface UndeliveredResult {
   readonly error: EgressError | Reason;
@@ -106,7 +114,8 @@ export class RunQueue {
     const request = this.#open(keys, run);
     if (run.state === "delivering") {
       if (!run.result) throw new Error("a run that delivers its result has none");
-      await this.#deliver(keys.tenantId, run, request, runEndRecord.open(keys, run, run.result), run.attempts);
+      const end = runEndRecord.open(keys, run, run.result);
+      await this.#deliver(keys.tenantId, run, { request, end, failed: run.attempts });
       return;
     }
     const end = await this.#end(keys, run, request);
@@ -123,7 +132,7 @@ export class RunQueue {
     if (request.callbackUrl === undefined) {
       await this.#later(keys.tenantId, run, { state: "done", result, attempts: run.attempts, delay: 0, spent });
     } else {
-      await this.#deliver(keys.tenantId, { ...run, result, request: spent }, request, end, 0);
+      await this.#deliver(keys.tenantId, { ...run, result, request: spent }, { request, end, failed: 0 });
     }
   }
 
@@ -159,7 +168,7 @@ export class RunQueue {
       const authorized = await recordingDenials(database, () =>
         asCaller(database, keys, caller, memory).shared((tx) => authorizeRun(tx, run.reactor_id, tokensOfArgs(args))),
       );
-      return react(this.#parts, caller, keys, authorized, args, this.#stopping.signal);
+      return react(this.#parts, { caller, keys, signal: this.#stopping.signal }, authorized, args);
     };
     return withFreshRights(attempt, (stale) => {
       // The next attempt of the run has the newer key.
@@ -168,11 +177,11 @@ export class RunQueue {
     });
   }
 
-  async #deliver(tenantId: TenantId, run: RunRow, request: StoredRequest, end: RunEnd, failed: number): Promise<void> {
+  async #deliver(tenantId: TenantId, run: RunRow, { request, end, failed }: EndedRun): Promise<void> {
     const { agents, showError, onUndelivered } = this.#parts;
     const url = request.callbackUrl ?? "";
     const { signal } = this.#stopping;
-    const error = await postResult(agents, tenantId, url, bodyOf(end, showError), signal);
+    const error = await postResult(agents, { tenantId, url, body: bodyOf(end, showError) }, signal);
     const delay = retryDelay(failed);
     const attempt = failed + 1;
     if (error && !signal.aborted) onUndelivered(tenantId, { error, attempt, delay });

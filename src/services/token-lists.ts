@@ -61,7 +61,7 @@ export function tokenLists(bins: BinTable | undefined): ServedMethod[] {
         permission: "token:read",
         filter: cursorFilter(keys, fields),
       };
-      return listByCursor(call, query, fields, request, bins);
+      return listByCursor(call, query, { ...request, container }, bins);
     }),
     serve(method.exportTokens, async (request, call) => {
       const { keys } = call;
@@ -69,19 +69,14 @@ export function tokenLists(bins: BinTable | undefined): ServedMethod[] {
       const fields = { container, type, fingerprint: undefined, metadata: {}, data: undefined };
       const filter = cursorFilter(keys, fields);
       const query: TokenQuery = { caller: call.caller, keys, permission: "token:read", filter, isExport: true };
-      return listByCursor(call, query, fields, { start, size }, bins);
+      return listByCursor(call, query, { container, start, size }, bins);
     }),
     serve(method.searchTokensByCursor, async (request, call) => {
       const { keys } = call;
       const fields = cursorSearchFields(request.query ?? "");
       const filter = cursorFilter(keys, fields, "query");
-      return listByCursor(
-        call,
-        { caller: call.caller, keys, permission: "token:search", filter },
-        fields,
-        request,
-        bins,
-      );
+      const query: TokenQuery = { caller: call.caller, keys, permission: "token:search", filter };
+      return listByCursor(call, query, { ...request, container: fields.container }, bins);
     }),
   ];
 }
@@ -101,11 +96,15 @@ function listPage(
   );
 }
 
+interface CursorPageRequest extends Pick<CursorFilterFields, "container"> {
+  readonly start?: string | undefined;
+  readonly size?: number | undefined;
+}
+
 function listByCursor(
   call: Call<typeof TokenCursorPageSchema>,
   query: TokenQuery,
-  { container }: CursorFilterFields,
-  { start, size = DEFAULT_PAGE_SIZE }: { readonly start?: string | undefined; readonly size?: number | undefined },
+  { container, start, size = DEFAULT_PAGE_SIZE }: CursorPageRequest,
   bins: BinTable | undefined,
 ) {
   const readPage = prepareCursorPage(query, start, size);

@@ -57,11 +57,11 @@ export async function createToken(
       return outcome;
     }
     writeCompanions(tx, prepared, row, cvc);
-    const made = madeOf(tx.caller, prepared, row);
+    const created = createdToken(tx.caller, prepared, row);
     const view =
       showing === "reference"
-        ? referenceOnlyView(tx.tenantId, made)
-        : viewOf(tx.tenantId, made, writeResponseTransform(transform), { ...showing, masked: prepared.masked });
+        ? referenceOnlyView(tx.tenantId, created)
+        : viewOf(tx.tenantId, created, writeResponseTransform(transform), { ...showing, masked: prepared.masked });
     return { ...view, deduplicated: false };
   }
   throw new Fault("conflict", "Tokens of the same id or content keep being created. Try again.");
@@ -80,7 +80,7 @@ function newTokenRow(tx: CallerTransaction, { expiry }: PreparedToken, sealed: O
   };
 }
 
-function madeOf(caller: Caller, prepared: PreparedToken, row: TokenRow): Token {
+function createdToken(caller: Caller, prepared: PreparedToken, row: TokenRow): Token {
   const { type, data, attributes, containers, fingerprint, isDeduplicated, indexValues, expiry } = prepared;
   return {
     id: row.id,
@@ -117,8 +117,8 @@ function writeCompanions(tx: CallerTransaction, prepared: PreparedToken, row: To
   if (expiry) scheduleDue(tx, { kind: "token", at: expiry.at });
   countToken(tx, { type: type.name, change: 1, createdAt });
   countActiveToken(tx, row.active_month);
-  tx.record(logEntry(actorOf(tx.caller), entityTypeOf(type), id, "create"), () =>
-    tokenEventContent(madeOf(tx.caller, prepared, row)),
+  tx.record(logEntry(entityTypeOf(type), id, "create", { actor: tx.author }), () =>
+    tokenEventContent(createdToken(tx.caller, prepared, row)),
   );
 }
 

@@ -36,7 +36,11 @@ export function sealUnder(id: string, keys: TenantKeys, prepared: PreparedToken,
   };
   return {
     ...bound,
-    ...sealToken(keys, bound, text ?? tokenDataText(data), prepared.attributes, prepared.indexValues),
+    ...sealToken(keys, bound, {
+      text: text ?? tokenDataText(data),
+      attributes: prepared.attributes,
+      indexValues: prepared.indexValues,
+    }),
     cvc: cvc === undefined ? undefined : sealCvc(keys, id, cvc),
   };
 }

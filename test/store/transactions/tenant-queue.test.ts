@@ -80,9 +80,7 @@ describe("tenants", () => {
       runFor(new CallerTurns(() => ({ kind: "network", name: from })), () =>
         queue.add(
           queuedRequest(
-            work,
-            undefined,
-            new LargeReads(undefined),
+            { work, guard: undefined, reads: new LargeReads(undefined) },
             () => {},
             () => {},
           ),
@@ -100,9 +98,7 @@ describe("tenants", () => {
     const add = (name: string, bodyBytes: number) => {
       const reads = new LargeReads({ ...UNLIMITED_MEMORY, bodyBytes });
       const request = queuedRequest(
-        async () => {},
-        undefined,
-        reads,
+        { work: async () => {}, guard: undefined, reads },
         () => {},
         () => {},
       );
