@@ -38,9 +38,12 @@ export async function collectBody(body: Readable, memory: BodyMemory, limits: Bo
     }
   }
   const first = reservation instanceof Promise ? await grantedBefore(end, reservation) : reservation;
-  const bytes = await new ArrivingBody(body, memory, maxBytes, { bytes: expected, first }).collect(end);
-  await takeTurn();
-  return bytes;
+  try {
+    return await new ArrivingBody(body, memory, maxBytes, { bytes: expected, first }).collect(end);
+  } finally {
+    // Also if it is refused: one look ends all bodies that are late.
+    await takeTurn();
+  }
 }
 
 /** The first bytes of a body, and the paused stream of the rest. */

@@ -9,17 +9,11 @@ import { Fault } from "../base/fault.js";
 import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { type FailedRow, importRows, prepareRows, type StoredRow } from "../tokens/import.js";
 import { ImportRecord } from "../tokens/import-record.js";
-import type { BinTable } from "../tokens/types/bin-table.js";
 import { type ServedMethod, serve } from "./call.js";
 import { toJson } from "./value.js";
 
-interface ImportParts {
-  readonly clock: Clock;
-  readonly bins: BinTable | undefined;
-}
-
 /** Tokens from another vault, batch by batch. Each batch commits or fails as a whole, with one result for each row. */
-export function importingTokens({ clock, bins }: ImportParts): ServedMethod {
+export function importingTokens(clock: Clock): ServedMethod {
   return serve(TokenService.method.importTokens, async (request, call) => {
     const { keys } = call;
     const { importId, position } = request;
@@ -36,7 +30,7 @@ export function importingTokens({ clock, bins }: ImportParts): ServedMethod {
       async (tx) => {
         const stored = await record.find(tx);
         if (stored) return fromBinary(ImportTokensResponseSchema, stored);
-        const results = (await importRows(tx, prepared, bins)).map(showRow);
+        const results = (await importRows(tx, prepared)).map(showRow);
         const response = create(ImportTokensResponseSchema, { results });
         record.store(tx, toBinary(ImportTokensResponseSchema, response));
         return response;

@@ -1,9 +1,9 @@
 import { TokenizeService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import type { Clock } from "../base/clock.js";
 import { invalid } from "../base/fault.js";
-import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
+import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { detokenize, findTokens, openTokens, referencedTokens } from "../tokens/detokenize.js";
-import { createTokens, maskAllAhead, planTokenize, serializePayloads } from "../tokens/tokenize.js";
+import { createTokens, maskAllAhead, planTokenize, sealAllAhead } from "../tokens/tokenize.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { viewToJson, withoutCvc } from "../tokens/view.js";
 import { type ServedMethod, serve } from "./call.js";
@@ -32,7 +32,7 @@ export function tokenizeService({ clock, bins }: TokenizeServiceParts): ServedMe
         await yieldToEventLoop(bytes);
         const hasOwnMask = plan.items.some(({ prepared }) => prepared.attributes.mask !== undefined);
         const shown = hasOwnMask ? await maskAllAhead(plan.items) : plan.items;
-        const items = isLarge(bytes) ? await serializePayloads(shown) : shown;
+        const items = await sealAllAhead(keys, shown, bytes);
         return call.transactShared(
           async (tx) => createTokens(tx, items, bins),
           (views) => ({ value: toValue(plan.assemble(views, viewToJson)) }),

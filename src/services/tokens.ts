@@ -6,6 +6,7 @@ import { deleteToken } from "../tokens/delete.js";
 import { readBySize } from "../tokens/large-reads.js";
 import { isLongWork, prepareInTurns, prepareToken } from "../tokens/prepare.js";
 import { openReadable, readToken } from "../tokens/read.js";
+import { sealAhead, sealInTurns } from "../tokens/seal-ahead.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { updateToken } from "../tokens/update.js";
 import { showingTo, withoutCvc } from "../tokens/view.js";
@@ -28,7 +29,7 @@ export function tokenService({ clock, bins, bodyLimit }: TokenServiceParts): Ser
   const { method } = TokenService;
   return [
     ...tokenLists(bins),
-    importingTokens({ clock, bins }),
+    importingTokens(clock),
     serve(
       method.createToken,
       async (request, call) => {
@@ -37,8 +38,8 @@ export function tokenService({ clock, bins, bodyLimit }: TokenServiceParts): Ser
         const context = { caller, keys, now: new Date(clock.now()) };
         const { bodyBytes } = call.memory;
         const prepared = isLongWork(draft, bodyBytes)
-          ? await prepareInTurns(context, draft, bodyBytes)
-          : prepareToken(context, draft);
+          ? await sealInTurns(keys, await prepareInTurns(context, draft, bodyBytes), bodyBytes)
+          : sealAhead(keys, prepareToken(context, draft));
         return call.transactShared(
           async (tx) => createToken(tx, prepared, showingTo(caller, bins)),
           showToken,

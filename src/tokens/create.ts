@@ -4,7 +4,6 @@ import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault } from "../base/fault.js";
-import { newUuid } from "../base/ids.js";
 import { monthOf } from "../base/month.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { countActiveToken, countToken } from "../store/tokens/token-counts.js";
@@ -17,7 +16,8 @@ import { removeExpiredToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
 import { tokenEventContent } from "./event-content.js";
 import type { PreparedToken } from "./prepare.js";
-import { openToken, sealCvc, sealToken, splitCvc, tokenDataText } from "./sealing.js";
+import { idOf, sealUnder } from "./seal-ahead.js";
+import { openToken, type SealedToken, sealCvc } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
 import { referenceOnlyView, type Showing, type TokenView, viewOf, writeResponseTransform } from "./view.js";
@@ -33,20 +33,22 @@ const INSERT_TRIES = 8;
 
 /**
  * Stores a prepared token with its companion rows, or finds the existing token that it duplicates.
+ * @param showing "reference" for a response that shows nothing but id and fingerprint.
  * @returns the token as the response shows it: see {@link writeResponseTransform}.
  */
 export async function createToken(
   tx: CallerTransaction,
   prepared: PreparedToken,
-  showing: Showing = {},
+  showing: Showing | "reference" = {},
 ): Promise<TokenView> {
   for (let attempt = 0; attempt < INSERT_TRIES; attempt += 1) {
-    const id = idOf(prepared, attempt > 0);
+    const ahead = attempt === 0 ? prepared.sealed : undefined;
+    const id = ahead?.id ?? idOf(prepared, attempt > 0);
     const transform = tx.caller.grant.transformForAll("token:create", { id, containers: prepared.containers });
     if (!transform) throw denied(tx.caller, "token:create", entityTypeOf(prepared.type), id);
 
-    const { data, cvc } = splitCvc(prepared.type.name, prepared.data.reveal());
-    const row = newTokenRow(tx, prepared, id, data);
+    const { cvc, ...sealed } = ahead ?? sealUnder(id, tx.keys, prepared);
+    const row = newTokenRow(tx, prepared, sealed);
     if (prepared.idChoice.kind === "ours" && !prepared.isDeduplicated) {
       insertToken(tx, row);
     } else if (!(await insertTokenIfFree(tx, row))) {
@@ -55,49 +57,21 @@ export async function createToken(
       return outcome;
     }
     writeCompanions(tx, prepared, row, cvc);
-    const view = viewOf(tx.tenantId, createdToken(tx.caller, prepared, row), writeResponseTransform(transform), {
-      ...showing,
-      masked: prepared.masked,
-    });
+    const created = createdToken(tx.caller, prepared, row);
+    const view =
+      showing === "reference"
+        ? referenceOnlyView(tx.tenantId, created)
+        : viewOf(tx.tenantId, created, writeResponseTransform(transform), { ...showing, masked: prepared.masked });
     return { ...view, deduplicated: false };
   }
   throw new Fault("conflict", "Tokens of the same id or content keep being created. Try again.");
 }
 
-function idOf({ idChoice }: PreparedToken, isTaken: boolean): string {
-  switch (idChoice.kind) {
-    case "ours":
-      return newUuid();
-    case "given":
-      return idChoice.id;
-    case "alias":
-      return isTaken ? idChoice.next() : idChoice.id;
-  }
-}
-
-function newTokenRow(
-  tx: CallerTransaction,
-  prepared: PreparedToken,
-  id: string,
-  data: ReturnType<typeof splitCvc>["data"],
-): TokenRow {
-  const bound = {
-    id,
-    type: prepared.type.name,
-    containers: [...prepared.containers],
-    fingerprint: prepared.fingerprint ?? null,
-    dedupe_key: prepared.isDeduplicated ? (prepared.fingerprint ?? null) : null,
-    revision: 1,
-  };
+function newTokenRow(tx: CallerTransaction, { expiry }: PreparedToken, sealed: Omit<SealedToken, "cvc">): TokenRow {
   return {
-    ...bound,
-    ...sealToken(tx.keys, bound, {
-      text: prepared.text?.reveal() ?? tokenDataText(data),
-      attributes: prepared.attributes,
-      indexValues: prepared.indexValues,
-    }),
-    expires_at: prepared.expiry?.at ?? null,
-    expires_at_text: prepared.expiry?.text ?? null,
+    ...sealed,
+    expires_at: expiry?.at ?? null,
+    expires_at_text: expiry?.text ?? null,
     active_month: monthOf(tx.now),
     created_by: actorOf(tx.caller).id,
     created_at: tx.now,
@@ -127,7 +101,7 @@ function createdToken(caller: Caller, prepared: PreparedToken, row: TokenRow): T
 }
 
 /** Writes the rows beside a token's own, in the same transaction. */
-function writeCompanions(tx: CallerTransaction, prepared: PreparedToken, row: TokenRow, cvc: string | undefined): void {
+function writeCompanions(tx: CallerTransaction, prepared: PreparedToken, row: TokenRow, cvc: Buffer | undefined): void {
   const { id, created_at: createdAt } = row;
   const { containers, indexValues, attributes, expiry, type } = prepared;
   for (const term of termsOf(tx.keys, {
@@ -139,7 +113,7 @@ function writeCompanions(tx: CallerTransaction, prepared: PreparedToken, row: To
   })) {
     insertTerm(tx, term);
   }
-  if (cvc !== undefined) writeCvc(tx, id, cvc);
+  if (cvc !== undefined) storeCvc(tx, id, cvc);
   if (expiry) scheduleDue(tx, { kind: "token", at: expiry.at });
   countToken(tx, { type: type.name, change: 1, createdAt });
   countActiveToken(tx, row.active_month);
@@ -150,8 +124,12 @@ function writeCompanions(tx: CallerTransaction, prepared: PreparedToken, row: To
 
 /** Stores a card's verification code for one hour. */
 export function writeCvc(tx: TenantTransaction, tokenId: string, cvc: string): void {
+  storeCvc(tx, tokenId, sealCvc(tx.keys, tokenId, cvc));
+}
+
+function storeCvc(tx: TenantTransaction, tokenId: string, code: Buffer): void {
   const dueAt = new Date(tx.now.getTime() + CVC_LIFETIME_MS);
-  upsertCvc(tx, { token_id: tokenId, code: sealCvc(tx.keys, tokenId, cvc), due_at: dueAt });
+  upsertCvc(tx, { token_id: tokenId, code, due_at: dueAt });
   scheduleDue(tx, { kind: "cvc", at: dueAt });
 }
 
@@ -160,7 +138,7 @@ async function resolveConflict(
   tx: CallerTransaction,
   prepared: PreparedToken,
   row: TokenRow,
-  showing: Showing,
+  showing: Showing | "reference",
 ): Promise<TokenView | "try again"> {
   const claim = { id: row.id, dedupeKey: row.dedupe_key };
   const found = await findConflictingTokens(tx, claim);
@@ -181,14 +159,15 @@ async function resolveConflict(
 export async function showDuplicate(
   tx: CallerTransaction,
   duplicate: TokenRowWithCvc,
-  showing: Showing,
+  showing: Showing | "reference",
 ): Promise<TokenView> {
   const token = openToken(tx.keys, duplicate);
   const transform = tx.caller.grant.transformFor("token:read", token);
   tx.log(entityTypeOf(token.type), token.id, transform ? "read" : "create", "deduplicated");
   if (transform) await countMonthlyActivity(tx, token.id, duplicate.active_month);
-  const view = transform
-    ? viewOf(tx.tenantId, token, writeResponseTransform(transform), showing)
-    : referenceOnlyView(tx.tenantId, token);
+  const view =
+    transform && showing !== "reference"
+      ? viewOf(tx.tenantId, token, writeResponseTransform(transform), showing)
+      : referenceOnlyView(tx.tenantId, token);
   return { ...view, deduplicated: true };
 }

@@ -4,15 +4,13 @@ import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { takeTurn } from "../base/caller-turns.js";
 import { Fault, invalid } from "../base/fault.js";
 import { isJsonObject, type Json } from "../base/json.js";
-import { isLarge } from "../base/yield-to-event-loop.js";
 import { Budget } from "../expressions/budget.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import { createToken } from "./create.js";
 import { readDraft } from "./draft.js";
-import { maskAhead, type PreparedToken, prepareToken, serializePayload } from "./prepare.js";
+import { maskAhead, type PreparedToken, prepareToken } from "./prepare.js";
+import { sealInTurns } from "./seal-ahead.js";
 import { splitCvc } from "./sealing.js";
-import type { BinTable } from "./types/bin-table.js";
-import { type Showing, showingTo } from "./view.js";
 
 /** A row of an import with its position, counted from 1. */
 interface ImportRow {
@@ -54,7 +52,6 @@ export async function prepareRows(
 ): Promise<readonly (ReadyRow | FailedRow)[]> {
   const budget = new Budget();
   const masks = new SharedBudget();
-  const hasLargeRows = isLarge(bytes / rows.length);
   const ready: (ReadyRow | FailedRow)[] = [];
   for (const [index, read] of rows.entries()) {
     const turn = takeTurn();
@@ -64,7 +61,7 @@ export async function prepareRows(
       const valid = prepareToken(context, draftOf(read()), budget);
       requireNoCode(valid);
       const shown = await maskAhead(valid, masks);
-      ready.push({ position: at, prepared: hasLargeRows ? await serializePayload(shown) : shown });
+      ready.push({ position: at, prepared: await sealInTurns(context.keys, shown, bytes / rows.length) });
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       ready.push({ position: at, fault: error });
@@ -88,10 +85,8 @@ function requireNoCode({ type, data }: PreparedToken): void {
 export async function importRows(
   tx: CallerTransaction,
   rows: readonly (ReadyRow | FailedRow)[],
-  bins: BinTable | undefined,
 ): Promise<readonly (StoredRow | FailedRow)[]> {
-  const showing = showingTo(tx.caller, bins, new SharedBudget());
-  const imported = await Promise.all(rows.map((row) => ("fault" in row ? row : importRow(tx, row, showing))));
+  const imported = await Promise.all(rows.map((row) => ("fault" in row ? row : importRow(tx, row))));
   const stored = imported.filter((row) => "id" in row).length;
   tx.log("token", ANY_ENTITY_ID, "import", `${stored} of ${rows.length} rows`);
   return imported;
@@ -100,13 +95,9 @@ export async function importRows(
 /** Faults of one row, found before anything of it was written. All others end the request. */
 const ROW_FAULTS: readonly string[] = ["validation_failed", "already_exists"];
 
-async function importRow(
-  tx: CallerTransaction,
-  { position, prepared }: ReadyRow,
-  showing: Showing,
-): Promise<StoredRow | FailedRow> {
+async function importRow(tx: CallerTransaction, { position, prepared }: ReadyRow): Promise<StoredRow | FailedRow> {
   try {
-    const { id, fingerprint, deduplicated: isDeduplicated = false } = await createToken(tx, prepared, showing);
+    const { id, fingerprint, deduplicated: isDeduplicated = false } = await createToken(tx, prepared, "reference");
     return { position, id, fingerprint, isDeduplicated };
   } catch (error) {
     if (error instanceof Denied) {

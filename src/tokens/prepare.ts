@@ -1,10 +1,8 @@
 import type { CallerContext } from "../access/caller-transaction.js";
 import { type ContainerPath, parseContainer, withAncestors } from "../access/container.js";
-import { inTurns } from "../base/caller-turns.js";
 import { Fault, invalid, invalidFields } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
-import { writeInPieces } from "../base/write-in-pieces.js";
 import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { fingerprintOf } from "../crypto/keyed-hash.js";
 import { Sensitive } from "../crypto/sensitive.js";
@@ -20,7 +18,7 @@ import { permittedDraft } from "./frame-draft.js";
 import { isInactive } from "./inactive.js";
 import { requireEvaluable } from "./mask.js";
 import { parseExpiry } from "./parse-expiry.js";
-import { type SplitData, splitCvc } from "./sealing.js";
+import { type SealedToken, type SplitData, splitCvc } from "./sealing.js";
 import type { Expiry, Token, TokenAttributes, TokenDraft } from "./token.js";
 import { tokenType } from "./types/registry.js";
 import type { TokenType } from "./types/token-type.js";
@@ -41,8 +39,8 @@ export interface PreparedToken {
   readonly type: TokenType;
   readonly idChoice: IdChoice;
   readonly data: Sensitive<Json>;
-  /** The text to seal, if it was written ahead: see {@link serializePayload}. */
-  readonly text?: Sensitive<Buffer>;
+  /** What is stored of it, if it was sealed ahead (seal-ahead.ts): under this id, which may be found to be taken. */
+  readonly sealed?: SealedToken;
   readonly attributes: TokenAttributes;
   /** The data under the token's own mask, if it was evaluated ahead: see {@link prepareInTurns}. */
   readonly masked?: MaskedData | undefined;
@@ -106,8 +104,7 @@ export async function prepareInTurns(
   await yieldToEventLoop(bodyBytes);
   const prepared = prepareToken(context, draft);
   await yieldToEventLoop(bodyBytes);
-  const shown = await maskAhead(prepared);
-  return isLarge(bodyBytes) ? serializePayload(shown) : shown;
+  return maskAhead(prepared);
 }
 
 /**
@@ -117,17 +114,6 @@ export async function prepareInTurns(
 export async function maskAhead(prepared: PreparedToken, budget?: SharedBudget): Promise<PreparedToken> {
   const masked = await maskInTurns(prepared, budget);
   return masked ? { ...prepared, masked } : prepared;
-}
-
-/**
- * Writes the text to seal before the token's transaction: shared with other requests, it cannot yield between two steps
- * on a large token, and in as many turns as it needs.
- */
-export async function serializePayload(prepared: PreparedToken): Promise<PreparedToken> {
-  const { data } = splitCvc(prepared.type.name, prepared.data.reveal());
-  const text = await inTurns(writeInPieces(data));
-  await yieldToEventLoop(text.length);
-  return { ...prepared, text: new Sensitive(text) };
 }
 
 /** What a fingerprint is made of. */

@@ -28,6 +28,11 @@ export function splitCvc(type: string, data: Json): SplitData {
 /** The plain columns that a token's sealed values are bound to. */
 export type BoundRow = Pick<TokenRow, "id" | (typeof AAD_COLUMNS.tokens)[number]>;
 
+/** A new token's sealed values, with the columns that they are bound to. */
+export interface SealedToken extends BoundRow, Pick<TokenRow, "data" | "attributes"> {
+  readonly cvc: Buffer | undefined;
+}
+
 export interface TokenContent {
   /** The data without a verification code: see {@link splitCvc} and {@link tokenDataText}. */
   readonly text: Buffer;

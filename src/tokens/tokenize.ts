@@ -1,14 +1,17 @@
 import type { CallerContext, CallerTransaction } from "../access/caller-transaction.js";
 import { denied } from "../access/refusal.js";
+import { takeTurn } from "../base/caller-turns.js";
 import { Fault, invalid, withFurtherFaults } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import { requireNoCodeName } from "./code-names.js";
 import { createToken } from "./create.js";
 import { readDraft } from "./draft.js";
 import { entityTypeOf } from "./entity.js";
-import { atPlace, maskAhead, movedTo, type PreparedToken, prepareToken, serializePayload } from "./prepare.js";
+import { atPlace, maskAhead, movedTo, type PreparedToken, prepareToken } from "./prepare.js";
+import { sealInTurns } from "./seal-ahead.js";
 import type { TokenDraft } from "./token.js";
 import type { BinTable } from "./types/bin-table.js";
 import { showingTo, type TokenView } from "./view.js";
@@ -84,11 +87,19 @@ export function planTokenize(context: CallerContext, body: Json): TokenizePlan {
   return { items, assemble: (views, show) => assemble(root, views, show) };
 }
 
-/** The tokens of a plan with their texts to seal: see {@link serializePayload}. Yields between large tokens. */
-export async function serializePayloads(items: readonly PlannedToken[]): Promise<PlannedToken[]> {
-  const written: PlannedToken[] = [];
-  for (const { place, prepared } of items) written.push({ place, prepared: await serializePayload(prepared) });
-  return written;
+/** The tokens of a plan, of a request of so many bytes, sealed before their transaction: see {@link sealInTurns}. */
+export async function sealAllAhead(
+  keys: TenantKeys,
+  items: readonly PlannedToken[],
+  bytes: number,
+): Promise<PlannedToken[]> {
+  const sealed: PlannedToken[] = [];
+  for (const { place, prepared } of items) {
+    const turn = takeTurn();
+    if (turn) await turn;
+    sealed.push({ place, prepared: await sealInTurns(keys, prepared, bytes) });
+  }
+  return sealed;
 }
 
 /** The tokens of a plan with their own masks evaluated, within one budget: see {@link maskAhead}. */

@@ -45,8 +45,11 @@ if (options.client) {
   process.exit();
 }
 if (options.turns) {
-  await using server = await startBenchServer();
-  await fairTurnsRows(server);
+  {
+    await using server = await startBenchServer();
+    await fairTurnsRows(server);
+  }
+  // Not before the server and its database have ended.
   process.exit();
 }
 const table = new Table();

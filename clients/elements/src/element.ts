@@ -260,8 +260,12 @@ export class SecureElement {
         // biome-ignore lint/suspicious/noConsole: the developer of the page has no other way to learn of it
         console.warn(`Cloakroom: ${event.message}`);
         break;
-      default:
+      case "focus":
+      case "blur":
         this.#place?.classList.toggle("CloakroomElement--focus", event.type === "focus");
+        this.#emit({ type: event.type });
+        break;
+      default:
         this.#emit({ type: event.type });
     }
   }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { runFor } from "../../base/caller-turns.js";
 import { Fault } from "../../base/fault.js";
 import { ambiguityOf } from "../connection/ambiguous-request.js";
 import { CONNECTION_LIMITS } from "../connection/connection-limits.js";
@@ -76,12 +77,12 @@ export function createListener(options: ServerOptions, edge: RequestEdge, ways: 
   return {
     request(request, response) {
       const fault = faultOfConnection(request, options.readiness.draining);
-      if (fault) return refuseAndClose(request, response, fault, edge);
+      const caller = turnGate.callerOf(request);
+      if (fault) return runFor(caller, () => refuseAndClose(request, response, fault, edge));
       if (hasUnknownExpectation(request)) {
         return refuseRequest(request, response, UNKNOWN_EXPECTATION, edge.prepare(request, response));
       }
       edge.inFlight.begin(response);
-      const caller = turnGate.callerOf(request);
       // A busy server is not a dead one.
       const isProbe = isHealthCheck(request);
       if (!isProbe && shed(request, response, caller)) return;

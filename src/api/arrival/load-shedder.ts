@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { CallerTurns } from "../../base/caller-turns.js";
+import { type CallerTurns, runFor } from "../../base/caller-turns.js";
 import type { Fault } from "../../base/fault.js";
 import { unavailable } from "../../store/postgres/database-error.js";
 import { isRpc, refuseRequest } from "./refuse-request.js";
@@ -43,7 +43,7 @@ export function createLoadShedder(
   return (request, response, caller) => {
     const fault = faultOf(request, caller);
     if (!fault) return false;
-    refuseRequest(request, response, fault, begin(request, response));
+    runFor(caller, () => refuseRequest(request, response, fault, begin(request, response)));
     onShed();
     return true;
   };

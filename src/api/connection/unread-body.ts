@@ -1,4 +1,6 @@
 import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { takeTurn } from "../../base/caller-turns.js";
 import { StreamRequest } from "./stream-exchange.js";
 
 /** Limits of draining an unread body. The connection of a larger body, or of a slower client, is closed. */
@@ -16,6 +18,13 @@ export async function dropUnreadBody(request: IncomingMessage | StreamRequest): 
   await Promise.resolve();
   const body = request instanceof StreamRequest ? request.stream : request;
   if (request.complete || body.destroyed) return request.complete;
+  const isAllRead = await drained(request, body);
+  // Hundreds of bodies that are held may end in the same turn of the event loop.
+  await takeTurn();
+  return isAllRead;
+}
+
+function drained(request: IncomingMessage | StreamRequest, body: Readable): Promise<boolean> {
   return new Promise((resolve) => {
     let bytes = 0;
     const count = (chunk: Buffer) => {

@@ -7,6 +7,8 @@ export const MAX_READ_BYTES = 16 * MB;
 
 /** The memory that a request may use for the stored values that it reads. */
 export interface ReadMemory {
+  /** Size of the request's body, which it may write. Absent: small. */
+  readonly bodyBytes?: number;
   /** Reserves memory for values of this stored size. Undefined without free memory. */
   reserveReadNow(storedBytes: number): ReadReservation | undefined;
   /** Waits for the caller's share, and reserves it. @throws {Fault} unavailable */
@@ -45,6 +47,11 @@ export class LargeReads {
   /** @param memory absent for the server's own jobs, which read a few values at a time. */
   constructor(memory: ReadMemory | undefined) {
     this.#memory = memory;
+  }
+
+  /** Size of the request's body. */
+  get bodyBytes(): number {
+    return this.#memory?.bodyBytes ?? 0;
   }
 
   /** The work starts, perhaps again. */

@@ -67,6 +67,11 @@ const APART_FOR_MS = 10_000;
 const SLOW_MS = 250;
 /** A batch from this size on costs little more in a transaction of its own. */
 const LARGE_BATCH = 16;
+/**
+ * Most bytes of bodies in one transaction with several requests: the commits of all others wait while the database
+ * writes its log to the disk.
+ */
+const MAX_BATCH_BYTES = 1024 * 1024;
 
 /** The requests of one tenant's back end, or of its pages. */
 export class TenantQueue {
@@ -194,8 +199,12 @@ export class TenantQueue {
     if (first.alone) return { queue: this, requests: this.waiting.splice(0, 1), guard };
     const requests: QueuedRequest[] = [];
     const left: QueuedRequest[] = [];
+    let bytes = 0;
     for (const next of this.waiting) {
-      const joins = requests.length < most && !next.alone && next.guard === guard;
+      const { bodyBytes } = next.reads;
+      const fits = requests.length === 0 || (requests.length < most && bytes + bodyBytes <= MAX_BATCH_BYTES);
+      const joins = fits && !next.alone && next.guard === guard;
+      if (joins) bytes += bodyBytes;
       (joins ? requests : left).push(next);
     }
     this.waiting.splice(0, this.waiting.length, ...left);

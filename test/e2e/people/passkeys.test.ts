@@ -88,6 +88,24 @@ describe("a member with a passkey", () => {
     );
   });
 
+  it("has at most ten passkeys", async () => {
+    const { email, authenticator } = await memberWithPasskey();
+    for (let added = 1; added < 10; added += 3) {
+      const browser = await waiting(email);
+      await provePasskey(browser, authenticator, "SignIn");
+      for (let n = 0; n < 3; n += 1) {
+        expect((await addPasskey(browser, new SoftwareAuthenticator(ORIGIN))).status).toBe(200);
+      }
+    }
+    const browser = await waiting(email);
+    await provePasskey(browser, authenticator, "SignIn");
+    expect(await callPasskeys(browser, "BeginPasskeyRegistration")).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining("10 passkeys") },
+    });
+    expect((await callPasskeys(browser, "ListPasskeys")).body.data).toHaveLength(10);
+  });
+
   it("cannot touch passkeys of others", async () => {
     const { browser } = await memberWithPasskey();
     const { passkey, email } = await memberWithPasskey("DEVELOPER");

@@ -5,6 +5,7 @@ import { LargeReads } from "../../../src/store/transactions/large-reads.js";
 import { queuedRequest, TenantQueue } from "../../../src/store/transactions/tenant-queue.js";
 import { awaitedLater } from "../../support/awaited-later.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
+import { UNLIMITED_MEMORY } from "../../support/unlimited-memory.js";
 import { type BatcherFixture, openFixture } from "../support/batcher-fixture.js";
 import { openSession } from "../support/session.js";
 
@@ -89,6 +90,27 @@ describe("tenants", () => {
     for (const from of ["a", "b", "a"]) add(from);
     const order = queue.waiting.map(({ from }) => from);
     expect(order).toEqual(["flood", "a", "b", "flood", "a", "flood", "flood", "flood"]);
+  });
+
+  it("write at most 1 MB of bodies in a transaction that they share, and a larger body alone", () => {
+    const queue = new TenantQueue(newTenantId(), "back end");
+    const names = new Map<unknown, string>();
+    const add = (name: string, bodyBytes: number) => {
+      const reads = new LargeReads({ ...UNLIMITED_MEMORY, bodyBytes });
+      const request = queuedRequest(
+        { work: async () => {}, guard: undefined, reads },
+        () => {},
+        () => {},
+      );
+      names.set(request, name);
+      queue.add(request);
+    };
+    add("a", 400_000);
+    add("b", 5_000_000);
+    for (const name of ["c", "d", "e"]) add(name, 400_000);
+    const batches: (string | undefined)[][] = [];
+    while (queue.waiting.length > 0) batches.push(queue.nextBatch(100).map((request) => names.get(request)));
+    expect(batches).toEqual([["a", "c"], ["b"], ["d", "e"]]);
   });
 
   it("are not starved by one that floods: each new request runs within a round", async () => {
