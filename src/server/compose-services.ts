@@ -43,6 +43,7 @@ export function composeServices(
     ...applicationKeyService(),
     ...permissionService(),
     ...tenantService({
+      clock,
       keyring,
       onRemoved: (caller) => noteRemoval(parts, caller),
     }),

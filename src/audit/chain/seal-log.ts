@@ -6,6 +6,7 @@ import type { TenantKeySource, TenantKeys } from "../../crypto/tenant-keys.js";
 import type { SinkName } from "../../sinks/sink.js";
 import { closeLog, deleteLogDue, insertSeal, moveChainHead, type SealRow } from "../../store/audit/audit-seals.js";
 import { lockClosedLog } from "../../store/audit/log-clock.js";
+import { addLogCounts } from "../../store/audit/log-counts.js";
 import { cellsOf, type RawLogRow, readRawLog } from "../../store/audit/raw-log.js";
 import type { Database } from "../../store/database.js";
 import { scheduleDue } from "../../store/jobs/due.js";
@@ -15,6 +16,7 @@ import { ATTESTED_EVERY_MS, attest, nextPlace } from "./attestations.js";
 import { type Chain, ChainConflict, readChain, signHead } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { minuteOf } from "./minute-counts.js";
+import { RowCounts } from "./row-counts.js";
 import { lastSignedOf, signSeals, type UnsignedSeal } from "./sign-seals.js";
 
 /** Rows read, and seals written, at a time. */
@@ -109,7 +111,9 @@ export async function sealClosed(
 }
 
 /** A minute with its row count and digest, before it has a place in the chain. */
-type CountedMinute = Pick<SealedMinute, "windowStart" | "rowCount" | "digest">;
+interface CountedMinute extends Pick<SealedMinute, "windowStart" | "rowCount" | "digest"> {
+  readonly counts: RowCounts;
+}
 
 /** Yields minutes with rows but without a seal, oldest first, in batches; ends early once the signal is aborted. */
 async function* minutesToSeal(
@@ -119,11 +123,12 @@ async function* minutesToSeal(
   { until, signal }: { readonly until: Date; readonly signal: AbortSignal | undefined },
 ): AsyncGenerator<readonly CountedMinute[]> {
   const from = last && sealedUntil(last);
-  let open: { readonly windowStart: Date; readonly digest: RowDigest } | undefined;
+  let open: { readonly windowStart: Date; readonly digest: RowDigest; readonly counts: RowCounts } | undefined;
   let counted: CountedMinute[] = [];
   const close = () => {
-    if (open)
-      counted.push({ windowStart: open.windowStart, rowCount: open.digest.count, digest: open.digest.finish() });
+    if (!open) return;
+    const { windowStart, digest, counts } = open;
+    counted.push({ windowStart, rowCount: digest.count, digest: digest.finish(), counts });
   };
   let after: RawLogRow | undefined;
   for (;;) {
@@ -134,9 +139,10 @@ async function* minutesToSeal(
       const windowStart = minuteOf(row);
       if (open?.windowStart.getTime() !== windowStart.getTime()) {
         close();
-        open = { windowStart, digest: new RowDigest(tenantId) };
+        open = { windowStart, digest: new RowDigest(tenantId), counts: new RowCounts() };
       }
       open.digest.add(cellsOf(row));
+      open.counts.add(row);
     }
     after = rows.at(-1);
     if (rows.length < PAGE) break;
@@ -183,22 +189,18 @@ async function append(
   { until, reached, at }: AppendTask,
 ): Promise<SignedChain> {
   let { number, previous } = nextPlace(chain, reached);
-  const unsigned = counted.map((minute, index): UnsignedSeal => {
+  const unsigned = counted.map(({ windowStart, rowCount, digest }, index): UnsignedSeal => {
     if (index > 0) number += 1;
     const version = keys.audit.current;
-    const mac = macOfMinute(keys.audit, version, tenantId, {
-      ...minute,
-      number,
-      previous,
-    });
+    const mac = macOfMinute(keys.audit, version, tenantId, { windowStart, rowCount, digest, number, previous });
     const seal = {
       kind: "minute",
       version: SEAL_FORMAT,
       subject: null,
-      window_start: minute.windowStart,
+      window_start: windowStart,
       number,
-      row_count: minute.rowCount,
-      digest: Buffer.from(minute.digest),
+      row_count: rowCount,
+      digest: Buffer.from(digest),
       previous: Buffer.from(previous),
       key_version: version,
       mac,
@@ -220,6 +222,12 @@ async function append(
     if (isStamped) scheduleDue(tx, { kind: "log_stamp", at: tomorrow });
     for (const sink of sinks) scheduleDue(tx, { kind: `log_${sink}`, at: tx.now });
     if (!(await tx.query(moveChainHead, { before: chain.stored?.mac, head: stored }))) throw new ChainConflict();
+    const counts = counted.map((minute) => minute.counts);
+    await addLogCounts(
+      tx,
+      counts.flatMap(({ rows }) => rows),
+      counts.flatMap(({ actors }) => actors),
+    );
   });
   const signed = seals.at(-1)?.signed_body ?? chain.signed;
   return { stored, head, last: undefined, isWhole: true, signed };

@@ -3,6 +3,7 @@ import type { PageRequest } from "../../base/page.js";
 import { boundQuery, boundWrite } from "../statements/bound-statement.js";
 import { defineList } from "../statements/counted-page.js";
 import { bytes, uuid } from "../statements/parameter.js";
+import { defineRows } from "../statements/row-statements.js";
 import { readRow, writeRow } from "../statements/single-row.js";
 import type { Columns } from "../wire/columns.js";
 
@@ -104,3 +105,12 @@ export const deleteApplicationKey = writeRow<KeyPlace>({
   parameters: PLACE,
   sortKey: ({ id }) => id,
 });
+
+/** How many keys all applications have, and how many of them were made before a time. */
+export const countApplicationKeys = defineRows<Date, { readonly all: number; readonly old: number }>(
+  "read",
+  "application_keys",
+  (sql, tenantId, before) => sql`
+    select count(*) as all, count(*) filter (where created_at < ${before}) as old from application_keys
+    where tenant_id = ${tenantId}`,
+);

@@ -109,9 +109,25 @@ export const tenantShape: Shape = { texts: "id ownerId name", maps: "settings", 
 
 export const tokenMetricsShape: Shape = { numbers: "count", longs: "count", times: "lastCreatedAt" };
 
-export const tokenReportShape: Shape = { maps: "metricsByType", numbers: "includedMonthlyActiveTokens monthlyActiveTokens", longs: "includedMonthlyActiveTokens monthlyActiveTokens", nested: { metricsByType: { each: tokenMetricsShape } } };
+export const monthlyActiveTokensShape: Shape = { texts: "month", numbers: "count", longs: "count" };
+
+export const tokenReportShape: Shape = { maps: "metricsByType", numbers: "includedMonthlyActiveTokens monthlyActiveTokens", longs: "includedMonthlyActiveTokens monthlyActiveTokens", lists: "activeByMonth", nested: { metricsByType: { each: tokenMetricsShape }, activeByMonth: monthlyActiveTokensShape } };
 
 export const usageReportShape: Shape = { nested: { tokenReport: tokenReportShape } };
+
+export const activityCountsShape: Shape = { numbers: "reveal mask redact other denied failed changes", longs: "reveal mask redact other denied failed changes" };
+
+export const activityBucketShape: Shape = { times: "at", nested: { counts: activityCountsShape } };
+
+export const activityGroupShape: Shape = { texts: "name", nested: { counts: activityCountsShape } };
+
+export const activityShape: Shape = { lists: "data groups", times: "countedUntil", nested: { data: activityBucketShape, groups: activityGroupShape } };
+
+export const logOutageShape: Shape = { texts: "part", times: "since" };
+
+export const logReceiverShape: Shape = { texts: "name", times: "sentUntil" };
+
+export const healthShape: Shape = { times: "sealedUntil keysCreatedAt", lists: "outages receivers", numbers: "applicationKeys oldApplicationKeys", longs: "applicationKeys oldApplicationKeys", nested: { outages: logOutageShape, receivers: logReceiverShape } };
 
 export const userShape: Shape = { texts: "id" };
 
