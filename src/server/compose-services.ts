@@ -40,7 +40,7 @@ export function composeServices(
   const compileFor: CompileFor = (tenantId) => (code) => sandbox.compile(tenantId, code);
   return [
     ...applicationService(),
-    ...applicationKeyService(),
+    ...applicationKeyService(clock),
     ...permissionService(),
     ...tenantService({
       clock,

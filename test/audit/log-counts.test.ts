@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { type Activity, type ActivityQuery, prepareActivity } from "../../src/audit/follow/activity.js";
 import { logEntry, type Outcome, type ShownAs } from "../../src/audit/log-entry.js";
 import { newUuid, type TenantId, type Uuid } from "../../src/base/ids.js";
@@ -167,6 +168,27 @@ describe("the counts of a log", () => {
     ledger.clock.time += 3 * MINUTE;
     await ledger.runJob();
     expect(sumsOf((await ask(tenantId)).buckets).other).toBe((sumsOf(before.buckets).other ?? 0) + 11_000);
+  });
+
+  it("come with the last use of each key, which a later seal moves on", async () => {
+    const tenantId = await ledger.newTenant();
+    const [key] = await ledger.rows<{ id: Uuid }>(tenantId, "select id from application_keys");
+    const used = () =>
+      ledger.database.of(tenantId).shared(async (tx) => {
+        const actor = { id: newUuid(), type: "application" as const, keyId: key?.id, context: EMPTY_CONTEXT };
+        writeLog(tx, logEntry(actor, "token", "*", "list"));
+      });
+    const lastUse = async () => {
+      const [row] = await ledger.rows<{ at: Date | null }>(tenantId, "select last_used_at as at from application_keys");
+      return row?.at?.getTime();
+    };
+    for (let use = 0; use < 2; use += 1) {
+      const at = ledger.clock.time;
+      await used();
+      ledger.clock.time += 3 * MINUTE;
+      await ledger.runJob();
+      expect(await lastUse()).toBe(at);
+    }
   });
 
   it("are forgotten after their time, those of actors with the rows", async () => {

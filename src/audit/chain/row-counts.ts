@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS } from "../../base/clock.js";
 import { parseUuid } from "../../base/ids.js";
 import type { Cell } from "../../crypto/row-digest.js";
+import type { KeyUse } from "../../store/access/application-keys.js";
 import type { ActorCount, LogCount } from "../../store/audit/log-counts.js";
 import type { RawLogRow } from "../../store/audit/raw-log.js";
 
@@ -11,6 +12,8 @@ const MAX_WORD = 64;
 export class RowCounts {
   readonly #counts = new Map<string, LogCount & { n: number }>();
   readonly #actors = new Map<string, ActorCount & { n: number }>();
+  /** Milliseconds of the last row, by key or session. */
+  readonly #keys = new Map<string, number>();
 
   add(row: RawLogRow): void {
     const at = Number(row.micros) / 1_000;
@@ -21,6 +24,7 @@ export class RowCounts {
     const count = this.#counts.get(key);
     if (count) count.n += 1;
     else this.#counts.set(key, { at: new Date(hour), operation, entityType, outcome, shown, n: 1 });
+    if (row.key_id !== null && row.actor_type === "application") this.#keys.set(row.key_id, at);
     if (row.actor_id !== null) this.#addActor(at, row, outcome, shown);
   }
 
@@ -32,6 +36,14 @@ export class RowCounts {
   /** By day. */
   get actors(): readonly ActorCount[] {
     return [...this.#actors.values()];
+  }
+
+  /** When each key or session left its last row. */
+  get keyUses(): readonly KeyUse[] {
+    return [...this.#keys].flatMap(([key, at]) => {
+      const id = parseUuid(key);
+      return id ? [{ id, at: new Date(at) }] : [];
+    });
   }
 
   #addActor(at: number, { actor_id, actor_type }: RawLogRow, outcome: string, shown: string): void {

@@ -4,6 +4,7 @@ import { type ChainHead, macOfMinute, SEAL_FORMAT, type SealedMinute } from "../
 import { RowDigest } from "../../crypto/row-digest.js";
 import type { TenantKeySource, TenantKeys } from "../../crypto/tenant-keys.js";
 import type { SinkName } from "../../sinks/sink.js";
+import { noteKeyUse } from "../../store/access/application-keys.js";
 import { closeLog, deleteLogDue, insertSeal, moveChainHead, type SealRow } from "../../store/audit/audit-seals.js";
 import { lockClosedLog } from "../../store/audit/log-clock.js";
 import { addLogCounts } from "../../store/audit/log-counts.js";
@@ -228,6 +229,8 @@ async function append(
       counts.flatMap(({ rows }) => rows),
       counts.flatMap(({ actors }) => actors),
     );
+    const uses = new Map(counts.flatMap(({ keyUses }) => keyUses.map((use) => [use.id, use])));
+    for (const use of uses.values()) tx.enqueue(noteKeyUse, use);
   });
   const signed = seals.at(-1)?.signed_body ?? chain.signed;
   return { stored, head, last: undefined, isWhole: true, signed };

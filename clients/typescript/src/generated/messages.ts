@@ -185,6 +185,14 @@ export interface ApplicationKey {
   readonly createdBy?: string | undefined;
   /** The time of its creation. */
   readonly createdAt: Date;
+  /** For people. */
+  readonly name?: string | undefined;
+  /** Who answers for it: a person, a team or a system, in the words of whoever made it. */
+  readonly owner?: string | undefined;
+  /** From then on it is refused like a key that does not exist. */
+  readonly expiresAt?: Date | undefined;
+  /** The time of the last row of the log that it left. A use shows within three minutes. */
+  readonly lastUsedAt?: Date | undefined;
 }
 
 export interface ApplicationReference {
@@ -364,6 +372,15 @@ export interface CreateApplicationInput {
   readonly templates?: readonly TokenTemplateInput[] | undefined;
   /** For public applications with allowed_origins: whether pages may also call the API with its keys themselves, as clients do that send expressions with the public key. Such a page can create tokens with expressions of its own, deduplicate them, and hold the key of a session: it reads what a back end authorizes the session for. Default false. */
   readonly allowPageRequests?: boolean | undefined;
+}
+
+export interface CreateApplicationKeyInput {
+  /** For people. */
+  readonly name?: string | undefined;
+  /** Who answers for it: a person, a team or a system. */
+  readonly owner?: string | undefined;
+  /** ISO 8601, in the future. Default: it does not expire. */
+  readonly expiresAt?: Date | string | undefined;
 }
 
 export interface CreateConnectionInput {
@@ -770,6 +787,10 @@ export interface ListApplicationsInput {
   readonly page?: number | undefined;
   /** Default 20. */
   readonly size?: number | undefined;
+  /** Case-insensitive; * matches any text. A name without * matches anywhere. */
+  readonly name?: string | undefined;
+  /** created_at, newest first; or name, A to Z. Default: created_at. */
+  readonly sort?: "created_at" | "name" | undefined;
 }
 
 export interface ListInvitationsInput {
@@ -826,6 +847,8 @@ export interface ListLogsInput {
   readonly viaType?: "proxy" | "reactor" | undefined;
   /** One row. Needs a time window. */
   readonly id?: string | undefined;
+  /** Adds to the end of a page up to 200 rows of the calls that it has begun, so that it cuts none. Not with page. */
+  readonly wholeCalls?: boolean | undefined;
 }
 
 export interface ListMembersInput {
@@ -1577,6 +1600,8 @@ export interface TestProxyInput {
   readonly destinationUrl?: string | undefined;
   /** Stubs for external calls of the code. */
   readonly outside?: TestOutsideInput | undefined;
+  /** Evaluates the token expressions in the body of the request, with values as the caller reads them, masked at most. Needs token:read of each token, and leaves a row for each. Not with destination_url, which would get masked values. */
+  readonly evaluateTokens?: boolean | undefined;
 }
 
 export interface TestProxyResponse {
@@ -1663,7 +1688,7 @@ export interface TestedRequest {
   readonly query: string;
   /** The headers of the request. */
   readonly headers: readonly HttpHeader[];
-  /** Strings are sent unchanged, everything else as JSON. Token expressions are not evaluated. */
+  /** Strings are sent unchanged, everything else as JSON. Token expressions are evaluated only with evaluate_tokens. */
   readonly body?: JsonValue | undefined;
 }
 
@@ -1676,7 +1701,7 @@ export interface TestedRequestInput {
   readonly query?: string | undefined;
   /** The headers of the request. */
   readonly headers?: readonly HttpHeaderInput[] | undefined;
-  /** Strings are sent unchanged, everything else as JSON. Token expressions are not evaluated. */
+  /** Strings are sent unchanged, everything else as JSON. Token expressions are evaluated only with evaluate_tokens. */
   readonly body?: JsonInput | undefined;
 }
 

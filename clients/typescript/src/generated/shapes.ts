@@ -5,7 +5,7 @@ export const tokenShape: Shape = { texts: "id tenantId type", lists: "containers
 
 export const importTokensResponseShape: Shape = { lists: "results" };
 
-export const applicationKeyShape: Shape = { texts: "id tenantId", times: "createdAt" };
+export const applicationKeyShape: Shape = { texts: "id tenantId", times: "createdAt expiresAt lastUsedAt" };
 
 export const accessConditionShape: Shape = { texts: "attribute operator value" };
 

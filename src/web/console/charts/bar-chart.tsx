@@ -27,6 +27,8 @@ interface BarChartProps {
   readonly step: string;
   readonly series: readonly Series[];
   readonly bars: readonly Bar[];
+  /** What the legend shows without a choice. Numbers that count the same thing again in each bar have no sum. Default: the sum. */
+  readonly unchosen?: "sum" | "last";
 }
 
 const HEIGHT = 200;
@@ -35,14 +37,14 @@ const LEFT = 40;
 const LABEL_WIDTH = 72;
 
 /**
- * Stacked bars over time. The arrow keys and the pointer choose a bar, whose numbers stand in the legend; without a
- * choice they are those of all bars. A table has the same numbers.
+ * Stacked bars over time. The arrow keys and the pointer choose a bar, whose numbers stand in the legend. A table has
+ * the same numbers.
  */
-export function BarChart({ label, step, series, bars }: BarChartProps) {
+export function BarChart({ label, step, series, bars, unchosen = "sum" }: BarChartProps) {
   const [chosen, setChosen] = useState<number | undefined>();
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
-  const bar = chosen === undefined ? undefined : bars[chosen];
+  const bar = chosen === undefined && unchosen === "sum" ? undefined : bars[chosen ?? bars.length - 1];
   const totals = series.map((_, index) => bars.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
   const shown = bar?.values ?? totals;
   const slot = (width - LEFT) / Math.max(bars.length, 1);
@@ -153,7 +155,7 @@ function Plot({ series, bars, width, chosen }: PlotProps) {
                 />
               );
             })}
-            {index % every === 0 && left + LABEL_WIDTH <= width + LABEL_WIDTH / 2 && (
+            {index % every === 0 && left + LABEL_WIDTH * 0.7 <= width && (
               <text x={left + slot * 0.15} y={HEIGHT - 6}>
                 {label}
               </text>

@@ -6,13 +6,22 @@ export interface LogCall {
   readonly others: readonly Log[];
 }
 
-/** Puts neighbouring rows of the same trace together. A row without a trace is a call of its own. */
+/**
+ * Puts the rows of the same trace together, at the place of the first: rows of calls that shared a transaction lie among
+ * each other. A row without a trace is a call of its own.
+ */
 export function callsOf(rows: readonly Log[]): LogCall[] {
   const calls: { first: Log; others: Log[] }[] = [];
+  const byTrace = new Map<string, { others: Log[] }>();
   for (const row of rows) {
-    const last = calls.at(-1);
-    if (last && row.traceId !== undefined && last.first.traceId === row.traceId) last.others.push(row);
-    else calls.push({ first: row, others: [] });
+    const known = row.traceId === undefined ? undefined : byTrace.get(row.traceId);
+    if (known) {
+      known.others.push(row);
+      continue;
+    }
+    const call = { first: row, others: [] };
+    calls.push(call);
+    if (row.traceId !== undefined) byTrace.set(row.traceId, call);
   }
   return calls;
 }

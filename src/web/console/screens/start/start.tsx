@@ -1,18 +1,20 @@
+import { useId } from "react";
 import { Link } from "wouter";
 import { ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
-import { LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
+import { type ListLogsResponse, LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
 import { TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
-import { useRead } from "../../api/queries.js";
+import { type Read, useRead } from "../../api/queries.js";
 import { Loaded } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList } from "../../components/table.js";
+import { localMinute } from "../../local-minute.js";
 import { useSession } from "../../session.js";
 import { LogRows } from "../log/log-rows.js";
 import { ActivityChart } from "./activity-chart.js";
 import { FirstSteps, Reading } from "./first-steps.js";
 import { HealthCard } from "./health-card.js";
 import { HomeNumbers } from "./home-numbers.js";
-import { PeriodChoice, usePeriod } from "./period.js";
+import { type Period, PeriodChoice, usePeriod } from "./period.js";
 import { TopReaders } from "./top-readers.js";
 
 /** What happened, whether all is well, and what to do next. */
@@ -28,7 +30,7 @@ export function Start() {
           <ActivityChart period={period} />
           <HealthCard />
           <TopReaders period={period} />
-          <LastRows />
+          <LastCalls period={period} />
         </div>
       )}
       <NextSteps />
@@ -63,15 +65,36 @@ function NextSteps() {
   );
 }
 
-function LastRows() {
-  const logs = useRead(LogService.method.listLogs, { size: 5 });
+/** The last refusals, and the last values that people saw, with their reasons. */
+function LastCalls({ period: { startDate } }: { period: Period }) {
+  const denied = useRead(LogService.method.listLogs, { outcome: "denied", startDate, size: 5 });
+  const seen = useRead(LogService.method.listLogs, { actorType: "user", transform: "reveal", startDate, size: 5 });
+  const from = localMinute(new Date(startDate));
   return (
-    <section className="card whole" aria-labelledby="last">
+    <>
+      <LogCard title="Values that people saw" filter={{ transform: "reveal", from }} read={seen} />
+      <LogCard title="Denied" filter={{ outcome: "denied", from }} read={denied} />
+    </>
+  );
+}
+
+interface LogCardProps {
+  readonly title: string;
+  readonly filter: Readonly<Record<string, string>>;
+  readonly read: Read<ListLogsResponse>;
+}
+
+function LogCard({ title, filter, read }: LogCardProps) {
+  const id = useId();
+  return (
+    <section className="card whole" aria-labelledby={id}>
       <div className="card-head">
-        <h2 id="last">Last calls</h2>
-        <Link href="/log">All</Link>
+        <h2 id={id}>{title}</h2>
+        <Link href={`/log?${new URLSearchParams(filter)}`}>In the log</Link>
       </div>
-      <Loaded read={logs}>{({ data }) => <LogRows rows={data} label="Last rows of the log" />}</Loaded>
+      <Loaded read={read}>
+        {({ data }) => (data.length === 0 ? <p>None in this period.</p> : <LogRows rows={data} label={title} />)}
+      </Loaded>
     </section>
   );
 }
