@@ -73,7 +73,7 @@ const steps = fc.oneof(
 );
 
 describe("the counts of a log", () => {
-  it("are those of its rows at any time, whoever seals them and when", async () => {
+  it("are those of its rows at any time, by any server that seals them", async () => {
     const [first, second] = [ledger.another(), ledger.another()];
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 4, maxLength: 12 }), async (chain) => {

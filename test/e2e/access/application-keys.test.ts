@@ -102,6 +102,7 @@ describe("application keys", () => {
     expect(logged.body.data[0].changes).toEqual([
       { field: "expires_at", before: null, after: shown.expires_at, truncated: false },
     ]);
+    expect(await stored.textOf(tenant.id, "application_keys")).not.toContain("Payments");
     const { body: replaced } = await tenant.manage("POST", `/applications/${id}/regenerate`);
     expect(replaced.keys).toEqual([expect.objectContaining({ name: "  prod ☕", owner: "Payments" })]);
     expect(replaced.keys[0]).not.toHaveProperty("expires_at");

@@ -38,7 +38,7 @@ describe("the home page", () => {
     // Creating the token with a reveal rule shows it, and then three reads do.
     await metric(/^Values in the clear 4$/).waitFor();
     await metric(/^Denied 1$/).waitFor();
-    const readers = page.getByRole("region", { name: "Who saw most values in the clear" });
+    const readers = page.getByRole("region", { name: "Most values in the clear" });
     await readers.getByRole("listitem").first().waitFor();
     expect(await readers.getByRole("listitem").allTextContents()).toHaveLength(1);
     await page.getByRole("region", { name: "Denied" }).getByText("Token refused").waitFor();
@@ -118,7 +118,7 @@ describe("the home page", () => {
     expect(console.wrongs).toEqual([]);
   });
 
-  it("reads an answer without rows, and one of a vault that has sealed nothing", async () => {
+  it("reads a response without rows, and one of a vault that has sealed nothing", async () => {
     await using console = await open("OWNER");
     const { page } = console;
     const body = JSON.stringify({ data: [], groups: [] });

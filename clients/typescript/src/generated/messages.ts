@@ -187,7 +187,7 @@ export interface ApplicationKey {
   readonly createdAt: Date;
   /** For people. */
   readonly name?: string | undefined;
-  /** Who answers for it: a person, a team or a system, in the words of whoever made it. */
+  /** The person, team or system that answers for it, in the words of its creator. */
   readonly owner?: string | undefined;
   /** From then on it is refused like a key that does not exist. */
   readonly expiresAt?: Date | undefined;
@@ -377,7 +377,7 @@ export interface CreateApplicationInput {
 export interface CreateApplicationKeyInput {
   /** For people. */
   readonly name?: string | undefined;
-  /** Who answers for it: a person, a team or a system. */
+  /** The person, team or system that answers for it. */
   readonly owner?: string | undefined;
   /** ISO 8601, in the future. Default: it does not expire. */
   readonly expiresAt?: Date | string | undefined;
@@ -847,7 +847,7 @@ export interface ListLogsInput {
   readonly viaType?: "proxy" | "reactor" | undefined;
   /** One row. Needs a time window. */
   readonly id?: string | undefined;
-  /** Adds to the end of a page up to 200 rows of the calls that it has begun, so that it cuts none. Not with page. */
+  /** Adds to the end of a page up to 200 rows, to end with the last row of a call. Not with page. */
   readonly wholeCalls?: boolean | undefined;
 }
 

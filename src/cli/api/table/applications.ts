@@ -82,7 +82,7 @@ export const APPLICATION_COMMANDS: readonly ApiCommand[] = [
     arguments: ["APPLICATION"],
     flags: {
       name: { kind: "text", value: "NAME", meaning: "a name for people" },
-      owner: { kind: "text", value: "OWNER", meaning: "who answers for it: a person, a team or a system" },
+      owner: { kind: "text", value: "OWNER", meaning: "the person, team or system that answers for it" },
       "expires-at": { kind: "text", value: "TIME", meaning: "when it ends, in ISO 8601" },
     },
     load: async () => (await import("../application-commands.js")).createKey,

@@ -38,7 +38,7 @@ function Call({ proxy, onClose }: { proxy: ProxyEntity; onClose: () => void }) {
       onClose={onClose}
     >
       <p>
-        Sends the values of tokens to <bdi>{proxy.destinationUrl}</bdi>. The log has the rows of the application whose
+        Sends the values of tokens to <bdi dir="auto">{proxy.destinationUrl}</bdi>. The log has the rows of the application whose
         key you use.
       </p>
       {proxy.requireAuth && (
@@ -62,7 +62,7 @@ function Answer({ answer: { status, refusal, body } }: { answer: ProxyAnswer }) 
   return (
     <div className={status < 400 ? "note good" : "note"} role="status">
       <p>
-        The answer has status <strong>{status}</strong>.
+        The response has status <strong>{status}</strong>.
       </p>
       {refusal !== undefined ? (
         <p>The vault says: {refusal}</p>

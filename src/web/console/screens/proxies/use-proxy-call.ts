@@ -7,7 +7,7 @@ export interface ProxyCall {
   /** Empty: none. */
   readonly apiKey: string;
   readonly body: string;
-  /** Whether the body of the answer may be shown. */
+  /** Whether the body of the response may be shown. */
   readonly showsBody: boolean;
 }
 

@@ -18,7 +18,7 @@ export function TopReaders({ period: { startDate, step } }: { period: Period }) 
   const from = new Date(Math.floor(Date.parse(startDate) / DAY_MS) * DAY_MS);
   return (
     <section className="card whole" aria-labelledby="readers">
-      <h2 id="readers">Who saw most values in the clear</h2>
+      <h2 id="readers">Most values in the clear</h2>
       <Loaded read={activity} lines={5}>
         {({ groups }) => <Readers groups={groups.filter(({ counts }) => (counts?.reveal ?? 0n) > 0n)} from={from} />}
       </Loaded>

@@ -338,7 +338,7 @@ export type ApplicationKey = Message<"cloakroom.v1.ApplicationKey"> & {
   name?: string | undefined;
 
   /**
-   * Who answers for it: a person, a team or a system, in the words of whoever made it.
+   * The person, team or system that answers for it, in the words of its creator.
    *
    * @generated from field: optional string owner = 7;
    */
@@ -689,7 +689,7 @@ export type CreateApplicationKeyRequest = Message<"cloakroom.v1.CreateApplicatio
   name?: string | undefined;
 
   /**
-   * Who answers for it: a person, a team or a system.
+   * The person, team or system that answers for it.
    *
    * @generated from field: optional string owner = 3;
    */

@@ -398,7 +398,7 @@ export type ListLogsRequest = Message<"cloakroom.v1.ListLogsRequest"> & {
   id?: string | undefined;
 
   /**
-   * Adds to the end of a page up to 200 rows of the calls that it has begun, so that it cuts none. Not with page.
+   * Adds to the end of a page up to 200 rows, to end with the last row of a call. Not with page.
    *
    * @generated from field: optional bool whole_calls = 23;
    */
