@@ -1,5 +1,5 @@
 import type { CallerTransaction } from "../access/caller-transaction.js";
-import { sealedUntil } from "../audit/chain/seal-log.js";
+import { sealedUntil } from "../audit/chain/next-seals.js";
 import { DAY_MS } from "../base/clock.js";
 import { countApplicationKeys } from "../store/access/application-keys.js";
 import { readLastSeal } from "../store/audit/audit-seals.js";

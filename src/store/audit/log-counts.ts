@@ -98,28 +98,33 @@ const KNOWN_ACTORS = boundQuery<Date, ReadonlySet<string>, string>({
   outputs: (rows) => rows.map((ids) => new Set(ids)),
 });
 
+/** Adds rows of an hour that are sealed in the same transaction, to the counts of the hour and of the day. */
+export function addLogCount(tx: Transaction, count: LogCount): void {
+  tx.enqueue(COUNT_ROWS, { ...count, step: "hour" });
+  const day = new Date(Math.floor(count.at.getTime() / DAY_MS) * DAY_MS);
+  tx.enqueue(COUNT_ROWS, { ...count, at: day, step: "day" });
+}
+
+/** Actors that are counted by themselves, by the time of their day in milliseconds. */
+export type KnownActors = ReadonlyMap<number, ReadonlySet<string>>;
+
+/** Those of the days of some counts. */
+export async function findKnownActors(tx: Transaction, actors: readonly ActorCount[]): Promise<KnownActors> {
+  const days = [...new Set(actors.map(({ day }) => day.getTime()))];
+  const known = await Promise.all(days.map((day) => tx.query(KNOWN_ACTORS, new Date(day))));
+  return new Map(days.map((day, index) => [day, known[index] ?? new Set<string>()]));
+}
+
 /**
- * Adds rows that are sealed in the same transaction to the counts. The head of the chain lets one transaction at a time
- * seal, so no other one adds to the same counts.
+ * Adds rows of actors that are sealed in the same transaction. The head of the chain lets one transaction at a time seal,
+ * so no other one makes actors known meanwhile.
  */
-export async function addLogCounts(
-  tx: Transaction,
-  counts: readonly LogCount[],
-  actors: readonly ActorCount[],
-): Promise<void> {
-  for (const count of counts) {
-    tx.enqueue(COUNT_ROWS, { ...count, step: "hour" });
-    const day = new Date(Math.floor(count.at.getTime() / DAY_MS) * DAY_MS);
-    tx.enqueue(COUNT_ROWS, { ...count, at: day, step: "day" });
-  }
-  const byDay = Map.groupBy(actors, ({ day }) => day.getTime());
-  for (const [day, ofDay] of byDay) {
-    const known = new Set(await tx.query(KNOWN_ACTORS, new Date(day)));
-    for (const actor of ofDay) {
-      if (known.size < ACTORS_OF_A_DAY) known.add(actor.actorId);
-      const isKnown = known.has(actor.actorId);
-      tx.enqueue(COUNT_ACTORS, isKnown ? actor : { ...actor, actorId: null, actorType: "" });
-    }
+export function addActorCounts(tx: Transaction, actors: readonly ActorCount[], knownActors: KnownActors): void {
+  const byDay = new Map([...knownActors].map(([day, ids]) => [day, new Set(ids)]));
+  for (const actor of actors) {
+    const known = byDay.get(actor.day.getTime());
+    if (known && known.size < ACTORS_OF_A_DAY) known.add(actor.actorId);
+    tx.enqueue(COUNT_ACTORS, known?.has(actor.actorId) ? actor : { ...actor, actorId: null, actorType: "" });
   }
 }
 

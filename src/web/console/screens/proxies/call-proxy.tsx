@@ -38,8 +38,8 @@ function Call({ proxy, onClose }: { proxy: ProxyEntity; onClose: () => void }) {
       onClose={onClose}
     >
       <p>
-        Sends the values of tokens to <bdi dir="auto">{proxy.destinationUrl}</bdi>. The log has the rows of the application whose
-        key you use.
+        Sends the values of tokens to <bdi dir="auto">{proxy.destinationUrl}</bdi>. The log has the rows of the
+        application whose key you use.
       </p>
       {proxy.requireAuth && (
         <TextField
