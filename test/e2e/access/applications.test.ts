@@ -24,7 +24,8 @@ describe("applications", () => {
     const own = await newTenant();
     const names = ["checkout 10", "Checkout 2", "Ledger", "שלום", "😀 emoji", "x".repeat(200)];
     for (const name of names) {
-      const { status } = await own.manage("POST", "/applications", { body: { name, type: "private" } });
+      const body = { name, type: "private", permissions: ["token:create"] };
+      const { status } = await own.manage("POST", "/applications", { body });
       expect(status).toBe(201);
     }
     const list = async (query: string) => {
@@ -43,7 +44,7 @@ describe("applications", () => {
     const pages = [await list("sort=name&size=3"), await list("sort=name&size=3&page=2")];
     expect(pages.flatMap((page) => page.names)).toEqual(sorted.names.slice(0, 6));
     const ledger = (await own.manage("GET", "/applications?name=ledger")).body.data[0];
-    await own.manage("PUT", `/applications/${ledger.id}`, { body: { name: "Renamed" } });
+    await own.manage("PUT", `/applications/${ledger.id}`, { body: { name: "Renamed", permissions: ["token:create"] } });
     expect(await list("name=renam")).toEqual({ names: ["Renamed"], total: 1 });
     expect(await list("name=ledger")).toEqual({ names: [], total: 0 });
     expect((await own.manage("GET", "/applications?sort=size")).status).toBe(400);

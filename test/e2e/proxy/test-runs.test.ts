@@ -64,7 +64,7 @@ describe("a test run of a proxy's transforms", () => {
     };
     const run = async (role: Parameters<typeof newMember>[1], more: object = {}) => {
       const browser = await signedIn(tenant.id, await newMember(tenant, role));
-      const echo = { type: "code", code: "return { body: { seen: req.args.body }, headers: req.args.headers };" };
+      const echo = code("return { body: { seen: req.args.body }, headers: req.args.headers };");
       return browser.call("ProxyService/TestProxy", {
         ...{ requestTransforms: [echo], request: { body: sample }, evaluateTokens: true, ...more },
       });
