@@ -7,7 +7,7 @@ import { type Activity, type ActivityCounts, prepareActivity } from "../audit/fo
 import type { Clock } from "../base/clock.js";
 import { VAULT_TENANT_ID } from "../base/ids.js";
 import { deleteTenant } from "../tenancy/delete-tenant.js";
-import { type Health, readHealth } from "../tenancy/health.js";
+import { type Health, readTenantHealth } from "../tenancy/health.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { showSettings } from "../tenancy/settings.js";
 import { getTenant, type Tenant, updateTenant } from "../tenancy/tenant.js";
@@ -47,7 +47,7 @@ export function tenantService({ clock, keyring, onRemoved }: TenantServiceParts)
         return read(tx);
       }, showActivity);
     }),
-    serve(method.getHealth, async (_request, call) => call.transact((tx) => readHealth(tx), showHealth)),
+    serve(method.getHealth, async (_request, call) => call.transact((tx) => readTenantHealth(tx), showHealth)),
   ];
 }
 
@@ -63,11 +63,11 @@ function showActivity({ buckets, groups, countedUntil }: Activity) {
   };
 }
 
-function showCounts({ reveal, mask, redact, other, denied, failed, changes }: ActivityCounts) {
+function showCounts({ revealed, masked, redacted, other, denied, failed, changes }: ActivityCounts) {
   return {
-    reveal: BigInt(reveal),
-    mask: BigInt(mask),
-    redact: BigInt(redact),
+    revealed: BigInt(revealed),
+    masked: BigInt(masked),
+    redacted: BigInt(redacted),
     other: BigInt(other),
     denied: BigInt(denied),
     failed: BigInt(failed),

@@ -21,7 +21,7 @@ export interface Health {
 const OLD_KEY_MS = 365 * DAY_MS;
 
 /** Reads what there is to know of a tenant's log and keys without reading the log. */
-export async function readHealth(tx: CallerTransaction): Promise<Health> {
+export async function readTenantHealth(tx: CallerTransaction): Promise<Health> {
   const [seal, outages, positions, keys, [applicationKeys]] = await Promise.all([
     tx.query(readLastSeal, "last"),
     tx.query(listOutages, "all"),

@@ -29,9 +29,9 @@ export interface ActivityQuery {
 
 /** Rows by how they ended and what they showed. */
 export interface ActivityCounts {
-  reveal: number;
-  mask: number;
-  redact: number;
+  revealed: number;
+  masked: number;
+  redacted: number;
   other: number;
   denied: number;
   failed: number;
@@ -142,22 +142,27 @@ function groupsOf(rows: readonly GroupRow[]): ActivityGroup[] {
       const counts = countsOf(ofGroup);
       return { name: first?.name ?? "", actorId: actorId === NO_ACTOR ? undefined : actorId, counts };
     })
-    .toSorted((one, other) => other.counts.reveal - one.counts.reveal || totalOf(other) - totalOf(one))
+    .toSorted((one, other) => other.counts.revealed - one.counts.revealed || totalOf(other) - totalOf(one))
     .slice(0, MAX_GROUPS);
 }
 
-function totalOf({ counts: { reveal, mask, redact, other, denied, failed } }: ActivityGroup): number {
-  return reveal + mask + redact + other + denied + failed;
+function totalOf({ counts: { revealed, masked, redacted, other, denied, failed } }: ActivityGroup): number {
+  return revealed + masked + redacted + other + denied + failed;
 }
+
+const SHOWN: ReadonlyMap<string, "revealed" | "masked" | "redacted"> = new Map([
+  ["reveal", "revealed"],
+  ["mask", "masked"],
+  ["redact", "redacted"],
+]);
 
 function countsOf(
   rows: readonly { readonly outcome: string; readonly shown: string; readonly n: number; readonly changed?: boolean }[],
 ): ActivityCounts {
-  const counts: ActivityCounts = { reveal: 0, mask: 0, redact: 0, other: 0, denied: 0, failed: 0, changes: 0 };
+  const counts: ActivityCounts = { revealed: 0, masked: 0, redacted: 0, other: 0, denied: 0, failed: 0, changes: 0 };
   for (const { outcome, shown, changed, n } of rows) {
     if (outcome === "denied" || outcome === "failed") counts[outcome] += n;
-    else if (shown === "reveal" || shown === "mask" || shown === "redact") counts[shown] += n;
-    else counts.other += n;
+    else counts[SHOWN.get(shown) ?? "other"] += n;
     if (changed) counts.changes += n;
   }
   return counts;

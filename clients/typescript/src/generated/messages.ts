@@ -117,11 +117,11 @@ export interface ActivityBucket {
 /** How many rows of the log there are, by how they ended and what they showed. */
 export interface ActivityCounts {
   /** Allowed, and shown in the clear: to the caller, or through a proxy or reactor. */
-  readonly reveal: number;
+  readonly revealed: number;
   /** Allowed, and shown masked. */
-  readonly mask: number;
+  readonly masked: number;
   /** Allowed, and shown without the value. */
-  readonly redact: number;
+  readonly redacted: number;
   /** Allowed, and about no value. */
   readonly other: number;
   /** Refused. */

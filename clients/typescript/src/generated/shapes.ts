@@ -115,7 +115,7 @@ export const tokenReportShape: Shape = { maps: "metricsByType", numbers: "includ
 
 export const usageReportShape: Shape = { nested: { tokenReport: tokenReportShape } };
 
-export const activityCountsShape: Shape = { numbers: "reveal mask redact other denied failed changes", longs: "reveal mask redact other denied failed changes" };
+export const activityCountsShape: Shape = { numbers: "revealed masked redacted other denied failed changes", longs: "revealed masked redacted other denied failed changes" };
 
 export const activityBucketShape: Shape = { times: "at", nested: { counts: activityCountsShape } };
 

@@ -30,11 +30,11 @@ const TEXTS = {
 
 export function valuesOf(counts: ActivityCounts | undefined): readonly number[] {
   if (!counts) return ACTIVITY_SERIES.map(() => 0);
-  const { mask, reveal, redact, other, denied, failed } = counts;
-  return [mask, reveal, redact, other, denied, failed].map(Number);
+  const { masked, revealed, redacted, other, denied, failed } = counts;
+  return [masked, revealed, redacted, other, denied, failed].map(Number);
 }
 
-export function totalOf(counts: ActivityCounts | undefined): number {
+export function operationsIn(counts: ActivityCounts | undefined): number {
   return valuesOf(counts).reduce((sum, value) => sum + value, 0);
 }
 
@@ -50,6 +50,6 @@ export function barsOf({ data }: Activity, step: ActivityStep): readonly Bar[] {
 }
 
 /** The sums of all buckets. */
-export function sumOf({ data }: Activity, name: "reveal" | "denied" | "failed"): number {
+export function sumOf({ data }: Activity, name: "revealed" | "denied" | "failed"): number {
   return data.reduce((sum, { counts }) => sum + Number(counts?.[name] ?? 0n), 0);
 }

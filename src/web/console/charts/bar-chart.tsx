@@ -56,14 +56,7 @@ export function BarChart({ label, step, series, bars, unchosen = "sum" }: BarCha
     <figure className="chart">
       <figcaption>
         <span className="quiet">{bar?.title ?? "In all"}</span>
-        <ul className="legend">
-          {series.map(({ colour, words }, index) => (
-            <li key={words}>
-              <span className="swatch" data-series={colour} />
-              {words} <strong>{wholeNumber(shown[index] ?? 0)}</strong>
-            </li>
-          ))}
-        </ul>
+        <Legend series={series} values={shown} />
       </figcaption>
       <div className="plot" ref={frame}>
         <Plot {...{ series, bars, width, chosen }} />
@@ -74,7 +67,7 @@ export function BarChart({ label, step, series, bars, unchosen = "sum" }: BarCha
             min={0}
             max={bars.length - 1}
             value={chosen ?? bars.length - 1}
-            aria-valuetext={textOf(series, bars[chosen ?? bars.length - 1])}
+            aria-valuetext={barText(series, bars[chosen ?? bars.length - 1])}
             onChange={(event) => setChosen(Number(event.target.value))}
             onFocus={() => setChosen(chosen ?? bars.length - 1)}
             onBlur={() => setChosen(undefined)}
@@ -103,7 +96,20 @@ export function BarChart({ label, step, series, bars, unchosen = "sum" }: BarCha
   );
 }
 
-function textOf(series: readonly Series[], bar: Bar | undefined): string {
+function Legend({ series, values }: Pick<BarChartProps, "series"> & Pick<Bar, "values">) {
+  return (
+    <ul className="legend">
+      {series.map(({ colour, words }, index) => (
+        <li key={words}>
+          <span className="swatch" data-series={colour} />
+          {words} <strong>{wholeNumber(values[index] ?? 0)}</strong>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function barText(series: readonly Series[], bar: Bar | undefined): string {
   if (!bar) return "";
   return `${bar.title}: ${series.map(({ words }, index) => `${wholeNumber(bar.values[index] ?? 0)} ${words}`).join(", ")}`;
 }

@@ -12,7 +12,7 @@ const GAP_MS = 10_000;
 
 /**
  * Puts the rows of one call together, at the place of the first: rows of calls that shared a transaction lie among each
- * other. They have the same trace and the same actor, so nobody hides rows behind the call of another. A row without a
+ * other. They have the same trace and the same actor, so no caller hides rows behind the call of another. A row without a
  * trace is a call of its own.
  */
 export function callsOf(rows: readonly Log[]): LogCall[] {

@@ -25,7 +25,6 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
   const [samples, setSamples] = useState(0);
   const [result, setResult] = useState<TestProxyResponse | undefined>();
   const [sent, responseBody] = [valueOfText(body), valueOfText(response)];
-  const { can } = useSession();
   if (!test.isAllowed) return null;
   const run = () => {
     if (!sent || !responseBody) return;
@@ -58,23 +57,7 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
       <CodeEditor key={samples} label="Sample request body" language="json" value={body} onChange={setBody} />
       <CodeEditor label="Response body of the sample partner" language="json" value={response} onChange={setResponse} />
       {!(sent && responseBody) && <p className="wrong">Both bodies must be JSON.</p>}
-      <div className="checks">
-        <label>
-          <input type="checkbox" checked={isReal} onChange={() => setReal(!isReal)} />
-          Call the real destination in place of the sample partner, this time
-        </label>
-        {can("TokenService/GetToken") && (
-          <label>
-            <input
-              type="checkbox"
-              checked={evaluatesTokens && !isReal}
-              disabled={isReal}
-              onChange={() => setEvaluatesTokens(!evaluatesTokens)}
-            />
-            Evaluate token expressions, with masked values
-          </label>
-        )}
-      </div>
+      <TestOptions {...{ isReal, setReal, evaluatesTokens, setEvaluatesTokens }} />
       <div>
         <button type="button" disabled={!(sent && responseBody) || test.isPending} onClick={run}>
           Run
@@ -83,6 +66,37 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
       {test.problem && <ProblemNote key={test.problem.message} problem={test.problem} />}
       {result && <Result result={result} />}
     </section>
+  );
+}
+
+interface TestOptionsProps {
+  readonly isReal: boolean;
+  readonly setReal: (isReal: boolean) => void;
+  readonly evaluatesTokens: boolean;
+  readonly setEvaluatesTokens: (evaluates: boolean) => void;
+}
+
+/** The real destination would get masked values, so a test has one of the two. */
+function TestOptions({ isReal, setReal, evaluatesTokens, setEvaluatesTokens }: TestOptionsProps) {
+  const { can } = useSession();
+  return (
+    <div className="checks">
+      <label>
+        <input type="checkbox" checked={isReal} onChange={() => setReal(!isReal)} />
+        Call the real destination in place of the sample partner, this time
+      </label>
+      {can("TokenService/GetToken") && (
+        <label>
+          <input
+            type="checkbox"
+            checked={evaluatesTokens && !isReal}
+            disabled={isReal}
+            onChange={() => setEvaluatesTokens(!evaluatesTokens)}
+          />
+          Evaluate token expressions, with masked values
+        </label>
+      )}
+    </div>
   );
 }
 

@@ -1,6 +1,6 @@
 import { TenantService } from "#client/proto/cloakroom/v1/tenants_pb.js";
 import { useRead } from "../../api/queries.js";
-import { ACTIVITY_SERIES, barsOf, totalOf } from "../../charts/activity-series.js";
+import { ACTIVITY_SERIES, barsOf, operationsIn } from "../../charts/activity-series.js";
 import { BarChart } from "../../charts/bar-chart.js";
 import { Loaded } from "../../components/loaded.js";
 import { Time } from "../../components/time.js";
@@ -15,7 +15,7 @@ export function ActivityChart({ period: { startDate, step, words } }: { period: 
       <Loaded read={activity} lines={8}>
         {(found) => (
           <>
-            {found.data.every(({ counts }) => totalOf(counts) === 0) && (
+            {found.data.every(({ counts }) => operationsIn(counts) === 0) && (
               <p className="quiet">Nothing happened in this period.</p>
             )}
             <BarChart

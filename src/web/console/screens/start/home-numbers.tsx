@@ -1,7 +1,7 @@
 import { ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { type Activity, TenantService } from "#client/proto/cloakroom/v1/tenants_pb.js";
 import { useRead } from "../../api/queries.js";
-import { sumOf, totalOf } from "../../charts/activity-series.js";
+import { operationsIn, sumOf } from "../../charts/activity-series.js";
 import { wholeNumber } from "../../charts/scale.js";
 import { Spark } from "../../charts/spark.js";
 import { Metric, Metrics } from "../../components/metric.js";
@@ -18,17 +18,21 @@ export function HomeNumbers({ period }: { period: Period }) {
   return (
     <Metrics>
       {activity.isAllowed && <ActivityNumbers activity={activity.data} period={period} />}
-      {usage.isAllowed && <Metric label="Tokens" value={textOf(tokens)} href="/tokens" />}
+      {usage.isAllowed && <Metric label="Tokens" value={numberText(tokens)} href="/tokens" />}
       {usage.isAllowed && (
         <Metric
           label="Tokens active this month"
-          value={textOf(monthlyActiveTokens)}
+          value={numberText(monthlyActiveTokens)}
           href="/usage"
           spark={<Spark colour="good" values={activeByMonth.map(({ count }) => Number(count))} />}
         />
       )}
       {applications.isAllowed && (
-        <Metric label="Applications" value={textOf(applications.data?.pagination?.totalItems)} href="/applications" />
+        <Metric
+          label="Applications"
+          value={numberText(applications.data?.pagination?.totalItems)}
+          href="/applications"
+        />
       )}
     </Metrics>
   );
@@ -37,8 +41,9 @@ export function HomeNumbers({ period }: { period: Period }) {
 function ActivityNumbers({ activity, period }: { activity: Activity | undefined; period: Period }) {
   const { startDate } = period;
   const from = localMinute(new Date(startDate));
-  const numbers = (name: "reveal" | "denied") => activity?.data.map(({ counts }) => Number(counts?.[name] ?? 0n)) ?? [];
-  const totals = activity?.data.map(({ counts }) => totalOf(counts));
+  const numbers = (name: "revealed" | "denied") =>
+    activity?.data.map(({ counts }) => Number(counts?.[name] ?? 0n)) ?? [];
+  const totals = activity?.data.map(({ counts }) => operationsIn(counts));
   const rows = (filter: Record<string, string>) => `/log?${new URLSearchParams({ ...filter, from })}`;
   return (
     <>
@@ -50,9 +55,9 @@ function ActivityNumbers({ activity, period }: { activity: Activity | undefined;
       />
       <Metric
         label="Values in the clear"
-        value={activity && wholeNumber(sumOf(activity, "reveal"))}
+        value={activity && wholeNumber(sumOf(activity, "revealed"))}
         href={rows({ transform: "reveal" })}
-        spark={<Spark colour="reveal" values={numbers("reveal")} />}
+        spark={<Spark colour="reveal" values={numbers("revealed")} />}
       />
       <Metric
         label="Denied"
@@ -64,6 +69,6 @@ function ActivityNumbers({ activity, period }: { activity: Activity | undefined;
   );
 }
 
-function textOf(count: bigint | number | undefined): string | undefined {
+function numberText(count: bigint | number | undefined): string | undefined {
   return count === undefined ? undefined : wholeNumber(Number(count));
 }

@@ -20,7 +20,7 @@ export function TopReaders({ period: { startDate, step } }: { period: Period }) 
     <section className="card whole" aria-labelledby="readers">
       <h2 id="readers">Most values in the clear</h2>
       <Loaded read={activity} lines={5}>
-        {({ groups }) => <Readers groups={groups.filter(({ counts }) => (counts?.reveal ?? 0n) > 0n)} from={from} />}
+        {({ groups }) => <Readers groups={groups.filter(({ counts }) => (counts?.revealed ?? 0n) > 0n)} from={from} />}
       </Loaded>
       <p className="quiet">
         In whole days since {from.toISOString().slice(0, 10)}, in UTC. A proxy or reactor that used a value counts for
@@ -34,11 +34,11 @@ function Readers({ groups, from }: { groups: readonly ActivityGroup[]; from: Dat
   const shown = groups.slice(0, SHOWN);
   const names = useNames(shown.map(({ name, actorId }) => [name, actorId] as const));
   if (shown.length === 0) return <p>Nobody saw a value in the clear.</p>;
-  const most = shown.reduce((top, { counts }) => ((counts?.reveal ?? 0n) > top ? (counts?.reveal ?? 0n) : top), 0n);
+  const most = shown.reduce((top, { counts }) => ((counts?.revealed ?? 0n) > top ? (counts?.revealed ?? 0n) : top), 0n);
   return (
     <ol className="readers">
       {shown.map(({ name: type, actorId, counts }) => {
-        const reveals = counts?.reveal ?? 0n;
+        const reveals = counts?.revealed ?? 0n;
         const query = { transform: "reveal", actor_id: actorId ?? "", from: localMinute(from) };
         const name = actorId === undefined ? undefined : names.get(actorId)?.name;
         return (
