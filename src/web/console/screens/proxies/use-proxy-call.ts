@@ -19,13 +19,14 @@ export interface ProxyAnswer {
   readonly body: string | undefined;
 }
 
-const FAULT = "urn:cloakroom:fault:";
+/** In the type of the vault's own errors. */
+const FAULT = "/docs/guides/errors#";
 
 /** The detail of the vault's own error, if a text is one. */
 function refusalIn(text: string): string | undefined {
   try {
     const { type, detail } = Object(JSON.parse(text));
-    return String(type).startsWith(FAULT) ? String(detail) : undefined;
+    return String(type).includes(FAULT) ? String(detail) : undefined;
   } catch {
     return undefined;
   }
