@@ -8,7 +8,7 @@ import { type Authorship, readAuthorship } from "./authorship.js";
 import type { KeyKind } from "./key-text.js";
 import type { Pages } from "./pages.js";
 import { type ApplicationType, isApplicationType, type Permission } from "./permissions.js";
-import { openRights } from "./sealed-rights.js";
+import { type KeyDetails, keyDetailsRecord, openRights } from "./sealed-rights.js";
 
 /** A holder of rights, under which its keys act. */
 export interface Application extends Pages, Authorship {
@@ -23,10 +23,14 @@ export interface Application extends Pages, Authorship {
 }
 
 /** A key of an application, without its value. */
-export interface ApplicationKey {
+export interface ApplicationKey extends KeyDetails {
   readonly id: Uuid;
   readonly createdBy: Uuid | null;
   readonly createdAt: Date;
+  /** Undefined: it does not expire. */
+  readonly expiresAt: Date | undefined;
+  /** Undefined: it left no row in the log, or only in the last minutes. */
+  readonly lastUsedAt: Date | undefined;
 }
 
 /** An entity with its new key. The key's value can be shown only now. */
@@ -59,11 +63,22 @@ export function openApplication(
     id: row.id,
     type: row.type,
     ...openRights(keys, { ...row, type: row.type }, row.definition),
-    keys: keyRows.map(applicationKeyOf),
+    keys: keyRows.map((keyRow) => applicationKeyOf(keys, keyRow)),
     ...readAuthorship(row),
   };
 }
 
-export function applicationKeyOf(row: ApplicationKeyRow): ApplicationKey {
-  return { id: row.id, createdBy: row.created_by, createdAt: row.created_at };
+export function applicationKeyOf(keys: TenantKeys, row: ApplicationKeyRow): ApplicationKey {
+  const { name, owner } = row.details ? keyDetailsRecord.open(keys, row, row.details) : NO_DETAILS;
+  return {
+    id: row.id,
+    name,
+    owner,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at ?? undefined,
+    lastUsedAt: row.last_used_at ?? undefined,
+  };
 }
+
+const NO_DETAILS: KeyDetails = { name: undefined, owner: undefined };

@@ -4,6 +4,7 @@ import type { OrdinaryTenantTransaction, TenantTransaction } from "../audit/tena
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import { type Page, type PageRequest, requirePageSize } from "../base/page.js";
+import { sealName } from "../crypto/sealed-name.js";
 import {
   type ApplicationKeyRow,
   deleteApplicationKey,
@@ -16,6 +17,7 @@ import {
   deleteApplicationRow,
   holdActingApplication,
   insertApplication,
+  listApplicationNames,
   listApplicationRows,
   lockApplication,
   readApplication,
@@ -36,11 +38,12 @@ import { changedAuthorship, newAuthorship } from "./authorship.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "./caller-transaction.js";
 import { requireMayChangeCode } from "./changed-code.js";
 import { newKey } from "./key-text.js";
+import { listByName } from "./name-search.js";
 import { NO_PAGES, type Pages, parsePages, writeTemplate } from "./pages.js";
 import type { ApplicationType } from "./permissions.js";
 import { nextRevision } from "./revision.js";
 import { requireGrantable, requireOwn } from "./role-rights.js";
-import { keyIssuanceProof, type NamedRights, rightsColumns } from "./sealed-rights.js";
+import { keyDetailsRecord, keyIssuanceProof, type NamedRights, rightsColumns } from "./sealed-rights.js";
 
 /** Makes an application and, if requested, its first key. */
 export function prepareApplication(type: ApplicationType, draft: ApplicationDraft, withKey: boolean) {
@@ -48,7 +51,8 @@ export function prepareApplication(type: ApplicationType, draft: ApplicationDraf
   return async (tx: TenantTransaction): Promise<WithKey<Application>> => {
     const application = { id: newUuid(), type, ...rights, revision: 0, ...newAuthorship(tx) };
     const columns = { id: application.id, type, created_by: application.createdBy };
-    tx.enqueue(insertApplication, { ...columns, ...rightsColumns(tx.keys, columns, application) });
+    const name = sealName(tx.keys, application.id, application.name);
+    tx.enqueue(insertApplication, { ...columns, name, ...rightsColumns(tx.keys, columns, application) });
     const changes = changesBetween(undefined, { type, ...loggedRights(rights) });
     tx.log("application", application.id, "create", { changes });
     const first = withKey ? addKey(tx, application) : undefined;
@@ -63,12 +67,22 @@ export async function getApplication(tx: CallerTransaction, id: Uuid): Promise<A
   return found;
 }
 
-/** A page, newest first. Ids and types restrict it if not empty. */
-export async function listApplications(
-  tx: CallerTransaction,
-  listing: PageRequest & { readonly ids: readonly Uuid[]; readonly types: readonly string[] },
-): Promise<Page<Application>> {
-  const { items, total, bytes } = await tx.query(listApplicationRows, listing);
+export interface ApplicationSearch extends PageRequest {
+  /** Restrict it if not empty. */
+  readonly ids: readonly Uuid[];
+  readonly types: readonly string[];
+  /** A part of the name, or a pattern with `*`. */
+  readonly name: string | undefined;
+  readonly isByName: boolean;
+}
+
+/** A page, newest first or by name. */
+export async function listApplications(tx: CallerTransaction, search: ApplicationSearch): Promise<Page<Application>> {
+  const { name, isByName, ...listing } = search;
+  const { items, total, bytes } =
+    name === undefined && !isByName
+      ? await tx.query(listApplicationRows, listing)
+      : await listByName(tx, NAMED, { ...listing, name: name ?? "", isByName });
   requirePageSize("applications", bytes);
   const keyRows = await Promise.all(items.map(({ id }) => tx.query(listApplicationKeysOf, id)));
   tx.log("application", ANY_ENTITY_ID, "list");
@@ -89,7 +103,8 @@ export async function updateApplication(
   tx.enqueue(incrementAuthRevision, tx.tenantId);
   const next = { ...found, ...rights, revision: nextRevision(found.revision, tx.now), ...changedAuthorship(tx) };
   const columns = rightsColumns(tx.keys, { id, type: found.type, created_by: found.createdBy }, next);
-  tx.enqueue(updateApplicationRow, { id, ...columns, modified_by: next.modifiedBy });
+  const name = sealName(tx.keys, id, next.name);
+  tx.enqueue(updateApplicationRow, { id, name, ...columns, modified_by: next.modifiedBy });
   tx.log("application", id, "update", { changes: changesBetween(loggedRights(found), loggedRights(next)) });
   return next;
 }
@@ -117,6 +132,8 @@ export async function deleteApplication(tx: CallerTransaction, id: Uuid): Promis
   tx.log("application", id, "delete");
 }
 
+const NAMED = { names: listApplicationNames, read: readApplication };
+
 /** Every response with an application lists its keys. */
 const MAX_KEYS = 100;
 
@@ -124,7 +141,11 @@ const MAX_KEYS = 100;
  * Makes another key for an application. Its value is known only here.
  * @throws {Fault} unprocessable if the application has 100 keys.
  */
-export async function createKey(tx: OrdinaryCallerTransaction, applicationId: Uuid): Promise<WithKey<ApplicationKey>> {
+export async function createKey(
+  tx: OrdinaryCallerTransaction,
+  applicationId: Uuid,
+  draft: KeyDraft,
+): Promise<WithKey<ApplicationKey>> {
   const row = await lockApplication(tx, applicationId);
   if (!row) throw notFound("application");
   // Counted after the lock: concurrent requests wait for it.
@@ -135,7 +156,7 @@ export async function createKey(tx: OrdinaryCallerTransaction, applicationId: Uu
     const text = `The application has ${found.keys.length} keys, and may have at most ${MAX_KEYS}. Delete one that is not used.`;
     throw new Fault("unprocessable", text);
   }
-  return addKey(tx, found);
+  return addKey(tx, found, draft);
 }
 
 /**
@@ -156,7 +177,7 @@ export async function regenerateKey(tx: CallerTransaction, id: Uuid): Promise<Wi
     throw new Fault("conflict", "Another request has replaced or deleted the key meanwhile.");
   }
   tx.log("application_key", only.id, "delete");
-  const { made, key } = addKey(tx, found);
+  const { made, key } = addKey(tx, found, { name: only.name, owner: only.owner, expiresAt: undefined });
   return { made: { ...found, keys: [made] }, key };
 }
 
@@ -170,7 +191,7 @@ export async function getKey(tx: CallerTransaction, named: NamedKey): Promise<Ap
   const row: ApplicationKeyRow | null = await tx.query(readApplicationKey, named);
   if (!row) throw notFound("application key");
   tx.log("application_key", named.id, "read");
-  return applicationKeyOf(row);
+  return applicationKeyOf(tx.keys, row);
 }
 
 /** A page, newest first. An application without keys has an empty page; a missing application is an error. */
@@ -184,7 +205,7 @@ export async function listApplicationKeys(
   ]);
   if (!application) throw notFound("application");
   tx.log("application_key", ANY_ENTITY_ID, "list");
-  return { items: page.items.map(applicationKeyOf), total: page.total };
+  return { items: page.items.map((row) => applicationKeyOf(tx.keys, row)), total: page.total };
 }
 
 /** Deletes a key, which stops working everywhere at once. */
@@ -236,14 +257,32 @@ async function find(tx: TenantTransaction, id: Uuid): Promise<Application> {
   return openApplication(tx.keys, row, keyRows);
 }
 
+/** What people say of a new key. */
+export type KeyDraft = Pick<ApplicationKey, "name" | "owner" | "expiresAt">;
+
+const UNNAMED: KeyDraft = { name: undefined, owner: undefined, expiresAt: undefined };
+
 /** A new key needs no new revision: no caller can have been granted or denied anything by it before. */
-function addKey(tx: TenantTransaction, application: Pick<Application, "id" | "type">): WithKey<ApplicationKey> {
+function addKey(
+  tx: TenantTransaction,
+  application: Pick<Application, "id" | "type">,
+  { name, owner, expiresAt }: KeyDraft = UNNAMED,
+): WithKey<ApplicationKey> {
   const id = newUuid();
   const { text, hash } = newKey(KEY_KIND_OF[application.type], tx.tenantId, tx.keys);
   const createdBy = tx.author?.id ?? null;
-  const columns = { id, application_id: application.id, key_hash: hash, created_by: createdBy };
+  const columns = {
+    id,
+    application_id: application.id,
+    key_hash: hash,
+    created_by: createdBy,
+    expires_at: expiresAt ?? null,
+  };
   const proof = keyIssuanceProof.seal(tx.keys, columns);
-  tx.enqueue(insertApplicationKey, { ...columns, proof });
-  tx.log("application_key", id, "create");
-  return { made: { id, createdBy, createdAt: tx.now }, key: text };
+  const hasDetails = name !== undefined || owner !== undefined;
+  const details = hasDetails ? keyDetailsRecord.seal(tx.keys, columns, { name, owner }) : null;
+  tx.enqueue(insertApplicationKey, { ...columns, proof, details });
+  const changes = expiresAt ? changesBetween(undefined, { expiresAt: expiresAt.toISOString() }) : [];
+  tx.log("application_key", id, "create", { changes });
+  return { made: { id, name, owner, createdBy, createdAt: tx.now, expiresAt, lastUsedAt: undefined }, key: text };
 }

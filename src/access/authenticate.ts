@@ -19,7 +19,7 @@ import { requireNoFrame } from "./page-access.js";
 import { type Pages, templateCharacters } from "./pages.js";
 import { isApplicationType } from "./permissions.js";
 import { Denied } from "./refusal.js";
-import { keyIssuanceProof, openRights, openSessionRights } from "./sealed-rights.js";
+import { isValidKey, openRights, openSessionRights } from "./sealed-rights.js";
 import { readSettings } from "./tenant-settings.js";
 
 /**
@@ -199,9 +199,10 @@ export class Authenticator {
     return caller;
   }
 
-  #isFresh({ caller: { tenantId, revision, session }, since, isOld = false }: Loaded): boolean {
+  #isFresh({ caller: { tenantId, revision, session, keyExpiresAt }, since, isOld = false }: Loaded): boolean {
     if (isOld) return false;
-    if (session && session.expiresAt.getTime() <= this.#clock.now()) return false;
+    const expiresAt = session?.expiresAt ?? keyExpiresAt;
+    if (expiresAt && expiresAt.getTime() <= this.#clock.now()) return false;
     const confirmedAt = this.#database.shared.confirmedAt(tenantId, revision);
     return performance.now() - Math.max(since, confirmedAt) < FRESH_MS;
   }
@@ -214,8 +215,9 @@ export class Authenticator {
         const row = await this.#database.of(key.tenantId).shared((tx) => tx.query(findApplicationKey, key.hash));
         if (!row) return undefined;
         const keys = await this.#keyring.of(key.tenantId, row.revision);
-        keyIssuanceProof.require(keys, { ...row, id: row.key_id, created_by: row.key_created_by });
-        return applicationCaller(keys, row, row.key_id);
+        if (!isValidKey(keys, row, this.#clock.now())) return undefined;
+        const caller = applicationCaller(keys, row, row.key_id);
+        return row.key_expires_at ? { ...caller, keyExpiresAt: row.key_expires_at } : caller;
       }
       case "ses": {
         const row = await this.#database.of(key.tenantId).shared((tx) => tx.query(findSession, key.hash));

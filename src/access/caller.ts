@@ -61,6 +61,8 @@ export interface Caller {
   readonly principal: ApplicationPrincipal | PersonPrincipal;
   /** The application key of the request. Absent for people, sessions, and code that acts as an application. */
   readonly keyId: Uuid | undefined;
+  /** From then on the key is refused. */
+  readonly keyExpiresAt?: Date;
   /** A session acts as its public application, with rights of its own. */
   readonly session: CallerSession | undefined;
   /** The frame that sends the request: its page must not learn what is typed into its fields. */

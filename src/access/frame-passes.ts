@@ -21,7 +21,7 @@ import {
 } from "./frame-pass.js";
 import { parseKey } from "./key-text.js";
 import { type Denied, deniedWith } from "./refusal.js";
-import { keyIssuanceProof, openRights } from "./sealed-rights.js";
+import { isValidKey, openRights } from "./sealed-rights.js";
 
 /** How long a removed origin may still be let in. */
 const CACHED_MS = 5_000;
@@ -189,11 +189,8 @@ export class FramePasses {
     }
     const row = await database.shared((tx) => tx.query(findApplicationKey, hash));
     if (!row) return undefined;
-    keyIssuanceProof.require(await this.#keyring.of(tenantId, row.revision), {
-      ...row,
-      id: row.key_id,
-      created_by: row.key_created_by,
-    });
+    const keys = await this.#keyring.of(tenantId, row.revision);
+    if (!isValidKey(keys, row, this.#clock.now())) return undefined;
     return this.#allowedBy(tenantId, row);
   }
 

@@ -12,6 +12,8 @@ export interface NameSearch extends PageRequest {
   readonly ids?: readonly Uuid[];
   /** Case-insensitive; `*` matches any text. A name without it matches anywhere. */
   readonly name: string;
+  /** Sorted by name, A to Z. Absent: newest first. */
+  readonly isByName?: boolean;
 }
 
 /** A kind of named entity: how its names are listed, and how one entity is read. */
@@ -21,7 +23,7 @@ export interface NamedKind<Row> {
 }
 
 /**
- * A page of entities whose names match, newest first. The database cannot search names because they are sealed. Reads
+ * A page of entities whose names match. The database cannot search names because they are sealed. Reads
  * nothing of a page that is too large.
  */
 export async function listByName<Row>(
@@ -30,15 +32,17 @@ export async function listByName<Row>(
   search: NameSearch,
 ): Promise<SizedPage<Row>> {
   const isWanted = nameMatcher(search.name);
-  const found: NamedRow[] = [];
+  const found: (NamedRow & { readonly shown: string })[] = [];
   let after: NamedRow | undefined;
   do {
     const rows: readonly NamedRow[] = await tx.query(names, { ids: search.ids ?? [], after });
     for (const row of rows) {
-      if (isWanted(openedName(tx.keys, row))) found.push(row);
+      const shown = openedName(tx.keys, row);
+      if (isWanted(shown)) found.push({ ...row, shown });
     }
     after = rows.length < NAMES_PER_BATCH ? undefined : rows.at(-1);
   } while (after);
+  if (search.isByName) found.sort((one, other) => BY_NAME.compare(one.shown, other.shown));
   const first = offsetOf(search);
   const page = found.slice(first, first + search.size);
   const bytes = page.length > 1 ? page.reduce((sum, row) => sum + row.bytes, 0) : 0;
@@ -46,6 +50,8 @@ export async function listByName<Row>(
   // Leaves out entities deleted since their names were read.
   return { items: rows.filter((row) => row !== null), total: found.length, bytes };
 }
+
+const BY_NAME = new Intl.Collator("en", { numeric: true });
 
 function openedName(keys: TenantKeys, { id, name, official_name }: NamedRow): string {
   return name ? openName(keys, id, name) : (official_name ?? "");

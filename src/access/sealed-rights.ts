@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from "../base/json.js";
 import { sealedProof, sealedRecord } from "../crypto/sealed-record.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { NewApplication, RightsColumns } from "../store/access/applications.js";
+import type { KeyCredentialRow } from "../store/access/credentials.js";
 import type { SessionColumns } from "../store/access/sessions.js";
 import { AAD_COLUMNS } from "../store/tenancy/sealed-columns.js";
 import { type AccessRights, parseRights, readRule, writeRule } from "./access-rule.js";
@@ -63,6 +64,31 @@ export const applicationRecord = sealedRecord({
 
 /** Proves that a server gave a key to its application. */
 export const keyIssuanceProof = sealedProof({ field: "application_key", bound: AAD_COLUMNS.application_keys });
+
+/**
+ * Whether a key still works.
+ * @throws {SealBroken} if no server gave it to its application, or with another end.
+ */
+export function isValidKey(keys: TenantKeys, row: KeyCredentialRow, now: number): boolean {
+  const { key_id: id, key_created_by: created_by, key_expires_at: expires_at, proof, application_id, key_hash } = row;
+  keyIssuanceProof.require(keys, { id, application_id, key_hash, created_by, expires_at, proof });
+  return expires_at === null || expires_at.getTime() > now;
+}
+
+/** What people know a key by. */
+export interface KeyDetails {
+  readonly name: string | undefined;
+  readonly owner: string | undefined;
+}
+
+export const keyDetailsRecord = sealedRecord({
+  field: "key_details",
+  write: ({ name, owner }: KeyDetails) => ({ name: name ?? null, owner: owner ?? null }),
+  read: ({ name, owner }): KeyDetails => ({
+    name: typeof name === "string" ? name : undefined,
+    owner: typeof owner === "string" ? owner : undefined,
+  }),
+});
 
 export function sealSessionRights(
   keys: TenantKeys,

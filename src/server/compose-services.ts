@@ -40,9 +40,10 @@ export function composeServices(
   const compileFor: CompileFor = (tenantId) => (code) => sandbox.compile(tenantId, code);
   return [
     ...applicationService(),
-    ...applicationKeyService(),
+    ...applicationKeyService(clock),
     ...permissionService(),
     ...tenantService({
+      clock,
       keyring,
       onRemoved: (caller) => noteRemoval(parts, caller),
     }),

@@ -1,3 +1,4 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { ApplicationKeyService, ApplicationService } from "../../gen/cloakroom/v1/applications_pb.js";
 import { parseRights } from "../access/access-rule.js";
 import type { Application, ApplicationDraft, ApplicationKey, WithKey } from "../access/application.js";
@@ -19,8 +20,10 @@ import type { OrdinaryCallerTransaction } from "../access/caller-transaction.js"
 import { Grant } from "../access/grant.js";
 import { isApplicationType } from "../access/permissions.js";
 import { requireGrantable } from "../access/role-rights.js";
+import type { Clock } from "../base/clock.js";
 import { invalid } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
+import { parseIsoTime } from "../base/iso-time.js";
 import { requireNobodyGains } from "../proxy/gained-power.js";
 import { ruleDraft, showRule } from "./access-rules.js";
 import { changedPagesOf, newPagesOf, showPages } from "./application-pages.js";
@@ -37,7 +40,8 @@ function applicationReads(): ServedMethod[] {
   return [
     serve(method.listApplications, async (request, call) => {
       const page = pageRequest(request);
-      const listing = { ...page, ids: request.id.map(uuidOf), types: request.type };
+      const { name, sort } = request;
+      const listing = { ...page, ids: request.id.map(uuidOf), types: request.type, name, isByName: sort === "name" };
       return call.list((tx) => listApplications(tx, listing), showItems(page, show));
     }),
     serve(method.getApplication, async ({ id }, call) => {
@@ -86,14 +90,15 @@ function applicationChanges(): ServedMethod[] {
   ];
 }
 
-export function applicationKeyService(): ServedMethod[] {
+export function applicationKeyService(clock: Clock): ServedMethod[] {
   const { method } = ApplicationKeyService;
   return [
     serve(
       method.createApplicationKey,
-      async ({ id }, call) => {
+      async ({ id, name, owner, expiresAt: expiry }, call) => {
+        const expiresAt = expiry === undefined ? undefined : parseKeyExpiry(expiry, new Date(clock.now()));
         return call.transact(
-          (tx) => createKey(tx, uuidOf(id)),
+          (tx) => createKey(tx, uuidOf(id), { name, owner, expiresAt }),
           ({ made, key }, caller) => ({ ...showKey(made, caller), ...(key ? { key: key.reveal() } : {}) }),
         );
       },
@@ -138,7 +143,23 @@ function show(application: Application, caller: Caller) {
 }
 
 function showKey(key: ApplicationKey, { tenantId }: Caller) {
-  return { id: key.id, tenantId, ...showAudit(key) };
+  const { id, name, owner, expiresAt, lastUsedAt } = key;
+  return {
+    id,
+    tenantId,
+    ...showAudit(key),
+    ...(name === undefined ? {} : { name }),
+    ...(owner === undefined ? {} : { owner }),
+    ...(expiresAt ? { expiresAt: timestampFromDate(expiresAt) } : {}),
+    ...(lastUsedAt ? { lastUsedAt: timestampFromDate(lastUsedAt) } : {}),
+  };
+}
+
+/** @throws {Fault} validation_failed naming expires_at. */
+function parseKeyExpiry(text: string, now: Date): Date {
+  const at = parseIsoTime(text);
+  if (!at || at <= now) throw invalid("expires_at", "must be an ISO 8601 date or date-time in the future");
+  return at;
 }
 
 /** Changes an application. No code that acts as it may get more rights than its author may give. */

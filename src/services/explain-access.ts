@@ -77,7 +77,7 @@ async function applicationsOf(
   page: ReturnType<typeof pageRequest>,
 ): Promise<{ readonly items: readonly Application[]; readonly total: number }> {
   if (applicationId === undefined) {
-    return listApplications(tx, { ...page, ids: [], types: [] });
+    return listApplications(tx, { ...page, ids: [], types: [], name: undefined, isByName: false });
   }
   return { items: [await getApplication(tx, uuidOf(applicationId))], total: 1 };
 }

@@ -4,7 +4,7 @@ import { Authenticator } from "../../src/access/authenticate.js";
 import { applicationOf } from "../../src/access/caller.js";
 import { newKey } from "../../src/access/key-text.js";
 import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
-import { systemClock } from "../../src/base/clock.js";
+import { HOUR_MS, systemClock } from "../../src/base/clock.js";
 import { isTenantId, newTenantId, type TenantId } from "../../src/base/ids.js";
 import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
 import { readConfig } from "../../src/settings/config.js";
@@ -126,5 +126,21 @@ describe("a key of a page", () => {
     const body = { ...made, allow_page_requests: true };
     expect((await tenant.manage("PUT", `/applications/${id}`, { body })).status).toBe(200);
     await expect(authenticator.authenticate(key, EMPTY_CONTEXT)).resolves.toMatchObject({ tenantId });
+  });
+});
+
+describe("a key that expires", () => {
+  it("is rejected from that moment on, also where it is cached", async () => {
+    const clock = { ahead: 0, now: () => Date.now() + clock.ahead };
+    const authenticator = new Authenticator(vault.database, vault.keyring, clock);
+    const { id } = await tenant.application({ type: "private", permissions: ["token:create"] });
+    const expiresAt = new Date(Date.now() + HOUR_MS).toISOString();
+    const made = await tenant.manage("POST", `/applications/${id}/keys`, { body: { expires_at: expiresAt } });
+    const key = String(made.body.key);
+    await expect(authenticator.authenticate(key, EMPTY_CONTEXT)).resolves.toMatchObject({ keyId: made.body.id });
+    clock.ahead = HOUR_MS;
+    await expect(authenticator.authenticate(key, EMPTY_CONTEXT)).rejects.toMatchObject({ code: "unauthenticated" });
+    // A server whose clock is right still takes it: the refusal above was by the time alone.
+    await expect(opened().authenticate(key, EMPTY_CONTEXT)).resolves.toMatchObject({ keyId: made.body.id });
   });
 });

@@ -105,7 +105,13 @@ describe("the sealed rights of an application", () => {
 });
 
 describe("the seal of a key that was given to an application", () => {
-  const key = { id: newUuid(), application_id: application.id, key_hash: hash("a key"), created_by: newUuid() };
+  const key = {
+    id: newUuid(),
+    application_id: application.id,
+    key_hash: hash("a key"),
+    created_by: newUuid(),
+    expires_at: null,
+  };
   const proof = keyIssuanceProof.seal(keys, key);
 
   it("fits the key", () => {
@@ -115,6 +121,7 @@ describe("the seal of a key that was given to an application", () => {
   it.each([
     ["another application", { ...key, application_id: newUuid(), proof }],
     ["another key text", { ...key, key_hash: hash("another key"), proof }],
+    ["a later end", { ...key, expires_at: new Date("2030-01-01T00:00:00Z"), proof }],
     ["another author", { ...key, created_by: newUuid(), proof }],
     ["another row", { ...key, id: newUuid(), proof }],
     ["a changed seal", { ...key, proof: flipped(proof, 7) }],

@@ -2,6 +2,7 @@ import { createSecretKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import {
+  keyDetailsRecord,
   keyIssuanceProof,
   openRights,
   openSessionRights,
@@ -71,7 +72,7 @@ const session = {
 };
 const member = { id: uuid(11), user_id: uuid(12), created_by: null };
 const run = { id: uuid(18), reactor_id: uuid(5), application_id: uuid(8) };
-const key = { id: uuid(9), application_id: uuid(8), key_hash: hash, created_by: uuid(4) };
+const key = { id: uuid(9), application_id: uuid(8), key_hash: hash, created_by: uuid(4), expires_at: when };
 const identity = { id: uuid(16), member_id: uuid(11), identity_term: hash };
 
 /** Opens a stored value, and seals what came out of it. */
@@ -98,6 +99,7 @@ const BY_NAME: Readonly<Record<string, OpenAndSeal>> = {
     keyIssuanceProof.require(keys, { ...key, proof });
     return keyIssuanceProof.seal(keys, key);
   },
+  "details of a key": again(keyDetailsRecord, key),
   session: (rights) => sealSessionRights(keys, session, openSessionRights(keys, { ...session, rights })),
   profile(profile) {
     const row = { ...member, profile };

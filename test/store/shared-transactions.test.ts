@@ -69,7 +69,7 @@ describe("requests that share a transaction", () => {
   it("do not both delete one application", async () => {
     await using fixture = await openFixture(database, { connections: 1 });
     const id = newUuid();
-    const made = { id, type: "private", definition: Buffer.alloc(0), created_by: null };
+    const made = { id, type: "private", name: Buffer.alloc(0), definition: Buffer.alloc(0), created_by: null };
     await fixture.batcher.run(fixture.tenantId, undefined, async (tx) => tx.enqueue(insertApplication, made));
     const remove = (tx: Transaction) => tx.query(deleteApplicationRow, id);
     const outcomes = await together(fixture, [remove, remove], { guard: undefined });

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/tenants.proto.
  */
 export const file_cloakroom_v1_tenants: GenFile = /*@__PURE__*/
-  fileDesc("ChpjbG9ha3Jvb20vdjEvdGVuYW50cy5wcm90bxIMY2xvYWtyb29tLnYxItYCCgZUZW5hbnQSCgoCaWQYASABKAkSEAoIb3duZXJfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRI0CghzZXR0aW5ncxgEIAMoCzIiLmNsb2Frcm9vbS52MS5UZW5hbnQuU2V0dGluZ3NFbnRyeRIXCgpjcmVhdGVkX2J5GAUgASgJSACIAQESNgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBpK1GAIgARIYCgttb2RpZmllZF9ieRgHIAEoCUgBiAEBEi8KC21vZGlmaWVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDQoLX2NyZWF0ZWRfYnlCDgoMX21vZGlmaWVkX2J5IkYKC1VzYWdlUmVwb3J0EjcKDHRva2VuX3JlcG9ydBgBIAEoCzIZLmNsb2Frcm9vbS52MS5Ub2tlblJlcG9ydEIGkrUYAiABIu0BCgtUb2tlblJlcG9ydBJFCg9tZXRyaWNzX2J5X3R5cGUYASADKAsyLC5jbG9ha3Jvb20udjEuVG9rZW5SZXBvcnQuTWV0cmljc0J5VHlwZUVudHJ5EiYKHmluY2x1ZGVkX21vbnRobHlfYWN0aXZlX3Rva2VucxgCIAEoAxIdChVtb250aGx5X2FjdGl2ZV90b2tlbnMYAyABKAMaUAoSTWV0cmljc0J5VHlwZUVudHJ5EgsKA2tleRgBIAEoCRIpCgV2YWx1ZRgCIAEoCzIaLmNsb2Frcm9vbS52MS5Ub2tlbk1ldHJpY3M6AjgBIlIKDFRva2VuTWV0cmljcxINCgVjb3VudBgBIAEoAxIzCg9sYXN0X2NyZWF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhIKEEdldFRlbmFudFJlcXVlc3QipAEKE1VwZGF0ZVRlbmFudFJlcXVlc3QSGQoEbmFtZRgBIAEoCUILukgIyAEBcgMYyAESQQoIc2V0dGluZ3MYAiADKAsyLy5jbG9ha3Jvb20udjEuVXBkYXRlVGVuYW50UmVxdWVzdC5TZXR0aW5nc0VudHJ5Gi8KDVNldHRpbmdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIVChNEZWxldGVUZW5hbnRSZXF1ZXN0IhcKFUdldFVzYWdlUmVwb3J0UmVxdWVzdDK8BAoNVGVuYW50U2VydmljZRKIAQoJR2V0VGVuYW50Eh4uY2xvYWtyb29tLnYxLkdldFRlbmFudFJlcXVlc3QaFC5jbG9ha3Jvb20udjEuVGVuYW50IkWKtRgsCgt0ZW5hbnQ6cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAg8SDS90ZW5hbnRzL3NlbGYSgwEKDFVwZGF0ZVRlbmFudBIhLmNsb2Frcm9vbS52MS5VcGRhdGVUZW5hbnRSZXF1ZXN0GhQuY2xvYWtyb29tLnYxLlRlbmFudCI6irUYHgoNdGVuYW50OnVwZGF0ZTgBWgtPV05FUiBBRE1JToLT5JMCEjoBKhoNL3RlbmFudHMvc2VsZhJ8CgxEZWxldGVUZW5hbnQSIS5jbG9ha3Jvb20udjEuRGVsZXRlVGVuYW50UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIxirUYGAoNdGVuYW50OmRlbGV0ZVoFT1dORVJgAYLT5JMCDyoNL3RlbmFudHMvc2VsZhKbAQoOR2V0VXNhZ2VSZXBvcnQSIy5jbG9ha3Jvb20udjEuR2V0VXNhZ2VSZXBvcnRSZXF1ZXN0GhkuY2xvYWtyb29tLnYxLlVzYWdlUmVwb3J0IkmKtRgiCgtyZXBvcnQ6cmVhZFoTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCHRIbL3RlbmFudHMvc2VsZi9yZXBvcnRzL3VzYWdlYgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("ChpjbG9ha3Jvb20vdjEvdGVuYW50cy5wcm90bxIMY2xvYWtyb29tLnYxItYCCgZUZW5hbnQSCgoCaWQYASABKAkSEAoIb3duZXJfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRI0CghzZXR0aW5ncxgEIAMoCzIiLmNsb2Frcm9vbS52MS5UZW5hbnQuU2V0dGluZ3NFbnRyeRIXCgpjcmVhdGVkX2J5GAUgASgJSACIAQESNgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBpK1GAIgARIYCgttb2RpZmllZF9ieRgHIAEoCUgBiAEBEi8KC21vZGlmaWVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDQoLX2NyZWF0ZWRfYnlCDgoMX21vZGlmaWVkX2J5IkYKC1VzYWdlUmVwb3J0EjcKDHRva2VuX3JlcG9ydBgBIAEoCzIZLmNsb2Frcm9vbS52MS5Ub2tlblJlcG9ydEIGkrUYAiABIqkCCgtUb2tlblJlcG9ydBJFCg9tZXRyaWNzX2J5X3R5cGUYASADKAsyLC5jbG9ha3Jvb20udjEuVG9rZW5SZXBvcnQuTWV0cmljc0J5VHlwZUVudHJ5EiYKHmluY2x1ZGVkX21vbnRobHlfYWN0aXZlX3Rva2VucxgCIAEoAxIdChVtb250aGx5X2FjdGl2ZV90b2tlbnMYAyABKAMSOgoPYWN0aXZlX2J5X21vbnRoGAQgAygLMiEuY2xvYWtyb29tLnYxLk1vbnRobHlBY3RpdmVUb2tlbnMaUAoSTWV0cmljc0J5VHlwZUVudHJ5EgsKA2tleRgBIAEoCRIpCgV2YWx1ZRgCIAEoCzIaLmNsb2Frcm9vbS52MS5Ub2tlbk1ldHJpY3M6AjgBIjMKE01vbnRobHlBY3RpdmVUb2tlbnMSDQoFbW9udGgYASABKAkSDQoFY291bnQYAiABKAMiUgoMVG9rZW5NZXRyaWNzEg0KBWNvdW50GAEgASgDEjMKD2xhc3RfY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiEgoQR2V0VGVuYW50UmVxdWVzdCKkAQoTVXBkYXRlVGVuYW50UmVxdWVzdBIZCgRuYW1lGAEgASgJQgu6SAjIAQFyAxjIARJBCghzZXR0aW5ncxgCIAMoCzIvLmNsb2Frcm9vbS52MS5VcGRhdGVUZW5hbnRSZXF1ZXN0LlNldHRpbmdzRW50cnkaLwoNU2V0dGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhUKE0RlbGV0ZVRlbmFudFJlcXVlc3QiFwoVR2V0VXNhZ2VSZXBvcnRSZXF1ZXN0IscCChJHZXRBY3Rpdml0eVJlcXVlc3QSIAoKc3RhcnRfZGF0ZRgBIAEoCUIHukgEcgIYZEgAiAEBEh4KCGVuZF9kYXRlGAIgASgJQge6SARyAhhkSAGIAQESKgoEc3RlcBgDIAEoCUIXukgUchJSBGhvdXJSA2RheVIFbW9udGhIAogBARIhCgtlbnRpdHlfdHlwZRgEIAEoCUIHukgEcgIYMkgDiAEBEh8KCW9wZXJhdGlvbhgFIAEoCUIHukgEcgIYIEgEiAEBEjUKAmJ5GAYgASgJQiS6SCFyH1IJb3BlcmF0aW9uUgtlbnRpdHlfdHlwZVIFYWN0b3JIBYgBAUINCgtfc3RhcnRfZGF0ZUILCglfZW5kX2RhdGVCBwoFX3N0ZXBCDgoMX2VudGl0eV90eXBlQgwKCl9vcGVyYXRpb25CBQoDX2J5IpYBCghBY3Rpdml0eRIqCgRkYXRhGAEgAygLMhwuY2xvYWtyb29tLnYxLkFjdGl2aXR5QnVja2V0EisKBmdyb3VwcxgCIAMoCzIbLmNsb2Frcm9vbS52MS5BY3Rpdml0eUdyb3VwEjEKDWNvdW50ZWRfdW50aWwYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIoQBCg5BY3Rpdml0eUNvdW50cxIQCghyZXZlYWxlZBgBIAEoAxIOCgZtYXNrZWQYAiABKAMSEAoIcmVkYWN0ZWQYAyABKAMSDQoFb3RoZXIYBCABKAMSDgoGZGVuaWVkGAUgASgDEg4KBmZhaWxlZBgGIAEoAxIPCgdjaGFuZ2VzGAcgASgDInYKDkFjdGl2aXR5QnVja2V0Ei4KAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGkrUYAiABEjQKBmNvdW50cxgCIAEoCzIcLmNsb2Frcm9vbS52MS5BY3Rpdml0eUNvdW50c0IGkrUYAiABIncKDUFjdGl2aXR5R3JvdXASDAoEbmFtZRgBIAEoCRIVCghhY3Rvcl9pZBgCIAEoCUgAiAEBEjQKBmNvdW50cxgDIAEoCzIcLmNsb2Frcm9vbS52MS5BY3Rpdml0eUNvdW50c0IGkrUYAiABQgsKCV9hY3Rvcl9pZCISChBHZXRIZWFsdGhSZXF1ZXN0Iv8BCgZIZWFsdGgSMAoMc2VhbGVkX3VudGlsGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCgdvdXRhZ2VzGAIgAygLMhcuY2xvYWtyb29tLnYxLkxvZ091dGFnZRIsCglyZWNlaXZlcnMYAyADKAsyGS5jbG9ha3Jvb20udjEuTG9nUmVjZWl2ZXISMwoPa2V5c19jcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChBhcHBsaWNhdGlvbl9rZXlzGAUgASgDEhwKFG9sZF9hcHBsaWNhdGlvbl9rZXlzGAYgASgDIkwKCUxvZ091dGFnZRIMCgRwYXJ0GAEgASgJEjEKBXNpbmNlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGkrUYAiABIlMKC0xvZ1JlY2VpdmVyEgwKBG5hbWUYASABKAkSNgoKc2VudF91bnRpbBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBpK1GAIgATLABgoNVGVuYW50U2VydmljZRKIAQoJR2V0VGVuYW50Eh4uY2xvYWtyb29tLnYxLkdldFRlbmFudFJlcXVlc3QaFC5jbG9ha3Jvb20udjEuVGVuYW50IkWKtRgsCgt0ZW5hbnQ6cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAg8SDS90ZW5hbnRzL3NlbGYSgwEKDFVwZGF0ZVRlbmFudBIhLmNsb2Frcm9vbS52MS5VcGRhdGVUZW5hbnRSZXF1ZXN0GhQuY2xvYWtyb29tLnYxLlRlbmFudCI6irUYHgoNdGVuYW50OnVwZGF0ZTgBWgtPV05FUiBBRE1JToLT5JMCEjoBKhoNL3RlbmFudHMvc2VsZhJ8CgxEZWxldGVUZW5hbnQSIS5jbG9ha3Jvb20udjEuRGVsZXRlVGVuYW50UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIxirUYGAoNdGVuYW50OmRlbGV0ZVoFT1dORVJgAYLT5JMCDyoNL3RlbmFudHMvc2VsZhKbAQoOR2V0VXNhZ2VSZXBvcnQSIy5jbG9ha3Jvb20udjEuR2V0VXNhZ2VSZXBvcnRSZXF1ZXN0GhkuY2xvYWtyb29tLnYxLlVzYWdlUmVwb3J0IkmKtRgiCgtyZXBvcnQ6cmVhZFoTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCHRIbL3RlbmFudHMvc2VsZi9yZXBvcnRzL3VzYWdlEn0KC0dldEFjdGl2aXR5EiAuY2xvYWtyb29tLnYxLkdldEFjdGl2aXR5UmVxdWVzdBoWLmNsb2Frcm9vbS52MS5BY3Rpdml0eSI0irUYHwoIbG9nOnJlYWRaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAgsSCS9hY3Rpdml0eRKCAQoJR2V0SGVhbHRoEh4uY2xvYWtyb29tLnYxLkdldEhlYWx0aFJlcXVlc3QaFC5jbG9ha3Jvb20udjEuSGVhbHRoIj+KtRgfCghsb2c6cmVhZFoTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCFhIUL3RlbmFudHMvc2VsZi9oZWFsdGhiBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Tenant
@@ -129,6 +129,13 @@ export type TokenReport = Message<"cloakroom.v1.TokenReport"> & {
    * @generated from field: int64 monthly_active_tokens = 3;
    */
   monthlyActiveTokens: bigint;
+
+  /**
+   * The same of the last 13 months with any, oldest first.
+   *
+   * @generated from field: repeated cloakroom.v1.MonthlyActiveTokens active_by_month = 4;
+   */
+  activeByMonth: MonthlyActiveTokens[];
 };
 
 /**
@@ -137,6 +144,32 @@ export type TokenReport = Message<"cloakroom.v1.TokenReport"> & {
  */
 export const TokenReportSchema: GenMessage<TokenReport> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_tenants, 2);
+
+/**
+ * @generated from message cloakroom.v1.MonthlyActiveTokens
+ */
+export type MonthlyActiveTokens = Message<"cloakroom.v1.MonthlyActiveTokens"> & {
+  /**
+   * Its first day in UTC, such as 2026-11-01.
+   *
+   * @generated from field: string month = 1;
+   */
+  month: string;
+
+  /**
+   * Tokens created, read or used in that month.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+};
+
+/**
+ * Describes the message cloakroom.v1.MonthlyActiveTokens.
+ * Use `create(MonthlyActiveTokensSchema)` to create a new message.
+ */
+export const MonthlyActiveTokensSchema: GenMessage<MonthlyActiveTokens> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tenants, 3);
 
 /**
  * @generated from message cloakroom.v1.TokenMetrics
@@ -162,7 +195,7 @@ export type TokenMetrics = Message<"cloakroom.v1.TokenMetrics"> & {
  * Use `create(TokenMetricsSchema)` to create a new message.
  */
 export const TokenMetricsSchema: GenMessage<TokenMetrics> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tenants, 3);
+  messageDesc(file_cloakroom_v1_tenants, 4);
 
 /**
  * @generated from message cloakroom.v1.GetTenantRequest
@@ -175,7 +208,7 @@ export type GetTenantRequest = Message<"cloakroom.v1.GetTenantRequest"> & {
  * Use `create(GetTenantRequestSchema)` to create a new message.
  */
 export const GetTenantRequestSchema: GenMessage<GetTenantRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tenants, 4);
+  messageDesc(file_cloakroom_v1_tenants, 5);
 
 /**
  * @generated from message cloakroom.v1.UpdateTenantRequest
@@ -201,7 +234,7 @@ export type UpdateTenantRequest = Message<"cloakroom.v1.UpdateTenantRequest"> & 
  * Use `create(UpdateTenantRequestSchema)` to create a new message.
  */
 export const UpdateTenantRequestSchema: GenMessage<UpdateTenantRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tenants, 5);
+  messageDesc(file_cloakroom_v1_tenants, 6);
 
 /**
  * @generated from message cloakroom.v1.DeleteTenantRequest
@@ -214,7 +247,7 @@ export type DeleteTenantRequest = Message<"cloakroom.v1.DeleteTenantRequest"> & 
  * Use `create(DeleteTenantRequestSchema)` to create a new message.
  */
 export const DeleteTenantRequestSchema: GenMessage<DeleteTenantRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tenants, 6);
+  messageDesc(file_cloakroom_v1_tenants, 7);
 
 /**
  * @generated from message cloakroom.v1.GetUsageReportRequest
@@ -227,7 +260,336 @@ export type GetUsageReportRequest = Message<"cloakroom.v1.GetUsageReportRequest"
  * Use `create(GetUsageReportRequestSchema)` to create a new message.
  */
 export const GetUsageReportRequestSchema: GenMessage<GetUsageReportRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tenants, 7);
+  messageDesc(file_cloakroom_v1_tenants, 8);
+
+/**
+ * @generated from message cloakroom.v1.GetActivityRequest
+ */
+export type GetActivityRequest = Message<"cloakroom.v1.GetActivityRequest"> & {
+  /**
+   * ISO 8601: from the hour, day or month of this time. Default: 24 hours before the end.
+   *
+   * @generated from field: optional string start_date = 1;
+   */
+  startDate?: string | undefined;
+
+  /**
+   * ISO 8601: before this time. Default: now.
+   *
+   * @generated from field: optional string end_date = 2;
+   */
+  endDate?: string | undefined;
+
+  /**
+   * In UTC. hour: at most 35 days; otherwise at most 400 days. Default: hour.
+   *
+   * @generated from field: optional string step = 3;
+   */
+  step?: string | undefined;
+
+  /**
+   * Rows about entities of this type alone. token matches tokens of every type, such as card and bank.
+   *
+   * @generated from field: optional string entity_type = 4;
+   */
+  entityType?: string | undefined;
+
+  /**
+   * Rows of this operation alone, such as read.
+   *
+   * @generated from field: optional string operation = 5;
+   */
+  operation?: string | undefined;
+
+  /**
+   * Also counts by this. actor: of whole days in UTC, and without entity_type and operation.
+   *
+   * @generated from field: optional string by = 6;
+   */
+  by?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.GetActivityRequest.
+ * Use `create(GetActivityRequestSchema)` to create a new message.
+ */
+export const GetActivityRequestSchema: GenMessage<GetActivityRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tenants, 9);
+
+/**
+ * @generated from message cloakroom.v1.Activity
+ */
+export type Activity = Message<"cloakroom.v1.Activity"> & {
+  /**
+   * A bucket for each step of the range, oldest first, also without rows.
+   *
+   * @generated from field: repeated cloakroom.v1.ActivityBucket data = 1;
+   */
+  data: ActivityBucket[];
+
+  /**
+   * The most active groups, if the request names by: those with the most values in the clear, then with the most rows.
+   *
+   * @generated from field: repeated cloakroom.v1.ActivityGroup groups = 2;
+   */
+  groups: ActivityGroup[];
+
+  /**
+   * Rows before this time are counted. Absent: none yet.
+   *
+   * @generated from field: google.protobuf.Timestamp counted_until = 3;
+   */
+  countedUntil?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.Activity.
+ * Use `create(ActivitySchema)` to create a new message.
+ */
+export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tenants, 10);
+
+/**
+ * How many rows of the log there are, by how they ended and what they showed.
+ *
+ * @generated from message cloakroom.v1.ActivityCounts
+ */
+export type ActivityCounts = Message<"cloakroom.v1.ActivityCounts"> & {
+  /**
+   * Allowed, and shown in the clear: to the caller, or through a proxy or reactor.
+   *
+   * @generated from field: int64 revealed = 1;
+   */
+  revealed: bigint;
+
+  /**
+   * Allowed, and shown masked.
+   *
+   * @generated from field: int64 masked = 2;
+   */
+  masked: bigint;
+
+  /**
+   * Allowed, and shown without the value.
+   *
+   * @generated from field: int64 redacted = 3;
+   */
+  redacted: bigint;
+
+  /**
+   * Allowed, and about no value.
+   *
+   * @generated from field: int64 other = 4;
+   */
+  other: bigint;
+
+  /**
+   * Refused.
+   *
+   * @generated from field: int64 denied = 5;
+   */
+  denied: bigint;
+
+  /**
+   * Allowed, and failed.
+   *
+   * @generated from field: int64 failed = 6;
+   */
+  failed: bigint;
+
+  /**
+   * Those of all that create, update or delete.
+   *
+   * @generated from field: int64 changes = 7;
+   */
+  changes: bigint;
+};
+
+/**
+ * Describes the message cloakroom.v1.ActivityCounts.
+ * Use `create(ActivityCountsSchema)` to create a new message.
+ */
+export const ActivityCountsSchema: GenMessage<ActivityCounts> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tenants, 11);
+
+/**
+ * @generated from message cloakroom.v1.ActivityBucket
+ */
+export type ActivityBucket = Message<"cloakroom.v1.ActivityBucket"> & {
+  /**
+   * The beginning of the hour, day or month, in UTC.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * Rows of that time.
+   *
+   * @generated from field: cloakroom.v1.ActivityCounts counts = 2;
+   */
+  counts?: ActivityCounts | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.ActivityBucket.
+ * Use `create(ActivityBucketSchema)` to create a new message.
+ */
+export const ActivityBucketSchema: GenMessage<ActivityBucket> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tenants, 12);
+
+/**
+ * @generated from message cloakroom.v1.ActivityGroup
+ */
+export type ActivityGroup = Message<"cloakroom.v1.ActivityGroup"> & {
+  /**
+   * The operation or entity type; for an actor application or user, or empty for all actors that are not counted by
+   * themselves.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The application or user.
+   *
+   * @generated from field: optional string actor_id = 2;
+   */
+  actorId?: string | undefined;
+
+  /**
+   * Rows of the range. Without changes.
+   *
+   * @generated from field: cloakroom.v1.ActivityCounts counts = 3;
+   */
+  counts?: ActivityCounts | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.ActivityGroup.
+ * Use `create(ActivityGroupSchema)` to create a new message.
+ */
+export const ActivityGroupSchema: GenMessage<ActivityGroup> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tenants, 13);
+
+/**
+ * @generated from message cloakroom.v1.GetHealthRequest
+ */
+export type GetHealthRequest = Message<"cloakroom.v1.GetHealthRequest"> & {
+};
+
+/**
+ * Describes the message cloakroom.v1.GetHealthRequest.
+ * Use `create(GetHealthRequestSchema)` to create a new message.
+ */
+export const GetHealthRequestSchema: GenMessage<GetHealthRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tenants, 14);
+
+/**
+ * @generated from message cloakroom.v1.Health
+ */
+export type Health = Message<"cloakroom.v1.Health"> & {
+  /**
+   * Rows of the log before this time are sealed. Absent: no row is yet.
+   *
+   * @generated from field: google.protobuf.Timestamp sealed_until = 1;
+   */
+  sealedUntil?: Timestamp | undefined;
+
+  /**
+   * What takes longer than it should: sealing, or the delivery to a receiver of the log.
+   *
+   * @generated from field: repeated cloakroom.v1.LogOutage outages = 2;
+   */
+  outages: LogOutage[];
+
+  /**
+   * The operator's receivers of the log.
+   *
+   * @generated from field: repeated cloakroom.v1.LogReceiver receivers = 3;
+   */
+  receivers: LogReceiver[];
+
+  /**
+   * When the keys that seal new values were made.
+   *
+   * @generated from field: google.protobuf.Timestamp keys_created_at = 4;
+   */
+  keysCreatedAt?: Timestamp | undefined;
+
+  /**
+   * Keys of applications.
+   *
+   * @generated from field: int64 application_keys = 5;
+   */
+  applicationKeys: bigint;
+
+  /**
+   * Of these, those made more than a year ago.
+   *
+   * @generated from field: int64 old_application_keys = 6;
+   */
+  oldApplicationKeys: bigint;
+};
+
+/**
+ * Describes the message cloakroom.v1.Health.
+ * Use `create(HealthSchema)` to create a new message.
+ */
+export const HealthSchema: GenMessage<Health> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tenants, 15);
+
+/**
+ * @generated from message cloakroom.v1.LogOutage
+ */
+export type LogOutage = Message<"cloakroom.v1.LogOutage"> & {
+  /**
+   * sealing, or the name of a receiver.
+   *
+   * @generated from field: string part = 1;
+   */
+  part: string;
+
+  /**
+   * When it began.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 2;
+   */
+  since?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.LogOutage.
+ * Use `create(LogOutageSchema)` to create a new message.
+ */
+export const LogOutageSchema: GenMessage<LogOutage> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tenants, 16);
+
+/**
+ * @generated from message cloakroom.v1.LogReceiver
+ */
+export type LogReceiver = Message<"cloakroom.v1.LogReceiver"> & {
+  /**
+   * Such as file, syslog or otlp.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * It has all rows before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp sent_until = 2;
+   */
+  sentUntil?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.LogReceiver.
+ * Use `create(LogReceiverSchema)` to create a new message.
+ */
+export const LogReceiverSchema: GenMessage<LogReceiver> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tenants, 17);
 
 /**
  * The tenant that owns the key used.
@@ -274,6 +636,27 @@ export const TenantService: GenService<{
     methodKind: "unary";
     input: typeof GetUsageReportRequestSchema;
     output: typeof UsageReportSchema;
+  },
+  /**
+   * Counts the rows of the log by time, and by operation, entity type or actor, for charts. It reads counters that are
+   * kept while the log is sealed, and counts the rows of the last minutes.
+   *
+   * @generated from rpc cloakroom.v1.TenantService.GetActivity
+   */
+  getActivity: {
+    methodKind: "unary";
+    input: typeof GetActivityRequestSchema;
+    output: typeof ActivitySchema;
+  },
+  /**
+   * Tells how the tenant's log and keys are: what is late, how far receivers of the log have got, how old keys are.
+   *
+   * @generated from rpc cloakroom.v1.TenantService.GetHealth
+   */
+  getHealth: {
+    methodKind: "unary";
+    input: typeof GetHealthRequestSchema;
+    output: typeof HealthSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_cloakroom_v1_tenants, 0);

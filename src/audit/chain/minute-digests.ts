@@ -3,14 +3,17 @@ import type { SealedMinute } from "../../crypto/log-seal.js";
 import { RowDigest } from "../../crypto/row-digest.js";
 import { cellsOf, type RawLogRow } from "../../store/audit/raw-log.js";
 import { minuteOf } from "./minute-counts.js";
+import { RowCounts } from "./row-counts.js";
 
-/** A minute with its row count and digest, before it has a place in the chain. */
-export type CountedMinute = Pick<SealedMinute, "windowStart" | "rowCount" | "digest">;
+/** A minute with its row count and digest, and what its rows say, before it has a place in the chain. */
+export interface CountedMinute extends Pick<SealedMinute, "windowStart" | "rowCount" | "digest"> {
+  readonly counts: RowCounts;
+}
 
 /** Counts and digests the rows of a tenant's minutes, in the order of the log. */
 export class MinuteDigests {
   readonly #tenantId: TenantId;
-  #open: { readonly windowStart: Date; readonly digest: RowDigest } | undefined;
+  #open: { readonly windowStart: Date; readonly digest: RowDigest; readonly counts: RowCounts } | undefined;
   #counted: CountedMinute[] = [];
 
   constructor(tenantId: TenantId) {
@@ -21,9 +24,10 @@ export class MinuteDigests {
     const windowStart = minuteOf(row);
     if (this.#open?.windowStart.getTime() !== windowStart.getTime()) {
       this.#close();
-      this.#open = { windowStart, digest: new RowDigest(this.#tenantId) };
+      this.#open = { windowStart, digest: new RowDigest(this.#tenantId), counts: new RowCounts() };
     }
     this.#open.digest.add(cellsOf(row));
+    this.#open.counts.add(row);
   }
 
   /** The minutes that are complete, each once. */
@@ -40,8 +44,9 @@ export class MinuteDigests {
   }
 
   #close(): void {
-    const { windowStart, digest } = this.#open ?? {};
+    if (!this.#open) return;
+    const { windowStart, digest, counts } = this.#open;
     this.#open = undefined;
-    if (windowStart && digest) this.#counted.push({ windowStart, rowCount: digest.count, digest: digest.finish() });
+    this.#counted.push({ windowStart, rowCount: digest.count, digest: digest.finish(), counts });
   }
 }

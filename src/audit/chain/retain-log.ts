@@ -4,6 +4,7 @@ import type { SinkName } from "../../sinks/sink.js";
 import { deleteLogDue, moveChainHead } from "../../store/audit/audit-seals.js";
 import { readSinkPositions, type SinkPosition } from "../../store/audit/audit-sinks.js";
 import { readLogClosing } from "../../store/audit/log-clock.js";
+import { COUNTED_DAYS, COUNTED_HOURS_DAYS, forgetLogCounts } from "../../store/audit/log-counts.js";
 import { deleteLogBefore, readRawLog } from "../../store/audit/raw-log.js";
 import { scheduleDue } from "../../store/jobs/due.js";
 import { asServer } from "../tenant-database.js";
@@ -61,6 +62,13 @@ export async function removeOldLog(
   await log.bulk(async (tx) => {
     const any = { group: "all", from: undefined, until: undefined, after: undefined, limit: 1 } as const;
     const [row] = await tx.query(readRawLog, any);
+    const daysAgo = (count: number) => new Date(now.getTime() - count * DAY_MS);
+    forgetLogCounts(tx, {
+      hoursBefore: daysAgo(COUNTED_HOURS_DAYS),
+      daysBefore: daysAgo(COUNTED_DAYS),
+      // What persons and programs did is kept no longer than the rows that say it.
+      actorsBefore: daysAgo(days > 0 ? Math.min(days, COUNTED_DAYS) : COUNTED_DAYS),
+    });
     if (row) scheduleDue(tx, { kind: "log_retention", at: nextDay(now) });
     // A sink or an authority that was set up since the last row gets the log within a day.
     for (const sink of row ? sinks : []) scheduleDue(tx, { kind: `log_${sink}`, at: tx.now });

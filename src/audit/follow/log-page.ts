@@ -1,7 +1,7 @@
 import { invalid } from "../../base/fault.js";
 import { isUuidPosition, readCursor, writeCursor } from "../../crypto/cursor.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
-import type { LogRow } from "../../store/audit/log-listing.js";
+import type { LogListing, LogRow } from "../../store/audit/log-listing.js";
 import type { Transaction } from "../../store/transactions/transaction.js";
 import { findLogRows } from "./find-log-rows.js";
 import { type LogFilterQuery, nameOfFilter, readLogFilter } from "./log-filter.js";
@@ -12,6 +12,8 @@ export interface LogQuery extends LogFilterQuery {
   readonly start?: string | undefined;
   readonly page: number;
   readonly size: number;
+  /** Adds the rest of the calls that the page has begun. */
+  readonly wholeCalls?: boolean | undefined;
 }
 
 export interface LogPage {
@@ -26,6 +28,9 @@ export interface LogPage {
  */
 export function prepareLogPage(keys: TenantKeys, query: LogQuery, now: Date): (tx: Transaction) => Promise<LogPage> {
   const filter = nameOfFilter(query);
+  if (query.wholeCalls && query.start === undefined && query.page > 1) {
+    throw invalid("page", "must not be given with whole_calls, whose pages have no fixed size; use start");
+  }
   const listing = {
     ...readLogFilter(query, now),
     after: query.start === undefined ? undefined : readStart(keys, filter, query.start),
@@ -35,12 +40,35 @@ export function prepareLogPage(keys: TenantKeys, query: LogQuery, now: Date): (t
   };
   return async (tx) => {
     const found = await findLogRows(tx, listing);
-    const rows = found.rows.slice(0, query.size);
+    const page = found.rows.slice(0, query.size);
+    const isCut = found.rows.length > query.size;
+    const rest = isCut && query.wholeCalls ? await restOfCalls(tx, listing, page) : [];
+    const rows = [...page, ...rest];
     const last = rows.at(-1);
-    const hasMore = found.rows.length > query.size && last !== undefined;
-    const continued = hasMore ? { createdAt: last.created_at, id: last.id } : found.endedAt;
+    const continued = isCut && last ? { createdAt: last.created_at, id: last.id } : found.endedAt;
     return { rows, next: continued && writeCursor(keys.proof, filter, continued) };
   };
+}
+
+/** Rows that a page may have beyond its size. */
+const MAX_REST = 200;
+/** Calls with a row that is this much newer than the end of a page do not continue behind it. */
+const CALL_MS = 5_000;
+
+/**
+ * The rows behind a page up to the first one that belongs to no call of its end. Rows of one transaction have the same
+ * time, and those of calls that shared it lie among each other.
+ */
+async function restOfCalls(tx: Transaction, listing: LogListing, page: readonly LogRow[]): Promise<readonly LogRow[]> {
+  const last = page.at(-1);
+  if (!last) return [];
+  const time = last.created_at.getTime();
+  const calls = new Set(page.filter((row) => row.created_at.getTime() - time < CALL_MS).map((row) => row.trace_id));
+  calls.delete(null);
+  const after = { createdAt: last.created_at, id: last.id };
+  const { rows } = await findLogRows(tx, { ...listing, after, offset: 0, limit: MAX_REST });
+  const end = rows.findIndex((row) => row.created_at.getTime() !== time && !calls.has(row.trace_id));
+  return end < 0 ? rows : rows.slice(0, end);
 }
 
 function readStart(keys: TenantKeys, filter: readonly string[], text: string) {

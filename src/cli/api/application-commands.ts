@@ -4,10 +4,10 @@ import type { Action } from "./api-command.js";
 import { clientNamesOf, restNamesOf } from "./field-names.js";
 
 const COLUMNS = ["id", "name", "type", "created_at"];
-const KEY_COLUMNS = ["id", "created_by", "created_at"];
+const KEY_COLUMNS = ["id", "name", "owner", "created_at", "expires_at", "last_used_at"];
 
 export const listApplications: Action = async (call) => {
-  const filter = { type: call.list("type"), size: call.page().size };
+  const filter = { type: call.list("type"), name: call.text("name"), size: call.page().size };
   await call.show(call.client.applications.list(filter, call.options()), COLUMNS);
 };
 
@@ -47,7 +47,8 @@ export const getKey: Action = async (call) => {
 };
 
 export const createKey: Action = async (call) => {
-  call.output.one(await call.client.applicationKeys.create(call.argument(0), call.options()));
+  const input = { name: call.text("name"), owner: call.text("owner"), expiresAt: call.text("expires-at") };
+  call.output.one(await call.client.applicationKeys.create(call.argument(0), input, call.options()));
 };
 
 export const deleteKey: Action = async (call) => {

@@ -2,7 +2,8 @@ import type { Uuid } from "../../base/ids.js";
 import type { PageRequest } from "../../base/page.js";
 import { boundQuery, boundWrite } from "../statements/bound-statement.js";
 import { defineList } from "../statements/counted-page.js";
-import { bytes, uuid } from "../statements/parameter.js";
+import { bytes, time, uuid } from "../statements/parameter.js";
+import { defineRows } from "../statements/row-statements.js";
 import { readRow, writeRow } from "../statements/single-row.js";
 import type { Columns } from "../wire/columns.js";
 
@@ -12,43 +13,47 @@ export interface ApplicationKeyRow {
   readonly key_hash: Buffer;
   /** Sealed: a server gave the key to the application. */
   readonly proof: Buffer;
+  /** Sealed: name and owner. */
+  readonly details: Buffer | null;
   readonly created_by: Uuid | null;
   readonly created_at: Date;
+  readonly expires_at: Date | null;
+  readonly last_used_at: Date | null;
 }
 
-export interface NewApplicationKey {
-  readonly id: Uuid;
-  readonly application_id: Uuid;
-  readonly key_hash: Buffer;
-  /** Sealed: a server gave the key to the application. */
-  readonly proof: Buffer;
-  readonly created_by: Uuid | null;
-}
+export type NewApplicationKey = Omit<ApplicationKeyRow, "created_at" | "last_used_at">;
 
 export const insertApplicationKey = boundWrite<NewApplicationKey>({
   table: "application_keys",
   sql: `
-    insert into application_keys (tenant_id, id, application_id, key_hash, proof, created_by, created_at)
-    values (:tenant, :id, :application_id, :key_hash, :proof, :created_by, :now)`,
+    insert into application_keys (
+      tenant_id, id, application_id, key_hash, proof, details, created_by, created_at, expires_at
+    )
+    values (:tenant, :id, :application_id, :key_hash, :proof, :details, :created_by, :now, :expires_at)`,
   parameters: {
     id: uuid(({ id }) => id),
     application_id: uuid(({ application_id }) => application_id),
     key_hash: bytes(({ key_hash }) => key_hash),
     proof: bytes(({ proof }) => proof),
+    details: bytes(({ details }) => details),
+    expires_at: time(({ expires_at }) => expires_at),
     created_by: uuid(({ created_by }) => created_by),
   },
   sortKey: ({ id }) => id,
 });
 
-const COLUMNS = "id, application_id, key_hash, proof, created_by, created_at";
+const COLUMNS = "id, application_id, key_hash, proof, details, created_by, created_at, expires_at, last_used_at";
 
 const readKeyRow = (column: Columns): ApplicationKeyRow => ({
   id: column.uuid(),
   application_id: column.uuid(),
   key_hash: column.bytes(),
   proof: column.bytes(),
+  details: column.bytesOrNull(),
   created_by: column.uuidOrNull(),
   created_at: column.time(),
+  expires_at: column.timeOrNull(),
+  last_used_at: column.timeOrNull(),
 });
 
 /** All keys of an application, oldest first. */
@@ -102,5 +107,30 @@ export const deleteApplicationKey = writeRow<NamedKey>({
     delete from application_keys
     where tenant_id = :tenant and application_id = :application_id and id = :id returning 1`,
   parameters: NAMED_KEY,
+  sortKey: ({ id }) => id,
+});
+
+/** How many keys all applications have, and how many of them were made before a time. */
+export const countApplicationKeys = defineRows<Date, { readonly all: number; readonly old: number }>(
+  "read",
+  "application_keys",
+  (sql, tenantId, before) => sql`
+    select count(*) as all, count(*) filter (where created_at < ${before}) as old from application_keys
+    where tenant_id = ${tenantId}`,
+);
+
+/** When a key left its last row in the log. */
+export interface KeyUse {
+  readonly id: Uuid;
+  readonly at: Date;
+}
+
+/** Notes the last use of keys, unless a later one is noted. An id of something else than a key is passed over. */
+export const noteKeyUse = boundWrite<KeyUse>({
+  table: "application_keys",
+  sql: `
+    update application_keys set last_used_at = :at
+    where tenant_id = :tenant and id = :id and (last_used_at is null or last_used_at < :at)`,
+  parameters: { id: uuid(({ id }) => id), at: time(({ at }) => at) },
   sortKey: ({ id }) => id,
 });

@@ -2,6 +2,7 @@ import type { Uuid } from "../../base/ids.js";
 import type { PageRequest } from "../../base/page.js";
 import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
 import { defineList, isAnyOf } from "../statements/counted-page.js";
+import { defineNames } from "../statements/named-listing.js";
 import { defineChange, defineDelete, defineInsert, defineRead } from "../statements/row-statements.js";
 import { lockedById } from "../transactions/row-lock.js";
 
@@ -17,6 +18,8 @@ export interface ApplicationRow extends RightsColumns, AuthorshipColumns {
 
 export interface NewApplication extends RightsColumns {
   readonly id: Uuid;
+  /** Sealed. */
+  readonly name: Buffer;
   readonly created_by: Uuid | null;
 }
 
@@ -35,6 +38,9 @@ export const lockApplication = lockedById("applications", readApplication);
  */
 export const holdActingApplication = lockedById("applications", readApplication, "shared");
 
+/** The names of a tenant's applications, to be searched. */
+export const listApplicationNames = defineNames("applications", (sql) => sql`octet_length(definition)`);
+
 export interface ApplicationListing extends PageRequest {
   /** If not empty, lists only these. */
   readonly ids: readonly string[];
@@ -52,13 +58,15 @@ export const listApplicationRows = defineList<ApplicationListing, ApplicationRow
 
 export interface ApplicationChange extends RightsColumns {
   readonly id: Uuid;
+  /** Sealed. */
+  readonly name: Buffer;
   readonly modified_by: Uuid;
 }
 
 export const updateApplicationRow = defineChange<ApplicationChange>(
   "applications",
-  (sql, tenantId, { id, definition, modified_by }, at) => sql`
-    update applications set definition = ${definition}, modified_by = ${modified_by}, modified_at = ${at}
+  (sql, tenantId, { id, name, definition, modified_by }, at) => sql`
+    update applications set name = ${name}, definition = ${definition}, modified_by = ${modified_by}, modified_at = ${at}
     where tenant_id = ${tenantId} and id = ${id}`,
 );
 

@@ -20,6 +20,7 @@ export interface KeyCredentialRow extends CredentialRow {
   readonly key_id: Uuid;
   readonly key_hash: Buffer;
   readonly key_created_by: Uuid | null;
+  readonly key_expires_at: Date | null;
   readonly proof: Buffer;
 }
 
@@ -61,7 +62,7 @@ export const findApplicationKey = boundQuery<Buffer, KeyCredentialRow | null, Ke
   table: "application_keys",
   kind: "read",
   sql: `
-    select ${COLUMNS}, k.id as key_id, k.key_hash, k.proof, k.created_by as key_created_by
+    select ${COLUMNS}, k.id as key_id, k.key_hash, k.proof, k.created_by as key_created_by, k.expires_at as key_expires_at
     from application_keys k
     join applications a on a.tenant_id = k.tenant_id and a.id = k.application_id
     join tenants t on t.tenant_id = k.tenant_id and t.state = 'active'
@@ -74,6 +75,7 @@ export const findApplicationKey = boundQuery<Buffer, KeyCredentialRow | null, Ke
     key_hash: column.bytes(),
     proof: column.bytes(),
     key_created_by: column.uuidOrNull(),
+    key_expires_at: column.timeOrNull(),
   }),
   outputs: (rows) => rows.map(([row]) => row ?? null),
 });

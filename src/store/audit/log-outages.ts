@@ -1,5 +1,6 @@
 import { boundQuery } from "../statements/bound-statement.js";
 import { text, time } from "../statements/parameter.js";
+import { defineRows } from "../statements/row-statements.js";
 import { writeRow } from "../statements/single-row.js";
 
 /** The beginning of an outage of a part of the log. */
@@ -16,6 +17,13 @@ export const insertOutage = writeRow<OutageRow>({
   parameters: { part: text(({ part }) => part), since: time(({ since }) => since) },
   sortKey: ({ part }) => part,
 });
+
+/** The outages that have not ended. */
+export const listOutages = defineRows<"all", OutageRow>(
+  "read",
+  "log_outages",
+  (sql, tenantId) => sql`select part, since from log_outages where tenant_id = ${tenantId} order by since, part`,
+);
 
 /** Ends the current outage and returns its beginning; null if no outage was recorded. */
 export const deleteOutage = boundQuery<string, Date | null, Date>({

@@ -28,7 +28,10 @@ export interface NameRange {
 export type NamesStatement = Statement<NameRange, readonly NamedRow[]>;
 
 /** @param bytes the size of a row. */
-export function defineNames(table: "proxies" | "reactors" | "reactor_formulas", bytes: RowBytes): NamesStatement {
+export function defineNames(
+  table: "applications" | "proxies" | "reactors" | "reactor_formulas",
+  bytes: RowBytes,
+): NamesStatement {
   return defineStatement<NameRange, readonly NamedRow[], NamedRow>({
     table,
     kind: "read",

@@ -30,6 +30,8 @@ const ORDINARY_TABLES = [
   "audit_anchors",
   "audit_stamps",
   "log_outages",
+  "log_counts",
+  "log_actor_counts",
 ] as const;
 
 /**

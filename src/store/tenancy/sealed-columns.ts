@@ -39,7 +39,7 @@ const versioned = { ...byId, hasRevision: true } as const;
 export const AAD_COLUMNS = {
   members: ["user_id", "created_by"],
   applications: ["type", "created_by"],
-  application_keys: ["application_id", "key_hash", "created_by"],
+  application_keys: ["application_id", "key_hash", "created_by", "expires_at"],
   member_identities: ["member_id", "identity_term"],
   passkeys: ["member_id", "credential_hash"],
   sign_ins: ["token_hash", "member_id", "method", "expires_at", "strong_at"],
@@ -74,11 +74,11 @@ export const SEALED_TABLES: readonly SealedTable[] = [
     columns: [column("details", "sign_in_request", AAD_COLUMNS.sign_in_requests)],
   },
   { table: "invitations", ...byId, columns: [column("email", "email")] },
-  { table: "applications", ...byId, columns: [column("definition", "application", AAD_COLUMNS.applications)] },
+  { table: "applications", ...byId, columns: [column("definition", "application", AAD_COLUMNS.applications), NAME] },
   {
     table: "application_keys",
     ...byId,
-    columns: [column("proof", "application_key", AAD_COLUMNS.application_keys)],
+    columns: [column("proof", "application_key", AAD_COLUMNS.application_keys), column("details", "key_details")],
   },
   { table: "sessions", ...byId, columns: [column("rights", "session", AAD_COLUMNS.sessions)] },
   {

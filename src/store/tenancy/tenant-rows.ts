@@ -46,6 +46,8 @@ const KEYS: Readonly<Record<Table, string | "kept">> = {
   audit_anchors: "number",
   audit_stamps: "id",
   log_outages: "part",
+  log_counts: "step, at, operation, entity_type, outcome, shown",
+  log_actor_counts: "day, actor_id, outcome, shown",
 };
 
 /** The statements that delete a tenant's rows from a table. */

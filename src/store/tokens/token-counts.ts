@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto";
 import type { TenantId } from "../../base/ids.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { bigint, date, integer, text, time } from "../statements/parameter.js";
+import { defineRows } from "../statements/row-statements.js";
 import { defineStatement } from "../statements/statement.js";
 import type { Transaction } from "../transactions/transaction.js";
 
@@ -96,15 +97,17 @@ export const usageByType = defineStatement<TenantId, readonly TypeUsage[], TypeU
   outputs: ([rows = []], inputs) => inputs.map(() => rows),
 });
 
-/** The number of tokens that were active in a month, given as its first day, YYYY-MM-DD. */
-export const activeInMonth = defineStatement<string, number, { readonly month: string; readonly n: number }>({
-  table: "token_activity",
-  kind: "read",
-  sortKey: (month) => month,
-  queries: (sql, tenantId, months) => [
-    sql`
-      select month::text as month, sum(n)::bigint as n from token_activity
-      where tenant_id = ${tenantId} and month = any(${[...months]}::date[]) group by month`,
-  ],
-  outputs: ([rows = []], months) => months.map((month) => rows.find((row) => row.month === month)?.n ?? 0),
-});
+/** Tokens that were active in a month, given as its first day, YYYY-MM-DD. */
+export interface MonthlyActive {
+  readonly month: string;
+  readonly n: number;
+}
+
+/** The active tokens of each month since one, oldest first. */
+export const activeByMonth = defineRows<string, MonthlyActive>(
+  "read",
+  "token_activity",
+  (sql, tenantId, since) => sql`
+    select month::text as month, sum(n)::bigint as n from token_activity
+    where tenant_id = ${tenantId} and month >= ${since}::text::date group by month order by month`,
+);

@@ -88,6 +88,41 @@ describe("application keys", () => {
     expect(await tenant.manage("POST", `/applications/${applicationId}/keys`, request)).toMatchObject({ status: 201 });
   });
 
+  it("have a name, an owner and an end, if their maker says so, and keep name and owner when they are replaced", async () => {
+    const { body: application } = await tenant.manage("POST", "/applications", {
+      body: { name: "Shop", type: "private", permissions: ["token:create"], create_key: false },
+    });
+    const { id } = application;
+    const details = { name: "  prod ☕", owner: "Payments", expires_at: "2040-01-02T03:04:05+01:00" };
+    const { status, body } = await tenant.manage("POST", `/applications/${id}/keys`, { body: details });
+    const shown = { name: "  prod ☕", owner: "Payments", expires_at: "2040-01-02T02:04:05.000Z" };
+    expect([status, body]).toEqual([201, expect.objectContaining(shown)]);
+    expect((await tenant.manage("GET", `/applications/${id}/keys/${body.id}`)).body).toMatchObject(shown);
+    const logged = await tenant.manage("GET", `/logs?entity_id=${body.id}&operation=create`);
+    expect(logged.body.data[0].changes).toEqual([
+      { field: "expires_at", before: null, after: shown.expires_at, truncated: false },
+    ]);
+    expect(await stored.textOf(tenant.id, "application_keys")).not.toContain("Payments");
+    const { body: replaced } = await tenant.manage("POST", `/applications/${id}/regenerate`);
+    expect(replaced.keys).toEqual([expect.objectContaining({ name: "  prod ☕", owner: "Payments" })]);
+    expect(replaced.keys[0]).not.toHaveProperty("expires_at");
+  });
+
+  it.each([
+    ["expires_at", "yesterday"],
+    ["expires_at", "2020-01-01"],
+    ["expires_at", ""],
+    ["name", "x".repeat(201)],
+    ["owner", "x".repeat(201)],
+    ["name", 7],
+  ])("are refused with a wrong %s, and none is made", async (field, value) => {
+    const { id } = await tenant.application({ type: "private", permissions: ["token:create"] });
+    const path = `/applications/${id}/keys`;
+    const { status, body } = await tenant.manage("POST", path, { body: { [field]: value } });
+    expect({ status, fields: Object.keys(body.errors ?? {}) }).toEqual({ status: 400, fields: [field] });
+    expect((await tenant.manage("GET", path)).body.pagination.total_items).toBe(1);
+  });
+
   it("are listed newest first, in pages", async () => {
     const { id } = await tenant.application({ type: "private", permissions: ["token:create"] });
     const path = `/applications/${id}/keys`;

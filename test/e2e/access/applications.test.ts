@@ -20,6 +20,36 @@ describe("applications", () => {
   };
   const refused = (...fields: string[]) => ({ status: 400, code: "validation_failed", fields });
 
+  it("are found by a part of their names, in pages, and sorted by name", async () => {
+    const own = await newTenant();
+    const names = ["checkout 10", "Checkout 2", "Ledger", "שלום", "😀 emoji", "x".repeat(200)];
+    for (const name of names) {
+      const body = { name, type: "private", permissions: ["token:create"] };
+      const { status } = await own.manage("POST", "/applications", { body });
+      expect(status).toBe(201);
+    }
+    const list = async (query: string) => {
+      const { body } = await own.manage("GET", `/applications?${query}`);
+      return { names: body.data.map(({ name }: { name: string }) => name), total: body.pagination.total_items };
+    };
+    expect(await list("name=CHECK")).toEqual({ names: ["Checkout 2", "checkout 10"], total: 2 });
+    expect(await list("name=check&sort=name")).toEqual({ names: ["Checkout 2", "checkout 10"], total: 2 });
+    expect(await list(`name=${encodeURIComponent("😀*")}`)).toEqual({ names: ["😀 emoji"], total: 1 });
+    expect(await list("name=check*2")).toEqual({ names: ["Checkout 2"], total: 1 });
+    expect(await list("name=none")).toEqual({ names: [], total: 0 });
+    expect(await list("name=check&type=public")).toEqual({ names: [], total: 0 });
+    const sorted = await list("sort=name&size=100");
+    expect(sorted.names).toEqual(sorted.names.toSorted(new Intl.Collator("en", { numeric: true }).compare));
+    expect(sorted.total).toBe(names.length + 1);
+    const pages = [await list("sort=name&size=3"), await list("sort=name&size=3&page=2")];
+    expect(pages.flatMap((page) => page.names)).toEqual(sorted.names.slice(0, 6));
+    const ledger = (await own.manage("GET", "/applications?name=ledger")).body.data[0];
+    await own.manage("PUT", `/applications/${ledger.id}`, { body: { name: "Renamed", permissions: ["token:create"] } });
+    expect(await list("name=renam")).toEqual({ names: ["Renamed"], total: 1 });
+    expect(await list("name=ledger")).toEqual({ names: [], total: 0 });
+    expect((await own.manage("GET", "/applications?sort=size")).status).toBe(400);
+  });
+
   it("are created with all their fields and one key", async () => {
     const rules = [{ ...rule, description: "Cards" }];
     const { status, body } = await create({ name: "Back end", type: "private", permissions: ["token:create"], rules });

@@ -267,6 +267,8 @@ export const CALLS: Readonly<Record<string, Prepare>> = {
   UpdateTenant: manage("PUT", "/tenants/self", { name: "Renamed" }),
   DeleteTenant: manage("DELETE", "/tenants/self"),
   GetUsageReport: manage("GET", "/tenants/self/reports/usage"),
+  GetActivity: manage("GET", "/activity"),
+  GetHealth: manage("GET", "/tenants/self/health"),
   ListMembers: manage("GET", "/tenants/self/members"),
   UpdateMember: async (world) => ({
     ...{ caller: world.manager, verb: "PUT", path: `/tenants/self/members/${await member(world)}` },

@@ -85,6 +85,8 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   UpdateTenant: ["update tenant stored"],
   DeleteTenant: ["delete tenant stored"],
   GetUsageReport: ["read report *"],
+  GetActivity: [],
+  GetHealth: [],
   ListMembers: ["list member *"],
   UpdateMember: ["update member stored"],
   DeleteMember: ["delete member stored"],

@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { newMember } from "../../support/member.js";
 import type { RestClient } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { signedIn } from "../../support/test-browser.js";
 import { startDestination } from "./support/destination.js";
 import { code, makeProxy } from "./support/proxies.js";
 
@@ -50,6 +52,47 @@ describe("a test run of a proxy's transforms", () => {
       },
       expect.objectContaining({ kind: "response_transform", console: [{ level: "info", text: "counting" }] }),
     ]);
+  });
+
+  it("evaluates the expressions of a sample for a person as the role reads tokens: masked, with a row for each", async () => {
+    const backEnd = await tenant.backEnd();
+    const card = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
+    const { body: token } = await backEnd("POST", "/tokens", { body: { type: "card", data: card } });
+    const sample = {
+      number: `{{ ${token.id} | json: "$.number" }}`,
+      year: `{{ ${token.id} | json: "$.expiration_year" }}`,
+    };
+    const run = async (role: Parameters<typeof newMember>[1], more: object = {}) => {
+      const browser = await signedIn(tenant.id, await newMember(tenant, role));
+      const echo = code("return { body: { seen: req.args.body }, headers: req.args.headers };");
+      return browser.call("ProxyService/TestProxy", {
+        ...{ requestTransforms: [echo], request: { body: sample }, evaluateTokens: true, ...more },
+      });
+    };
+    const { status, body } = await run("ADMIN");
+    expect([status, body.request?.body]).toEqual([200, { seen: { number: "XXXXXXXXXXXX4242", year: 2030 } }]);
+    expect(JSON.stringify(body)).not.toContain(card.number);
+    const { body: log } = await tenant.manage("GET", `/logs?entity_type=card&entity_id=${token.id}&operation=read`);
+    expect(log.data[0]).toMatchObject({ actor_type: "user", transform: "mask", outcome: "allowed" });
+    expect((await run("DEVELOPER")).status).toBe(403);
+    const real = await run("ADMIN", { destinationUrl: "https://partner.example" });
+    expect([real.status, JSON.stringify(real.body)]).toEqual([400, expect.stringContaining("evaluate_tokens")]);
+    const plain = await run("ADMIN", { evaluateTokens: false });
+    expect(plain.body.request.body).toEqual({ seen: sample });
+  });
+
+  it("never shows a key more than a mask, whatever the key may read", async () => {
+    const backEnd = await tenant.backEnd();
+    const { body: token } = await backEnd("POST", "/tokens", {
+      body: { type: "card_number", data: "4242424242424242" },
+    });
+    const { status, body } = await test({ request: { body: `{{ ${token.id} }}` }, evaluate_tokens: true });
+    expect([status, body.code]).toEqual([403, "permission_denied"]);
+    const missing = await test({
+      request: { body: "{{ 01a22193-0000-7000-8000-000000000000 }}" },
+      evaluate_tokens: true,
+    });
+    expect(missing.status).toBeGreaterThanOrEqual(400);
   });
 
   it("shows the error of a failed step, and keeps the earlier steps", async () => {

@@ -75,6 +75,8 @@ describe("a row whose owner was deleted meanwhile", () => {
       application_id: newUuid(),
       key_hash: Buffer.alloc(32),
       proof: Buffer.alloc(0),
+      details: null,
+      expires_at: null,
       created_by: newUuid(),
     };
     const [outcome] = await together(fixture, [async (tx) => tx.enqueue(insertApplicationKey, key)]);

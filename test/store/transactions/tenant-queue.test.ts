@@ -109,7 +109,10 @@ describe("tenants", () => {
     add("b", 5_000_000);
     for (const name of ["c", "d", "e"]) add(name, 400_000);
     const batches: (string | undefined)[][] = [];
-    while (queue.waiting.length > 0) batches.push(queue.nextBatch(100).map((request) => names.get(request)));
+    while (queue.waiting.length > 0) {
+      const { requests = [] } = queue.nextBatch(100) ?? {};
+      batches.push(requests.map((request) => names.get(request)));
+    }
     expect(batches).toEqual([["a", "c"], ["b"], ["d", "e"]]);
   });
 

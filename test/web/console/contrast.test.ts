@@ -24,6 +24,11 @@ const PAIRS: readonly (readonly [string, readonly string[], number])[] = [
   ["danger", [...GROUNDS, "danger-soft", "code-back"], TEXT],
   ["strong-line", ["surface", "canvas"], EDGE],
   ["brass", ["plum"], EDGE],
+  ["reveal-mark", ["surface", "hover"], EDGE],
+  ["mask-mark", ["surface", "hover"], EDGE],
+  ["redact-mark", ["surface", "hover"], EDGE],
+  ["good-mark", ["surface", "hover"], EDGE],
+  ["danger-mark", ["surface", "hover"], EDGE],
 ];
 
 function colourOf(name: string, scheme: Scheme): string {

@@ -27,7 +27,7 @@ async function picture(page: Page, name: string): Promise<void> {
 
 it("a person who begins at the start page makes a proxy that sends the value of a token, by what the pages say", async () => {
   await using destination = await startDestination(httpResponse("200 OK", ["Content-Type: application/json"], "{}"));
-  await using console = await openBrowser(browser, { expected: /status of 40[0-9]/, origin: url });
+  await using console = await openBrowser(browser, { expected: /status of 40[0-9]|ERR_FAILED/, origin: url });
   const { page } = console;
   const devTools = await console.context.newCDPSession(page);
   await devTools.send("WebAuthn.enable");
@@ -75,7 +75,27 @@ it("a person who begins at the start page makes a proxy that sends the value of 
   await picture(page, "6-proxy");
   const call = (await page.getByLabel("A call of the proxy").locator("pre").textContent()) ?? "";
   await shell(`export KEY=${key}\n${call.replace("token_id", tokenId)}`);
-  expect(Buffer.from(destination.requests[0]?.body ?? "").toString()).toContain('"number":"4242424242424242"');
+  const sent = () => destination.requests.map(({ body }) => Buffer.from(body).toString());
+  expect(sent()[0]).toContain('"number":"4242424242424242"');
+
+  await page.getByRole("button", { name: "Call it" }).click();
+  const dialog = page.getByRole("dialog", { name: "Call this proxy" });
+  await dialog.getByLabel("Key of an application").fill("no key");
+  await dialog.getByLabel("Token for the sample").selectOption(tokenId);
+  await dialog.getByRole("button", { name: "Send" }).click();
+  await dialog.getByText("The vault says:").waitFor();
+  await console.expectAccessible();
+  await dialog.getByLabel("Key of an application").fill(key);
+  await dialog.getByRole("button", { name: "Send" }).click();
+  await dialog.getByText("Its body is not shown").waitFor();
+  await picture(page, "7-call");
+  expect(JSON.parse(sent()[1] ?? "")).toMatchObject({ number: "4242424242424242", exp_year: 2030 });
+  await page.route("**/proxy", (route) => route.abort());
+  await dialog.getByRole("button", { name: "Send" }).click();
+  await dialog.getByText("The vault does not respond.").waitFor();
+  expect(sent()).toHaveLength(2);
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  expect(await page.content()).not.toContain(key);
   expect(console.wrongs).toEqual([]);
 });
 

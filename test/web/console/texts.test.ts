@@ -106,20 +106,33 @@ describe("amounts", () => {
 });
 
 describe("the rows of calls", () => {
-  it("are all shown, in their order, and only neighbours of one trace stand together", () => {
-    const trace = fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined });
+  it("are all shown once, in their order, and only those of one actor, trace and moment stand together", () => {
+    const row = fc.record({
+      traceId: fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined }),
+      actorId: fc.constantFrom("one", "other"),
+      seconds: fc.integer({ min: 0, max: 40 }),
+    });
     fc.assert(
-      fc.property(fc.array(trace, { maxLength: 30 }), (traces) => {
-        const rows = traces.map((traceId, at) => create(LogSchema, { id: String(at), traceId }));
+      fc.property(fc.array(row, { maxLength: 30 }), (drafts) => {
+        const rows = drafts
+          .toSorted((one, other) => other.seconds - one.seconds)
+          .map(({ traceId, actorId, seconds }, at) => {
+            const createdAt = { seconds: BigInt(seconds), nanos: 0 };
+            return create(LogSchema, { id: String(at), traceId, actorId, createdAt });
+          });
         const calls = callsOf(rows);
-        expect(calls.flatMap(({ first, others }) => [first, ...others])).toEqual(rows);
+        const all = calls.flatMap(({ first, others }) => [first, ...others]);
+        expect(all.toSorted((one, other) => Number(one.id) - Number(other.id))).toEqual(rows);
         for (const { first, others } of calls) {
-          for (const row of others) expect([row.traceId, first.traceId]).not.toContain(undefined);
-          expect(new Set([first, ...others].map(({ traceId }) => traceId)).size).toBe(1);
-        }
-        for (const [at, { first }] of calls.entries()) {
-          const before = calls[at - 1];
-          if (before) expect(before.first.traceId === undefined || before.first.traceId !== first.traceId).toBe(true);
+          const ofCall = [first, ...others];
+          expect(ofCall.map(({ id }) => Number(id))).toEqual(
+            ofCall.map(({ id }) => Number(id)).toSorted((a, b) => a - b),
+          );
+          if (others.length > 0) expect(first.traceId).toBeDefined();
+          expect(new Set(ofCall.map(({ traceId, actorId }) => `${traceId} ${actorId}`)).size).toBe(1);
+          for (const [at, { createdAt }] of others.entries()) {
+            expect(Number((ofCall[at]?.createdAt?.seconds ?? 0n) - (createdAt?.seconds ?? 0n))).toBeLessThanOrEqual(10);
+          }
         }
       }),
     );

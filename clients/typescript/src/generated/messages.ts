@@ -98,6 +98,49 @@ export interface AccessStep {
   readonly outcome: string;
 }
 
+export interface Activity {
+  /** A bucket for each step of the range, oldest first, also without rows. */
+  readonly data: readonly ActivityBucket[];
+  /** The most active groups, if the request names by: those with the most values in the clear, then with the most rows. */
+  readonly groups: readonly ActivityGroup[];
+  /** Rows before this time are counted. Absent: none yet. */
+  readonly countedUntil?: Date | undefined;
+}
+
+export interface ActivityBucket {
+  /** The beginning of the hour, day or month, in UTC. */
+  readonly at: Date;
+  /** Rows of that time. */
+  readonly counts: ActivityCounts;
+}
+
+/** How many rows of the log there are, by how they ended and what they showed. */
+export interface ActivityCounts {
+  /** Allowed, and shown in the clear: to the caller, or through a proxy or reactor. */
+  readonly revealed: number;
+  /** Allowed, and shown masked. */
+  readonly masked: number;
+  /** Allowed, and shown without the value. */
+  readonly redacted: number;
+  /** Allowed, and about no value. */
+  readonly other: number;
+  /** Refused. */
+  readonly denied: number;
+  /** Allowed, and failed. */
+  readonly failed: number;
+  /** Those of all that create, update or delete. */
+  readonly changes: number;
+}
+
+export interface ActivityGroup {
+  /** The operation or entity type; for an actor application or user, or empty for all actors that are not counted by themselves. */
+  readonly name: string;
+  /** The application or user. */
+  readonly actorId?: string | undefined;
+  /** Rows of the range. Without changes. */
+  readonly counts: ActivityCounts;
+}
+
 export interface Application {
   /** The application's id. */
   readonly id: ApplicationId;
@@ -142,6 +185,14 @@ export interface ApplicationKey {
   readonly createdBy?: string | undefined;
   /** The time of its creation. */
   readonly createdAt: Date;
+  /** For people. */
+  readonly name?: string | undefined;
+  /** The person, team or system that answers for it, in the words of its creator. */
+  readonly owner?: string | undefined;
+  /** From then on it is refused like a key that does not exist. */
+  readonly expiresAt?: Date | undefined;
+  /** The time of the last row of the log that it left. A use shows within three minutes. */
+  readonly lastUsedAt?: Date | undefined;
 }
 
 export interface ApplicationReference {
@@ -321,6 +372,15 @@ export interface CreateApplicationInput {
   readonly templates?: readonly TokenTemplateInput[] | undefined;
   /** For public applications with allowed_origins: whether pages may also call the API with its keys themselves, as clients do that send expressions with the public key. Such a page can create tokens with expressions of its own, deduplicate them, and hold the key of a session: it reads what a back end authorizes the session for. Default false. */
   readonly allowPageRequests?: boolean | undefined;
+}
+
+export interface CreateApplicationKeyInput {
+  /** For people. */
+  readonly name?: string | undefined;
+  /** The person, team or system that answers for it. */
+  readonly owner?: string | undefined;
+  /** ISO 8601, in the future. Default: it does not expire. */
+  readonly expiresAt?: Date | string | undefined;
 }
 
 export interface CreateConnectionInput {
@@ -582,6 +642,36 @@ export interface FollowLogsInput {
   readonly after?: string | undefined;
 }
 
+export interface GetActivityInput {
+  /** ISO 8601: from the hour, day or month of this time. Default: 24 hours before the end. */
+  readonly startDate?: Date | string | undefined;
+  /** ISO 8601: before this time. Default: now. */
+  readonly endDate?: Date | string | undefined;
+  /** In UTC. hour: at most 35 days; otherwise at most 400 days. Default: hour. */
+  readonly step?: "hour" | "day" | "month" | undefined;
+  /** Rows about entities of this type alone. token matches tokens of every type, such as card and bank. */
+  readonly entityType?: string | undefined;
+  /** Rows of this operation alone, such as read. */
+  readonly operation?: string | undefined;
+  /** Also counts by this. actor: of whole days in UTC, and without entity_type and operation. */
+  readonly by?: "operation" | "entity_type" | "actor" | undefined;
+}
+
+export interface Health {
+  /** Rows of the log before this time are sealed. Absent: no row is yet. */
+  readonly sealedUntil?: Date | undefined;
+  /** What takes longer than it should: sealing, or the delivery to a receiver of the log. */
+  readonly outages: readonly LogOutage[];
+  /** The operator's receivers of the log. */
+  readonly receivers: readonly LogReceiver[];
+  /** When the keys that seal new values were made. */
+  readonly keysCreatedAt?: Date | undefined;
+  /** Keys of applications. */
+  readonly applicationKeys: number;
+  /** Of these, those made more than a year ago. */
+  readonly oldApplicationKeys: number;
+}
+
 /** Message that represents an arbitrary HTTP body. It should only be used for payload formats that can't be represented as JSON, such as raw binary or an HTML page. This message can be used both in streaming and non-streaming API methods in the request as well as the response. It can be used as a top-level request field, which is convenient if one wants to extract parameters from either the URL or HTTP template into the request fields and also want access to the raw HTTP body. Example: message GetResourceRequest { // A unique request id. string request_id = 1; // The raw HTTP body is bound to this field. google.api.HttpBody http_body = 2; } service ResourceService { rpc GetResource(GetResourceRequest) returns (google.api.HttpBody); rpc UpdateResource(google.api.HttpBody) returns (google.protobuf.Empty); } Example with streaming methods: service CaldavService { rpc GetCalendar(stream google.api.HttpBody) returns (stream google.api.HttpBody); rpc UpdateCalendar(stream google.api.HttpBody) returns (stream google.api.HttpBody); } Use of this type only changes how the request and response bodies are handled, all other features will continue to work unchanged. */
 export interface HttpBody {
   /** The HTTP Content-Type header value specifying the content type of the body. */
@@ -697,6 +787,10 @@ export interface ListApplicationsInput {
   readonly page?: number | undefined;
   /** Default 20. */
   readonly size?: number | undefined;
+  /** Case-insensitive; * matches any text. A name without * matches anywhere. */
+  readonly name?: string | undefined;
+  /** created_at, newest first; or name, A to Z. Default: created_at. */
+  readonly sort?: "created_at" | "name" | undefined;
 }
 
 export interface ListInvitationsInput {
@@ -753,6 +847,8 @@ export interface ListLogsInput {
   readonly viaType?: "proxy" | "reactor" | undefined;
   /** One row. Needs a time window. */
   readonly id?: string | undefined;
+  /** Adds to the end of a page up to 200 rows, to end with the last row of a call. Not with page. */
+  readonly wholeCalls?: boolean | undefined;
 }
 
 export interface ListMembersInput {
@@ -918,6 +1014,20 @@ export interface LogEntityType {
   readonly value: string;
 }
 
+export interface LogOutage {
+  /** sealing, or the name of a receiver. */
+  readonly part: string;
+  /** When it began. */
+  readonly since: Date;
+}
+
+export interface LogReceiver {
+  /** Such as file, syslog or otlp. */
+  readonly name: string;
+  /** It has all rows before this time. */
+  readonly sentUntil: Date;
+}
+
 export interface Member {
   /** The member's id. */
   readonly id: MemberId;
@@ -939,6 +1049,13 @@ export interface Member {
   readonly modifiedAt?: Date | undefined;
   /** Of a DEVELOPER: containers in which the applications of this member may have more than token:create. */
   readonly containers: readonly string[];
+}
+
+export interface MonthlyActiveTokens {
+  /** Its first day in UTC, such as 2026-11-01. */
+  readonly month: string;
+  /** Tokens created, read or used in that month. */
+  readonly count: number;
 }
 
 /** The card as it was when the transaction was created. */
@@ -1483,6 +1600,8 @@ export interface TestProxyInput {
   readonly destinationUrl?: string | undefined;
   /** Stubs for external calls of the code. */
   readonly outside?: TestOutsideInput | undefined;
+  /** Evaluates the token expressions in the body of the request, with values as the caller reads them, masked at most. Needs token:read of each token, and leaves a row for each. Not with destination_url, which would get masked values. */
+  readonly evaluateTokens?: boolean | undefined;
 }
 
 export interface TestProxyResponse {
@@ -1569,7 +1688,7 @@ export interface TestedRequest {
   readonly query: string;
   /** The headers of the request. */
   readonly headers: readonly HttpHeader[];
-  /** Strings are sent unchanged, everything else as JSON. Token expressions are not evaluated. */
+  /** Strings are sent unchanged, everything else as JSON. Token expressions are evaluated only with evaluate_tokens. */
   readonly body?: JsonValue | undefined;
 }
 
@@ -1582,7 +1701,7 @@ export interface TestedRequestInput {
   readonly query?: string | undefined;
   /** The headers of the request. */
   readonly headers?: readonly HttpHeaderInput[] | undefined;
-  /** Strings are sent unchanged, everything else as JSON. Token expressions are not evaluated. */
+  /** Strings are sent unchanged, everything else as JSON. Token expressions are evaluated only with evaluate_tokens. */
   readonly body?: JsonInput | undefined;
 }
 
@@ -1831,6 +1950,8 @@ export interface TokenReport {
   readonly includedMonthlyActiveTokens: number;
   /** Tokens created, read or used in the current month. */
   readonly monthlyActiveTokens: number;
+  /** The same of the last 13 months with any, oldest first. */
+  readonly activeByMonth: readonly MonthlyActiveTokens[];
 }
 
 /** Attributes of tokens that hosted fields create. A page names the template, and cannot write expressions of its own: they could show it what is typed into the fields. A template never makes a request fail: an index without a result is left out, and an id that is not valid, or taken, is replaced by a UUID. */

@@ -5,7 +5,7 @@ export const tokenShape: Shape = { texts: "id tenantId type", lists: "containers
 
 export const importTokensResponseShape: Shape = { lists: "results" };
 
-export const applicationKeyShape: Shape = { texts: "id tenantId", times: "createdAt" };
+export const applicationKeyShape: Shape = { texts: "id tenantId", times: "createdAt expiresAt lastUsedAt" };
 
 export const accessConditionShape: Shape = { texts: "attribute operator value" };
 
@@ -109,9 +109,25 @@ export const tenantShape: Shape = { texts: "id ownerId name", maps: "settings", 
 
 export const tokenMetricsShape: Shape = { numbers: "count", longs: "count", times: "lastCreatedAt" };
 
-export const tokenReportShape: Shape = { maps: "metricsByType", numbers: "includedMonthlyActiveTokens monthlyActiveTokens", longs: "includedMonthlyActiveTokens monthlyActiveTokens", nested: { metricsByType: { each: tokenMetricsShape } } };
+export const monthlyActiveTokensShape: Shape = { texts: "month", numbers: "count", longs: "count" };
+
+export const tokenReportShape: Shape = { maps: "metricsByType", numbers: "includedMonthlyActiveTokens monthlyActiveTokens", longs: "includedMonthlyActiveTokens monthlyActiveTokens", lists: "activeByMonth", nested: { metricsByType: { each: tokenMetricsShape }, activeByMonth: monthlyActiveTokensShape } };
 
 export const usageReportShape: Shape = { nested: { tokenReport: tokenReportShape } };
+
+export const activityCountsShape: Shape = { numbers: "revealed masked redacted other denied failed changes", longs: "revealed masked redacted other denied failed changes" };
+
+export const activityBucketShape: Shape = { times: "at", nested: { counts: activityCountsShape } };
+
+export const activityGroupShape: Shape = { texts: "name", nested: { counts: activityCountsShape } };
+
+export const activityShape: Shape = { lists: "data groups", times: "countedUntil", nested: { data: activityBucketShape, groups: activityGroupShape } };
+
+export const logOutageShape: Shape = { texts: "part", times: "since" };
+
+export const logReceiverShape: Shape = { texts: "name", times: "sentUntil" };
+
+export const healthShape: Shape = { times: "sealedUntil keysCreatedAt", lists: "outages receivers", numbers: "applicationKeys oldApplicationKeys", longs: "applicationKeys oldApplicationKeys", nested: { outages: logOutageShape, receivers: logReceiverShape } };
 
 export const userShape: Shape = { texts: "id" };
 

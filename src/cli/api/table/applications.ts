@@ -28,6 +28,7 @@ export const APPLICATION_COMMANDS: readonly ApiCommand[] = [
     summary: "List applications, newest first",
     flags: {
       type: { kind: "list", value: "TYPE", meaning: "only this type; may be repeated", choices: APPLICATION_TYPES },
+      name: { kind: "text", value: "NAME", meaning: "only with this in their names; * matches any text" },
       ...LISTED,
     },
     load: async () => (await import("../application-commands.js")).listApplications,
@@ -79,6 +80,11 @@ export const APPLICATION_COMMANDS: readonly ApiCommand[] = [
     name: "app-keys create",
     summary: "Create a key and show it, once",
     arguments: ["APPLICATION"],
+    flags: {
+      name: { kind: "text", value: "NAME", meaning: "a name for people" },
+      owner: { kind: "text", value: "OWNER", meaning: "the person, team or system that answers for it" },
+      "expires-at": { kind: "text", value: "TIME", meaning: "when it ends, in ISO 8601" },
+    },
     load: async () => (await import("../application-commands.js")).createKey,
   },
   {

@@ -150,3 +150,33 @@ create table log_outages (
 );
 comment on table log_outages is 'Outages of a tenant''s log that have not ended.';
 comment on column log_outages.part is 'Sealing, or a sink, by name.';
+
+create table log_counts (
+  tenant_id uuid not null,
+  step text collate "C" not null,
+  at timestamptz not null,
+  operation text collate "C" not null,
+  entity_type text collate "C" not null,
+  outcome text collate "C" not null,
+  shown text collate "C" not null,
+  n bigint not null,
+  primary key (tenant_id, step, at, operation, entity_type, outcome, shown)
+);
+comment on table log_counts is
+  'How many rows of the log say the same, for charts. Counted when their minute is sealed, in the same transaction. Not sealed themselves.';
+comment on column log_counts.step is 'hour or day, in UTC. Both count the same rows; days are kept longer.';
+comment on column log_counts.shown is 'The transform of the rows. Empty: none.';
+
+create table log_actor_counts (
+  tenant_id uuid not null,
+  day timestamptz not null,
+  actor_type text collate "C" not null,
+  actor_id uuid not null,
+  outcome text collate "C" not null,
+  shown text collate "C" not null,
+  n bigint not null,
+  primary key (tenant_id, day, actor_id, outcome, shown)
+);
+comment on table log_actor_counts is
+  'How many rows of the log each actor left on a day in UTC, counted like log_counts. Kept no longer than the rows.';
+comment on column log_actor_counts.actor_id is 'Nil: all actors beyond the first 500 of the day, together.';

@@ -6,7 +6,7 @@ interface FieldProps {
   readonly onChange: (value: string) => void;
   readonly help?: ReactNode;
   readonly problem?: string | undefined;
-  readonly type?: "text" | "email" | "number" | "datetime-local";
+  readonly type?: "text" | "email" | "password" | "number" | "datetime-local";
   readonly isRequired?: boolean;
   readonly placeholder?: string;
   readonly autoComplete?: string;

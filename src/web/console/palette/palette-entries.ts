@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import { ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { ProxyService } from "#client/proto/cloakroom/v1/proxies_pb.js";
 import { ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
 import { useRead } from "../api/queries.js";
@@ -20,6 +21,7 @@ export function usePaletteEntries(text: string): readonly PaletteEntry[] {
   const search = { name, size: SIZE };
   const enabled = name.length >= MIN_LENGTH;
   const proxies = useRead(ProxyService.method.listProxies, search, { enabled });
+  const applications = useRead(ApplicationService.method.listApplications, search, { enabled });
   const reactors = useRead(ReactorService.method.listReactors, search, { enabled });
   const screens = NAVIGATION_ITEMS.filter(({ operation }) => can(operation));
   const named = (kind: string, path: string, found: readonly { id: string; name: string }[] = []) =>
@@ -32,6 +34,7 @@ export function usePaletteEntries(text: string): readonly PaletteEntry[] {
       ],
       typed,
     ),
+    ...(enabled ? named("Application", "/applications", applications.data?.data) : []),
     ...(enabled ? named("Proxy", "/proxies", proxies.data?.data) : []),
     ...(enabled ? named("Reactor", "/reactors", reactors.data?.data) : []),
     ...(typed === "" ? [] : lookups(typed).filter(({ operation }) => can(operation))),

@@ -1,5 +1,8 @@
-import { TenantService, type TokenReport } from "#client/proto/cloakroom/v1/tenants_pb.js";
+import { useState } from "react";
+import { type ActivityGroup, TenantService, type TokenReport } from "#client/proto/cloakroom/v1/tenants_pb.js";
 import { useRead } from "../api/queries.js";
+import { ACTIVITY_SERIES, barsOf, valuesOf } from "../charts/activity-series.js";
+import { BarChart } from "../charts/bar-chart.js";
 import { Empty, Loaded } from "../components/loaded.js";
 import { Screen } from "../components/screen.js";
 import { ShareBar } from "../components/share-bar.js";
@@ -7,6 +10,8 @@ import { DetailList, Table } from "../components/table.js";
 import { Time } from "../components/time.js";
 
 const NUMBER = new Intl.NumberFormat();
+/** Counts are kept for 400 days. */
+const MONTHS = 12;
 
 /** How many tokens there are, by type, and how many count for this month. */
 export default function Usage() {
@@ -14,12 +19,13 @@ export default function Usage() {
   return (
     <Screen title="Usage">
       <Loaded read={usage}>{({ tokenReport }) => (tokenReport ? <Report report={tokenReport} /> : null)}</Loaded>
+      <Months />
     </Screen>
   );
 }
 
 function Report({ report }: { report: TokenReport }) {
-  const { metricsByType, monthlyActiveTokens, includedMonthlyActiveTokens: included } = report;
+  const { metricsByType, monthlyActiveTokens, activeByMonth, includedMonthlyActiveTokens: included } = report;
   const rows = Object.entries(metricsByType).map(([type, metrics]) => ({ type, ...metrics }));
   const all = rows.reduce((sum, { count }) => sum + count, 0n);
   return (
@@ -30,6 +36,21 @@ function Report({ report }: { report: TokenReport }) {
           ["Included in the plan", included > 0n ? NUMBER.format(included) : "no limit set by the operator"],
         ]}
       />
+      <section aria-labelledby="active">
+        <h2 id="active">Active tokens by month</h2>
+        <BarChart
+          label="Active tokens by month"
+          step="Month"
+          unchosen="last"
+          series={[{ colour: "other", words: "created, read or used" }]}
+          bars={activeByMonth.map(({ month, count }) => ({
+            key: month,
+            label: month.slice(0, 7),
+            title: month.slice(0, 7),
+            values: [Number(count)],
+          }))}
+        />
+      </section>
       {rows.length === 0 ? (
         <Empty>
           <p>There are no tokens yet.</p>
@@ -48,5 +69,44 @@ function Report({ report }: { report: TokenReport }) {
         />
       )}
     </>
+  );
+}
+
+/** What was done in each month, and by kind. */
+function Months() {
+  const [now] = useState(() => new Date());
+  const start = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - MONTHS + 1, 1));
+  const input = { startDate: start.toISOString(), step: "month", by: "operation" };
+  const activity = useRead(TenantService.method.getActivity, input);
+  if (!activity.isAllowed) return null;
+  return (
+    <section aria-labelledby="operations">
+      <h2 id="operations">Operations by month</h2>
+      <Loaded read={activity} lines={8}>
+        {(found) => (
+          <>
+            <BarChart
+              label="Operations by month"
+              step="Month in UTC"
+              series={ACTIVITY_SERIES}
+              bars={barsOf(found, "month")}
+            />
+            <Table
+              label="Operations of the last year by kind"
+              rows={found.groups}
+              keyOf={({ name }) => name}
+              columns={[
+                { head: "Operation", cell: ({ name }) => name },
+                ...ACTIVITY_SERIES.map(({ words }, index) => ({
+                  head: words,
+                  isNumber: true,
+                  cell: ({ counts }: ActivityGroup) => NUMBER.format(valuesOf(counts)[index] ?? 0),
+                })),
+              ]}
+            />
+          </>
+        )}
+      </Loaded>
+    </section>
   );
 }

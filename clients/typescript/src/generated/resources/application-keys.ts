@@ -2,14 +2,14 @@
 import type { Call, CallOptions } from "../../call.js";
 import type { List } from "../../list.js";
 import { Resource } from "../../resource.js";
-import type { ApplicationId, ApplicationKey, ApplicationKeyId, ListApplicationKeysInput } from "../messages.js";
+import type { ApplicationId, ApplicationKey, ApplicationKeyId, CreateApplicationKeyInput, ListApplicationKeysInput } from "../messages.js";
 import { applicationKeyShape } from "../shapes.js";
 
 /** Keys of applications. */
 export class ApplicationKeys extends Resource {
   /** Creates a key. Its value is shown in this response only. */
-  create(id: ApplicationId, options?: CallOptions): Call<ApplicationKey> {
-    return this.calls.one("ApplicationKeyService/CreateApplicationKey", "keyed", applicationKeyShape, { id }, options);
+  create(id: ApplicationId, input?: CreateApplicationKeyInput, options?: CallOptions): Call<ApplicationKey> {
+    return this.calls.one("ApplicationKeyService/CreateApplicationKey", "keyed", applicationKeyShape, { ...input, id }, options, "expiresAt");
   }
 
   /** Lists the keys of an application, without their values. Published clients that identify themselves in X-Fern-SDK-Name expect an array, and get one of up to 100 keys. */

@@ -14,13 +14,13 @@ interface AccessTableProps {
   readonly containers: readonly string[];
 }
 
-/** The table lists applications that see the value first, and refused ones last. */
-const ORDER = ["reveal", "mask", "redact"];
-
-function rankOf({ transform }: ExplainedAccess): number {
-  const rank = ORDER.indexOf(transform ?? "");
-  return rank < 0 ? ORDER.length : rank;
-}
+/** Those who see the value come first, and refused ones last. */
+const GROUPS = [
+  ["reveal", "See the value"],
+  ["mask", "See the masked value"],
+  ["redact", "See no value"],
+  [undefined, "Are refused"],
+] as const;
 
 /** What each application sees, with every rule and its part in that; and what people see. */
 export function AccessTable({ found, permission, containers }: AccessTableProps) {
@@ -32,20 +32,44 @@ export function AccessTable({ found, permission, containers }: AccessTableProps)
           <p>There are no applications, so no program can call the vault.</p>
         </Empty>
       ) : (
-        <Table
-          label="Access of applications"
-          rows={data.toSorted((one, other) => rankOf(one) - rankOf(other))}
-          keyOf={({ applicationId }) => applicationId ?? "draft"}
-          columns={[
-            { head: "Application", cell: (access) => <ApplicationLink {...access} /> },
-            { head: "Sees", cell: ({ transform }) => <TransformLabel transform={transform} /> },
-            { head: "Because", cell: (access) => <Reason {...{ access, permission, containers }} /> },
-          ]}
-        />
+        GROUPS.map(([transform, title]) => (
+          <Group
+            key={title}
+            {...{ title, permission, containers }}
+            members={data.filter((access) => access.transform === transform)}
+          />
+        ))
       )}
       <OffsetPages page={pagination} />
       <p className="quiet">People: {roles.map(({ role, transform }) => `${role} ${sightOf(transform)}`).join("; ")}.</p>
     </>
+  );
+}
+
+interface GroupProps extends Omit<AccessTableProps, "found"> {
+  readonly title: string;
+  readonly members: readonly ExplainedAccess[];
+}
+
+/** The applications of a page that see the same. */
+function Group({ title, members, permission, containers }: GroupProps) {
+  if (members.length === 0) return null;
+  return (
+    <section className="stack" aria-label={title}>
+      <h2>
+        {title} <span className="quiet">{members.length}</span>
+      </h2>
+      <Table
+        label={title}
+        rows={members}
+        keyOf={({ applicationId }) => applicationId ?? "draft"}
+        columns={[
+          { head: "Application", cell: (access) => <ApplicationLink {...access} /> },
+          { head: "Sees", cell: ({ transform }) => <TransformLabel transform={transform} /> },
+          { head: "Because", cell: (access) => <Reason {...{ access, permission, containers }} /> },
+        ]}
+      />
+    </section>
   );
 }
 

@@ -25,7 +25,7 @@ export default function Access() {
     ...place,
     permission,
     page,
-    size: 50,
+    size: 100,
     ...(application ? { applicationId: application } : {}),
   });
   return (

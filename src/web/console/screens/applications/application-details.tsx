@@ -65,7 +65,7 @@ function Facts({ application }: { application: Application }) {
 function Rights({ application }: { application: Application }) {
   const update = useChange(ApplicationService.method.updateApplication);
   const [isEditing, setEditing] = useState(false);
-  const { mayChange } = useSession();
+  const { can, mayChange } = useSession();
   const { rules, permissions, id } = application;
   if (isEditing) return <Editor {...{ application, update }} onDone={() => setEditing(false)} />;
   // The form knows no conditions, which only sessions have, so it would lose them.
@@ -88,7 +88,17 @@ function Rights({ application }: { application: Application }) {
           ]}
         />
       )}
-      <Link href={`/access?${new URLSearchParams({ application: id })}`}>What does it see?</Link>
+      <div className="actions">
+        <Link href={`/access?${new URLSearchParams({ application: id })}`}>What does it see?</Link>
+        {can("LogService/ListLogs") && (
+          <>
+            <Link href={`/log?${new URLSearchParams({ entity_type: "application", entity_id: id })}`}>
+              What changed in it?
+            </Link>
+            <Link href={`/log?${new URLSearchParams({ actor_id: id })}`}>What did it do?</Link>
+          </>
+        )}
+      </div>
       {permissions.length > 0 && <p>Without a rule: {permissions.join(", ")}</p>}
       {isEditable && (
         <div>

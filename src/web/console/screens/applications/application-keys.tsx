@@ -1,14 +1,16 @@
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { useState } from "react";
+import { Link } from "wouter";
 import { type ApplicationKey, ApplicationKeyService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Empty, Loaded } from "../../components/loaded.js";
-import { ProblemNote } from "../../components/problem-note.js";
 import { Table } from "../../components/table.js";
-import { Name } from "../../components/text.js";
+import { Id, Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
-import { KeyUse } from "./key-use.js";
+import { type Mention, type Names, useNames } from "../names.js";
+import { MakeKey } from "./make-key.js";
 import { NewKey } from "./new-key.js";
 
 interface ApplicationKeysProps {
@@ -20,14 +22,20 @@ interface ApplicationKeysProps {
 /** The keys of an application: made, and revoked. Their secrets are shown when they are made. */
 export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
   const keys = useRead(ApplicationKeyService.method.listApplicationKeys, { id, size: 100 });
-  const create = useChange(ApplicationKeyService.method.createApplicationKey);
+  const authors = keys.data?.data.map(({ createdBy }) => createdBy) ?? [];
+  const names = useNames(
+    authors.flatMap((author): Mention[] => [
+      ["user", author],
+      ["application", author],
+    ]),
+  );
   const { can } = useSession();
+  const [isMaking, setMaking] = useState(false);
   const [secret, setSecret] = useState<string | undefined>();
   return (
     <section aria-labelledby="keys">
       <h2 id="keys">Keys</h2>
       {secret !== undefined && <NewKey secret={secret} />}
-      {create.problem && <ProblemNote key={create.problem.message} problem={create.problem} />}
       <Loaded read={keys}>
         {({ data }) =>
           data.length === 0 ? (
@@ -40,12 +48,17 @@ export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
               rows={data}
               keyOf={(key) => key.id}
               columns={[
-                { head: "Id", cell: (key) => <code>{key.id}</code> },
+                { head: "Name", cell: (key) => <KeyName applicationKey={key} /> },
+                { head: "Owner", cell: ({ owner }) => owner && <Name>{owner}</Name> },
                 { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
-                { head: "By", cell: ({ createdBy }) => createdBy && <Name>{createdBy}</Name> },
-                ...(can("LogService/ListLogs")
-                  ? [{ head: "Last used", cell: (key: ApplicationKey) => <KeyUse applicationId={id} keyId={key.id} /> }]
-                  : []),
+                { head: "By", cell: ({ createdBy }) => createdBy && <Author id={createdBy} names={names} /> },
+                { head: "Expires", cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
+                {
+                  head: "Last used",
+                  cell: (key) => (
+                    <LastUse applicationId={id} applicationKey={key} hasLog={can("LogService/ListLogs")} />
+                  ),
+                },
                 ...(can("ApplicationKeyService/DeleteApplicationKey") && isOwn
                   ? [{ head: "Revoke", cell: (key: ApplicationKey) => <RevokeKey applicationId={id} keyId={key.id} /> }]
                   : []),
@@ -54,18 +67,54 @@ export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
           )
         }
       </Loaded>
-      {create.isAllowed && isOwn && (
+      {can("ApplicationKeyService/CreateApplicationKey") && isOwn && (
         <div>
-          <button
-            type="button"
-            disabled={create.isPending}
-            onClick={() => create.run({ id }, ({ key }) => setSecret(key))}
-          >
+          <button type="button" onClick={() => setMaking(true)}>
             New key
           </button>
         </div>
       )}
+      {isMaking && <MakeKey applicationId={id} onMade={setSecret} onClose={() => setMaking(false)} />}
     </section>
+  );
+}
+
+function KeyName({ applicationKey: { id, name } }: { applicationKey: ApplicationKey }) {
+  return (
+    <>
+      {name !== undefined && <Name>{name}</Name>} <Id>{id}</Id>
+    </>
+  );
+}
+
+function Author({ id, names }: { id: string; names: Names }) {
+  const name = names.get(id)?.name;
+  return name === undefined ? <Id>{id}</Id> : <Name>{name}</Name>;
+}
+
+/** A key that has expired is refused, and stays in the list until somebody revokes it. */
+function Expiry({ at }: { at: Timestamp | undefined }) {
+  if (!at) return <span className="quiet">never</span>;
+  return (
+    <>
+      <Time at={at} /> {timestampMs(at) <= Date.now() && <span className="pill bad">expired</span>}
+    </>
+  );
+}
+
+interface LastUseProps {
+  readonly applicationId: string;
+  readonly applicationKey: ApplicationKey;
+  readonly hasLog: boolean;
+}
+
+function LastUse({ applicationId, applicationKey: { id, lastUsedAt }, hasLog }: LastUseProps) {
+  const query = new URLSearchParams({ actor_id: applicationId, key_id: id });
+  return (
+    <>
+      {lastUsedAt ? <Time at={lastUsedAt} /> : <span className="quiet">never</span>}{" "}
+      {hasLog && <Link href={`/log?${query}`}>Its rows</Link>}
+    </>
   );
 }
 

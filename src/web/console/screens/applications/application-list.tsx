@@ -1,7 +1,9 @@
-import { Link } from "wouter";
+import type { FormEvent } from "react";
+import { Link, useSearchParams } from "wouter";
 import { type Application, ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useRead } from "../../api/queries.js";
 import { Exposure } from "../../components/exposure.js";
+import { Choice, TextField } from "../../components/field.js";
 import { Empty, Loaded } from "../../components/loaded.js";
 import { OffsetPages, usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
@@ -9,11 +11,21 @@ import { Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
+import { useDraft } from "../../use-draft.js";
 
 /** The programs that call the vault. */
 export function ApplicationList() {
   const { can } = useSession();
-  const applications = useRead(ApplicationService.method.listApplications, { page: usePageNumber(), size: 50 });
+  const [params] = useSearchParams();
+  const filter = filterOf(params);
+  const applications = useRead(ApplicationService.method.listApplications, {
+    page: usePageNumber(),
+    size: 50,
+    ...(filter.name === "" ? {} : { name: filter.name }),
+    ...(filter.type === "" ? {} : { type: [filter.type] }),
+    ...(filter.sort === "" ? {} : { sort: filter.sort }),
+  });
+  const isFiltered = filter.name !== "" || filter.type !== "";
   const add = can("ApplicationService/CreateApplication") && (
     <Link href="/applications?new=1" className="button primary">
       New application
@@ -21,10 +33,13 @@ export function ApplicationList() {
   );
   return (
     <Screen title="Applications" actions={add}>
+      <ListFilter key={params.toString()} filter={filter} />
       <Loaded read={applications} lines={8}>
         {({ data, pagination }) => (
           <>
-            {data.length === 0 ? (
+            {data.length === 0 && isFiltered ? (
+              <p>No application matches.</p>
+            ) : data.length === 0 ? (
               <Empty>
                 <p>There are no applications. Each program that calls the vault needs one, with a key of its own.</p>
                 {add}
@@ -37,6 +52,57 @@ export function ApplicationList() {
         )}
       </Loaded>
     </Screen>
+  );
+}
+
+type ListFilterValues = Readonly<Record<"name" | "type" | "sort", string>>;
+
+const TYPES = [
+  ["", "Every type"],
+  ["private", "private"],
+  ["public", "public"],
+  ["management", "management"],
+] as const;
+const SORTS = [
+  ["", "Newest first"],
+  ["name", "By name"],
+] as const;
+
+/** An address can contain anything: unknown words do not filter. */
+function filterOf(params: URLSearchParams): ListFilterValues {
+  const known = (options: typeof TYPES | typeof SORTS, name: string) =>
+    options.find(([option]) => option === params.get(name))?.[0] ?? "";
+  return { name: params.get("name") ?? "", type: known(TYPES, "type"), sort: known(SORTS, "sort") };
+}
+
+function ListFilter({ filter }: { filter: ListFilterValues }) {
+  const [, setParams] = useSearchParams();
+  const [draft, set] = useDraft(filter);
+  const show = (next: ListFilterValues) => {
+    const entries = Object.entries(next).map(([name, value]): [string, string] => [name, value.trim()]);
+    setParams(new URLSearchParams(entries.filter(([, value]) => value !== "")));
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    show(draft);
+  };
+  return (
+    <form className="filters" aria-label="Filters" onSubmit={submit}>
+      <TextField label="Name" value={draft.name} onChange={set("name")} placeholder="part of a name" />
+      <Choice
+        label="Type"
+        value={TYPES.find(([type]) => type === draft.type)?.[0] ?? ""}
+        options={TYPES}
+        onChange={(type) => show({ ...draft, type })}
+      />
+      <Choice
+        label="Order"
+        value={SORTS.find(([sort]) => sort === draft.sort)?.[0] ?? ""}
+        options={SORTS}
+        onChange={(sort) => show({ ...draft, sort })}
+      />
+      <button type="submit">Search</button>
+    </form>
   );
 }
 

@@ -36,7 +36,10 @@ export function paramsOf(filters: Partial<LogFilters>): URLSearchParams {
 }
 
 /** Whether the server needs a time window, of at most 31 days, for these filters. */
-function needsWindow({ key_id, actor_id, outcome, operation, transform, trace_id, source_ip }: LogFilters): boolean {
+function needsWindow(filters: LogFilters): boolean {
+  const { key_id, actor_id, outcome, operation, transform, trace_id, source_ip } = filters;
+  const isSelective = filters.entity_id !== "" || filters.destination_host !== "";
+  if (isSelective || outcome === "denied" || outcome === "failed") return false;
   const isKeyAlone = key_id !== "" && actor_id === "";
   return isKeyAlone || outcome === "allowed" || [operation, transform, trace_id, source_ip].some((text) => text !== "");
 }

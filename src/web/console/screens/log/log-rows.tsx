@@ -17,7 +17,7 @@ const EVERY = "*";
 const DAY_MS = 86_400_000;
 
 /** Who acted, on what, and by what. */
-function mentionsIn({ actorType, actorId, entityType, entityId, viaType, viaId }: Log): Mention[] {
+export function mentionsIn({ actorType, actorId, entityType, entityId, viaType, viaId }: Log): Mention[] {
   return [
     [actorType, actorId],
     [entityType, entityId],
@@ -84,7 +84,7 @@ function What({ call: { first, others }, names }: { call: LogCall; names: Names 
 }
 
 /** What was done to what. */
-function Sentence({ row, names }: RowProps) {
+export function Sentence({ row, names }: RowProps) {
   const { message, operation, entityType, entityId, changes } = row;
   const query = new URLSearchParams({ entity_type: entityType, entity_id: entityId });
   const name = names.get(entityId)?.name;
@@ -101,7 +101,7 @@ function Sentence({ row, names }: RowProps) {
   );
 }
 
-function Actor({ row: { actorId, actorType }, names }: RowProps) {
+export function Actor({ row: { actorId, actorType }, names }: RowProps) {
   if (actorId === undefined) return <span className="quiet">the server</span>;
   const name = names.get(actorId)?.name;
   const shown = name === undefined ? <Id>{actorId}</Id> : <Name>{name}</Name>;
@@ -121,7 +121,7 @@ function Actor({ row: { actorId, actorType }, names }: RowProps) {
 }
 
 /** How it ended, how much of a value was shown, where to, by what, from where and why. */
-function Outcome({ row, names }: RowProps) {
+export function Outcome({ row, names }: RowProps) {
   const { outcome, code, transform, destinationHost, viaType, viaId, sourceIp, reason } = row;
   const via = viaId !== undefined && `by ${viaType} ${names.get(viaId)?.name ?? viaId}`;
   const details = [code, destinationHost && `to ${destinationHost}`, via, sourceIp && `from ${sourceIp}`];

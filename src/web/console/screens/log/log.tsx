@@ -9,6 +9,7 @@ import { ExportRows } from "./export-rows.js";
 import { FilterForm } from "./filter-form.js";
 import { filtersOf, logRequestOf, startOf } from "./log-filters.js";
 import { LogRows } from "./log-rows.js";
+import { TraceTimeline } from "./trace-timeline.js";
 
 /** The log explorer: who did what to which entity, and how it ended. All filters are in the address. */
 export default function LogExplorer() {
@@ -17,7 +18,12 @@ export default function LogExplorer() {
   const filters = filtersOf(params);
   const start = params.get("start");
   const request = logRequestOf(filters, now);
-  const logs = useRead(LogService.method.listLogs, { ...request, ...(start === null ? {} : { start }), size: 50 });
+  const logs = useRead(LogService.method.listLogs, {
+    ...request,
+    ...(start === null ? {} : { start }),
+    wholeCalls: true,
+    size: 50,
+  });
   const since = startOf(filters, now);
   return (
     <Screen title="Log" actions={<ExportRows request={request} />}>
@@ -32,6 +38,8 @@ export default function LogExplorer() {
           <>
             {data.length === 0 && pagination?.next ? (
               <p>No row up to here matches. Older rows follow on the next page.</p>
+            ) : filters.trace_id !== "" && data.length > 0 ? (
+              <TraceTimeline rows={data} />
             ) : (
               <LogRows rows={data} label="Rows of the log" />
             )}

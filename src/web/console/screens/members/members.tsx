@@ -1,3 +1,4 @@
+import { Link } from "wouter";
 import { type Member, MemberService } from "#client/proto/cloakroom/v1/members_pb.js";
 import { PasskeyService } from "#client/proto/cloakroom/v1/passkeys_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
@@ -43,7 +44,7 @@ function MemberTable({ members }: { members: readonly Member[] }) {
       rows={members}
       keyOf={({ id }) => id}
       columns={[
-        { head: "Person", cell: (member) => <Name>{nameOf(member)}</Name> },
+        { head: "Person", cell: (member) => <Person member={member} /> },
         { head: "Role", cell: (member) => <RoleOf member={member} /> },
         { head: "Member since", cell: ({ createdAt }) => <Time at={createdAt} /> },
         ...(isAdministrator ? [{ head: "Sign-ins", cell: (member: Member) => <SignInsOf member={member} /> }] : []),
@@ -55,6 +56,19 @@ function MemberTable({ members }: { members: readonly Member[] }) {
           : []),
       ]}
     />
+  );
+}
+
+function Person({ member }: { member: Member }) {
+  const { can } = useSession();
+  const id = member.user?.id;
+  return (
+    <>
+      <Name>{nameOf(member)}</Name>{" "}
+      {id !== undefined && can("LogService/ListLogs") && (
+        <Link href={`/log?${new URLSearchParams({ actor_id: id })}`}>What did they do?</Link>
+      )}
+    </>
   );
 }
 

@@ -8,6 +8,7 @@ import { Name } from "../../components/text.js";
 import { useSession } from "../../session.js";
 import { CodeList } from "../code/code-list.js";
 import { FailedRuns } from "../code/failed-runs.js";
+import { CallProxy } from "./call-proxy.js";
 import { DeleteProxy } from "./delete-proxy.js";
 import { ProxyEditor } from "./proxy-editor.js";
 import { ProxyFacts } from "./proxy-facts.js";
@@ -55,7 +56,14 @@ function ProxyDetails({ id }: { id: string }) {
   return (
     <Screen
       title={proxy.data?.name ?? "Proxy"}
-      actions={proxy.data && mayChange(proxy.data.createdBy) && <DeleteProxy id={id} />}
+      actions={
+        proxy.data && (
+          <>
+            <CallProxy proxy={proxy.data} />
+            {mayChange(proxy.data.createdBy) && <DeleteProxy id={id} />}
+          </>
+        )
+      }
     >
       <Loaded read={proxy} lines={10}>
         {(found) => (

@@ -2,10 +2,12 @@ import { useState } from "react";
 import { ProxyService, type TestProxyResponse } from "#client/proto/cloakroom/v1/proxies_pb.js";
 import { useChange } from "../../api/queries.js";
 import { ProblemNote } from "../../components/problem-note.js";
+import { useSession } from "../../session.js";
 import { textOfBody, valueOfText } from "../../values.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { RunOutput, TestedCalls } from "../code/run-output.js";
 import { type ProxyDraft, transformsOf } from "./proxy-draft.js";
+import { SampleToken } from "./sample-token.js";
 
 interface ProxyTestProps {
   readonly draft: ProxyDraft;
@@ -18,6 +20,9 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
   const [body, setBody] = useState('{ "number": "4242424242424242" }');
   const [response, setResponse] = useState('{ "approved": true }');
   const [isReal, setReal] = useState(false);
+  const [evaluatesTokens, setEvaluatesTokens] = useState(false);
+  // An editor keeps its own text, so another sample needs another editor.
+  const [samples, setSamples] = useState(0);
   const [result, setResult] = useState<TestProxyResponse | undefined>();
   const [sent, responseBody] = [valueOfText(body), valueOfText(response)];
   if (!test.isAllowed) return null;
@@ -31,6 +36,7 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
         configuration: { ...configuration },
         request: { method: "POST", body: sent, headers: [{ name: "content-type", value: "application/json" }] },
         ...(isReal ? { destinationUrl: draft.destinationUrl } : { answer: { status: 200, body: responseBody } }),
+        ...(evaluatesTokens && !isReal ? { evaluateTokens: true } : {}),
       },
       setResult,
     );
@@ -40,16 +46,18 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
   return (
     <section aria-labelledby="try">
       <h2 id="try">Try it</h2>
-      <p className="quiet">Runs in the sandbox, saves nothing, and evaluates no token expressions.</p>
-      <CodeEditor label="Sample request body" language="json" value={body} onChange={setBody} />
-      <CodeEditor label="Made-up response body" language="json" value={response} onChange={setResponse} />
+      <p className="quiet">Runs in the sandbox and saves nothing. The sample partner answers with what you write.</p>
+      <SampleToken
+        onChosen={(sample) => {
+          setBody(sample);
+          setSamples(samples + 1);
+          setEvaluatesTokens(true);
+        }}
+      />
+      <CodeEditor key={samples} label="Sample request body" language="json" value={body} onChange={setBody} />
+      <CodeEditor label="Response body of the sample partner" language="json" value={response} onChange={setResponse} />
       {!(sent && responseBody) && <p className="wrong">Both bodies must be JSON.</p>}
-      <div className="checks">
-        <label>
-          <input type="checkbox" checked={isReal} onChange={() => setReal(!isReal)} />
-          Call the real destination in place of the made-up response, this time
-        </label>
-      </div>
+      <TestOptions {...{ isReal, setReal, evaluatesTokens, setEvaluatesTokens }} />
       <div>
         <button type="button" disabled={!(sent && responseBody) || test.isPending} onClick={run}>
           Run
@@ -58,6 +66,37 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
       {test.problem && <ProblemNote key={test.problem.message} problem={test.problem} />}
       {result && <Result result={result} />}
     </section>
+  );
+}
+
+interface TestOptionsProps {
+  readonly isReal: boolean;
+  readonly setReal: (isReal: boolean) => void;
+  readonly evaluatesTokens: boolean;
+  readonly setEvaluatesTokens: (evaluates: boolean) => void;
+}
+
+/** The real destination would get masked values, so a test has one of the two. */
+function TestOptions({ isReal, setReal, evaluatesTokens, setEvaluatesTokens }: TestOptionsProps) {
+  const { can } = useSession();
+  return (
+    <div className="checks">
+      <label>
+        <input type="checkbox" checked={isReal} onChange={() => setReal(!isReal)} />
+        Call the real destination in place of the sample partner, this time
+      </label>
+      {can("TokenService/GetToken") && (
+        <label>
+          <input
+            type="checkbox"
+            checked={evaluatesTokens && !isReal}
+            disabled={isReal}
+            onChange={() => setEvaluatesTokens(!evaluatesTokens)}
+          />
+          Evaluate token expressions, with masked values
+        </label>
+      )}
+    </div>
   );
 }
 

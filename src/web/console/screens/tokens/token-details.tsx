@@ -133,6 +133,9 @@ function Life({ id }: { id: string }) {
         {({ data, pagination }) => (
           <>
             <LogRows rows={data} label="Log rows of this token" />
+            <Link href={`/log?${new URLSearchParams({ entity_type: "token", entity_id: id, transform: "reveal" })}`}>
+              Who saw it in the clear?
+            </Link>
             {pagination?.next !== undefined && (
               <Link href={`/log?${new URLSearchParams({ entity_type: "token", entity_id: id })}`}>All its rows</Link>
             )}
