@@ -4,7 +4,6 @@ import { systemClock } from "../../src/base/clock.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { findSession, findSessionByNonce } from "../../src/store/access/sessions.js";
 import { listLogRows } from "../../src/store/audit/log-listing.js";
-import { deleteLogBefore } from "../../src/store/audit/raw-log.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { findIdempotencyKey } from "../../src/store/jobs/idempotency-keys.js";
 import { countTokenKeys, listTokenKeys } from "../../src/store/tokens/token-keys.js";
@@ -42,7 +41,8 @@ describe("without statistics", () => {
     database = await startDatabase();
     // Autovacuum would collect statistics, and the index pages that it reads would count.
     const tables = await database.owner<{ name: string }[]>`
-      select relid::regclass::text as name from pg_stat_user_tables`;
+      select oid::regclass::text as name from pg_class
+      where relkind = 'r' and relnamespace = current_schema()::regnamespace`;
     for (const { name } of tables) await database.owner.unsafe(`alter table ${name} set (autovacuum_enabled = false)`);
     plannedEmpty = await planning();
     const term = (bytes: Buffer, step: number) => `
@@ -319,15 +319,5 @@ describe("without statistics", () => {
     });
     // The primary key alone has 400 pages.
     expect(read).toBeLessThan(PAGE);
-  });
-
-  it("removing old log rows does not read the rows that stay", async () => {
-    const limit = 100;
-    const read = await pagesRead(async (opened) => {
-      const removed = opened.of(tenantId).bulk((tx) => tx.query(deleteLogBefore, { time: new Date(), limit }));
-      expect(await removed).toBe(limit);
-    });
-    // The index alone has 600 pages.
-    expect(read).toBeLessThan(limit);
   });
 });
