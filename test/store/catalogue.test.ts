@@ -10,7 +10,7 @@ import { tenantTables } from "./support/samples.js";
 let cluster: PostgresCluster;
 let sql: Sql;
 let ours: string[];
-/** Of the log. Nobody but the owner uses them by their names. */
+/** Of the log. No role but the owner uses them by their names. */
 let partitions: string[];
 beforeAll(async () => {
   cluster = await PostgresCluster.start();

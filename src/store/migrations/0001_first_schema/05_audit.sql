@@ -26,8 +26,8 @@ create table audit_logs (
 ) partition by range (created_at);
 -- The program makes a partition for each month before it begins. This one takes rows without a month, so no write fails.
 create table audit_logs_default partition of audit_logs default;
--- docs/audit.md says which index serves which filter. Rows of one transaction have one time, so that an index without the
--- id keeps their positions under one key: 17 bytes a row instead of 105.
+-- docs/audit.md says which index serves which filter. Rows of one transaction have one time: an index without the id keeps
+-- their positions under one key, which takes 17 bytes a row instead of 105.
 create index audit_logs_time on audit_logs (tenant_id, created_at);
 -- Hashes of the tenant and the value take 8 bytes, where the two take 53 (an entity) or 32. Statements compare the value too.
 create index audit_logs_entity on audit_logs (hashtextextended(entity_id, uuid_hash_extended(tenant_id, 0)), created_at);

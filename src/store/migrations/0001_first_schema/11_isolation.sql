@@ -10,7 +10,7 @@ begin
   loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
-    -- Nobody but the owner uses a partition by its name.
+    -- No role but the owner uses a partition by its name.
     continue when (select c.relispartition from pg_class c where c.oid = to_regclass(quote_ident(name)));
     execute format(
       'create policy of_tenant on %I to cloakroom_app using (tenant_id = nullif(current_setting(''app.tenant_id'', true), '''')::uuid)',
