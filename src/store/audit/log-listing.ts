@@ -81,22 +81,11 @@ export function areRareTypes(entityTypes: readonly string[]): boolean {
 /** The literal condition of the index of rare types, which serves no parameter. */
 export const IS_RARE_TYPE = `entity_type not in (${FREQUENT_TYPES.map((type) => `'${type}'`).join(", ")})`;
 
-/** Compares a text, by the index that holds the hash of tenant and text. */
-function hashedText(sql: SqlTag, tenantId: TenantId, column: "entity_id" | "destination_host", value: string) {
-  const name = sql.unsafe(`l.${column}`);
+/** Compares the hash of tenant and entity, which the index holds, and the entity. */
+function ofEntity(sql: SqlTag, tenantId: TenantId, entityId: string) {
   return sql`
-    and hashtextextended(${name}, uuid_hash_extended(l.tenant_id, 0)) =
-      hashtextextended(${value}::text collate "C", uuid_hash_extended(${tenantId}::uuid, 0))
-    and ${name} = ${value}`;
-}
-
-/** Compares an id, by the index that holds the hash of tenant and id. */
-function hashedId(sql: SqlTag, tenantId: TenantId, column: "actor_id" | "key_id", value: Uuid) {
-  const name = sql.unsafe(`l.${column}`);
-  return sql`
-    and uuid_hash_extended(${name}, uuid_hash_extended(l.tenant_id, 0)) =
-      uuid_hash_extended(${value}::uuid, uuid_hash_extended(${tenantId}::uuid, 0))
-    and ${name} = ${value}`;
+    and l.entity_hash = hashtextextended(${entityId}::text collate "C", uuid_hash_extended(${tenantId}::uuid, 0))
+    and l.entity_id = ${entityId}`;
 }
 
 /**
@@ -108,17 +97,17 @@ function conditionsOf(sql: SqlTag, tenantId: TenantId, filter: LogFilter) {
   const { traceId, destinationHost, sourceIp, client, code, viaId, hasReason, actorType, viaType, id } = filter;
   const isRefused = outcome !== undefined && outcome !== "allowed";
   return sql`
-    ${entityId === undefined ? sql`` : hashedText(sql, tenantId, "entity_id", entityId)}
+    ${entityId === undefined ? sql`` : ofEntity(sql, tenantId, entityId)}
     ${from ? sql`and l.created_at >= ${from}` : sql``}
     ${until ? sql`and l.created_at < ${until}` : sql``}
-    ${actorId === undefined ? sql`` : hashedId(sql, tenantId, "actor_id", actorId)}
-    ${keyId === undefined ? sql`` : hashedId(sql, tenantId, "key_id", keyId)}
+    ${actorId === undefined ? sql`` : sql`and l.actor_id = ${actorId}`}
+    ${keyId === undefined ? sql`` : sql`and l.key_id = ${keyId}`}
     ${isRefused ? sql`and l.outcome <> 'allowed'` : sql``}
     ${outcome === undefined ? sql`` : sql`and l.outcome = ${outcome}`}
     ${operation === undefined ? sql`` : sql`and l.operation = ${operation}`}
     ${transform === undefined ? sql`` : sql`and l.transform = ${transform}`}
     ${traceId === undefined ? sql`` : sql`and l.trace_id = ${traceId}`}
-    ${destinationHost === undefined ? sql`` : hashedText(sql, tenantId, "destination_host", destinationHost)}
+    ${destinationHost === undefined ? sql`` : sql`and l.destination_host = ${destinationHost}`}
     ${sourceIp === undefined ? sql`` : sql`and l.source_ip <<= ${sourceIp}::text::inet`}
     ${client === undefined ? sql`` : sql`and l.client = ${client}`}
     ${code === undefined ? sql`` : sql`and l.code = ${code}`}

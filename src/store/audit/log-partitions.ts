@@ -118,13 +118,19 @@ function attached({ name, from, until }: LogPartition): readonly string[] {
 async function takeOver(sql: Sql, { name, from, until }: LogPartition): Promise<void> {
   const bounds = `from ('${from.toISOString()}') to ('${until.toISOString()}')`;
   await withoutRowSecurity(sql, async (tx) => {
+    const [written] = await tx<{ columns: string }[]>`
+      select string_agg(quote_ident(attname), ', ') as columns from pg_attribute
+      where attrelid = to_regclass('audit_logs') and attnum > 0 and not attisdropped and attgenerated = ''`;
+    const columns = written?.columns ?? "";
     await tx.unsafe("lock table audit_logs_default in access exclusive mode");
-    await tx.unsafe(`create table ${name} (like audit_logs including defaults including constraints)`);
+    await tx.unsafe(
+      `create table ${name} (like audit_logs including defaults including constraints including generated)`,
+    );
     await tx.unsafe(`
       with moved as (
         delete from audit_logs_default
         where created_at >= '${from.toISOString()}' and created_at < '${until.toISOString()}' returning *
-      ) insert into ${name} select * from moved`);
+      ) insert into ${name} (${columns}) select ${columns} from moved`);
     for (const text of SECURED(name)) await tx.unsafe(text);
     await tx.unsafe(`alter table audit_logs attach partition ${name} for values ${bounds}`);
   });

@@ -17,7 +17,7 @@ export async function listStoredTables(sql: Sql): Promise<readonly StoredTable[]
     select table_name::text as name, array_agg(column_name::text order by ordinal_position) as columns
     from information_schema.columns join information_schema.tables t using (table_schema, table_name)
     where table_schema = current_schema() and t.table_type = 'BASE TABLE' and table_name::text <> all(${LEFT_OUT}::text[])
-      and not exists (
+      and is_generated = 'NEVER' and not exists (
         select from pg_class where oid = to_regclass(quote_ident(table_name)) and relispartition
       )
     group by table_name order by table_name`;
