@@ -25,18 +25,18 @@ const monthsWithRows = (tenantId: TenantId) =>
     .then((rows) => rows.map(({ table }) => table));
 const nameOf = (month: Date) => `audit_logs_${month.toISOString().slice(0, 7).replace("-", "_")}`;
 
-async function sealAt(time: number): Promise<void> {
+async function sealAt(time: number, retention = RETENTION): Promise<void> {
   ledger.clock.time = time;
-  expect(await ledger.runJob(RETENTION)).toEqual({ failed: [], broken: [] });
+  expect(await ledger.runJob(retention)).toEqual({ failed: [], broken: [] });
 }
 
 /** Two tenants with rows of three months ago and of the last month, all sealed. */
-async function filledLog() {
+async function filledLog(retention = RETENTION) {
   const tenants = [await ledger.newTenant(), await ledger.newTenant()];
-  await sealAt(ledger.clock.time + 3 * MINUTE);
+  await sealAt(ledger.clock.time + 3 * MINUTE, retention);
   ledger.clock.time = monthStart(now, -1).getTime() + 10 * DAY;
   for (const tenantId of tenants) await ledger.log(tenantId, 6);
-  await sealAt(ledger.clock.time + 3 * MINUTE);
+  await sealAt(ledger.clock.time + 3 * MINUTE, retention);
   return { tenants, first: tenants[0] ?? VAULT_TENANT_ID, second: tenants[1] ?? VAULT_TENANT_ID };
 }
 
@@ -96,7 +96,7 @@ describe("the months of the log", () => {
   });
 
   it("stay if rows are kept without a limit, and if they were never freed", async () => {
-    const { tenants } = await filledLog();
+    const { tenants } = await filledLog({ retentionDays: 0 });
     ledger.clock.time = now.getTime();
     expect(await ledger.turnMonths({ retentionDays: 0 })).toEqual([]);
     expect(await ledger.turnMonths(RETENTION)).toEqual([

@@ -199,13 +199,14 @@ describe("a file", () => {
       await ledger.runJob({ retentionDays: 20, server: { database, keyring, history, sinks: ["file"] } });
     };
     await retain();
-    expect((await ledger.verify(tenantId)).keptFrom).toBeUndefined();
+    expect((await ledger.verify(tenantId)).keptFrom?.getTime() ?? 0).toBe(0);
     await broken.job.end?.();
     await sendingTo(new FileSink({ path, bytes: 1e9 })).run();
     const sent = (await linesIn(path)).filter(({ tenant_id }) => tenant_id === tenantId);
     expect(sent).toHaveLength(9);
     await retain();
-    expect(await ledger.verify(tenantId)).toMatchObject({ keptFrom: expect.any(Date), findings: [] });
+    expect((await ledger.verify(tenantId)).keptFrom?.getTime()).toBeGreaterThan(0);
+    expect((await ledger.verify(tenantId)).findings).toEqual([]);
     ledger.clock.time = time;
   });
 });

@@ -31,9 +31,8 @@ create table audit_logs_default partition of audit_logs default;
 -- their positions under one key, which takes 17 bytes a row instead of 105.
 create index audit_logs_time on audit_logs (tenant_id, created_at);
 create index audit_logs_entity on audit_logs (entity_hash, created_at);
--- No two tenants have an actor or a key in common.
-create index audit_logs_actor on audit_logs (actor_id, created_at) where actor_id is not null;
-create index audit_logs_key on audit_logs (key_id, created_at) where key_id is not null;
+create index audit_logs_actor on audit_logs (tenant_id, actor_id, created_at) where actor_id is not null;
+create index audit_logs_key on audit_logs (tenant_id, key_id, created_at) where key_id is not null;
 create index audit_logs_destination on audit_logs (tenant_id, destination_host, created_at)
   where destination_host is not null;
 -- Refusals are rare. Their filters have this literal condition: a generic plan cannot match a parameter against a partial index.
