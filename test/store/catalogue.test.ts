@@ -164,6 +164,7 @@ describe("features that a distributed engine would reject", () => {
       "select c.relname::text as value from pg_class c join pg_am a on a.oid = c.relam where relkind = 'i' and relnamespace = 'public'::regnamespace and amname <> 'btree'",
     ],
     [
+      // Citus refuses a generated column for the distribution column alone.
       "generated columns and defaults, except for the hash in the log",
       `select adrelid::regclass::text as value from pg_attrdef
        join pg_attribute on attrelid = adrelid and attnum = adnum where attname <> 'entity_hash'`,

@@ -53,9 +53,11 @@ async function prunePage(tx: TenantTransaction, before: Date, sinks: readonly Si
   const firstKept = page.findIndex((entry) => !isOld(entry));
   const old = firstKept < 0 ? page : page.slice(0, firstKept);
   const stays = old.at(-1);
-  if (!chain.isWhole || !stays || old.length < 2) return false;
-  const carried = await stillLatest(tx, old.slice(0, -1));
-  await carryOver(tx, chain, carried, new Date(stays.window_start.getTime() + 1));
+  if (!chain.isWhole || !stays) return false;
+  const keptFrom = new Date(stays.window_start.getTime() + 1);
+  const isPruned = old.length === 1 && chain.head?.keptFrom !== undefined && chain.head.keptFrom >= keptFrom;
+  if (isPruned) return false;
+  await carryOver(tx, chain, await stillLatest(tx, old.slice(0, -1)), keptFrom);
   tx.enqueue(deleteSealsUpTo, stays.number - 1);
   return firstKept < 0 && page.length === PAGE;
 }
