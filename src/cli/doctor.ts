@@ -1,4 +1,5 @@
 import { emptiedLogs } from "../audit/chain/emptied-logs.js";
+import { logMonthWarnings } from "../audit/chain/log-months.js";
 import { overdueStamps } from "../audit/chain/overdue-stamps.js";
 import { laggingSinks } from "../audit/delivery/lagging-sinks.js";
 import { systemClock } from "../base/clock.js";
@@ -39,6 +40,7 @@ export async function doctor({ config, say, printResult }: CommandInput): Promis
       ...(await privilegedLogins(config)).map(({ warning }) => warning),
       ...(await lateLog(vault, config)),
       ...shortRetention(config),
+      ...(await logMonthWarnings(vault.ownerAddress, new Date(systemClock.now()))),
     ];
     printResult({
       healthy: problems.length === 0,

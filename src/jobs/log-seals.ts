@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { removeOldLog } from "../audit/chain/retain-log.js";
+import { freeOldLog } from "../audit/chain/retain-log.js";
 import { type SealOutcome, type SealParts, sealLog } from "../audit/chain/seal-log.js";
 import { LOGS_AT_ONCE, sealLogs } from "../audit/chain/seal-logs.js";
 import { LogOutages, OUTAGE_MS } from "../audit/delivery/log-outages.js";
@@ -15,8 +15,8 @@ const INTERVAL_MS = 10_000;
 const LEASE_SECONDS = 60;
 /** Each run finds a chain that waits for an operator, but reports it only once an hour. */
 const TOLD_EVERY_MS = HOUR_MS;
-/** At midnight the rows of all tenants may have expired. Minutes are sealed in between. */
-const REMOVALS_PER_RUN = 1_000;
+/** At midnight all tenants are due for a look at their retention. Minutes are sealed in between. */
+const LOOKS_PER_RUN = 1_000;
 
 export interface LogSealsParts extends SealParts {
   readonly clock: Clock;
@@ -31,7 +31,7 @@ export interface LogSealsParts extends SealParts {
 }
 
 /**
- * Seals tenants' logs minute by minute, and deletes rows past their retention. Replicas share the tenants by shards, for
+ * Seals tenants' logs minute by minute, and frees rows past their retention. Replicas share the tenants by shards, for
  * speed and not for safety: two replicas would find each other's seals.
  */
 export function logSealsJob(parts: LogSealsParts): Job {
@@ -46,11 +46,11 @@ export function logSealsJob(parts: LogSealsParts): Job {
       const run = { ...parts, outages, told, signal, shards: () => leases.hold() };
       if ((await leases.hold()).length === 0) return outages.forget();
       for await (const minutes of dueMinutes(run, "log_seal")) await sealAll(run, minutes);
-      let removals = 0;
+      let looks = 0;
       for await (const minutes of dueMinutes(run, "log_retention")) {
-        for (const minute of minutes) if (!signal.aborted) await attempt(run, minute, () => removeOld(run, minute));
-        removals += minutes.length;
-        if (removals >= REMOVALS_PER_RUN) break;
+        for (const minute of minutes) if (!signal.aborted) await attempt(run, minute, () => freeOld(run, minute));
+        looks += minutes.length;
+        if (looks >= LOOKS_PER_RUN) break;
       }
     },
     end: () => leases.release(),
@@ -116,9 +116,8 @@ function attempt({ onFailure }: Run, { tenantId }: LogMinute, work: () => Promis
   return work().catch((error: unknown) => onFailure(tenantId, error));
 }
 
-function removeOld(run: Run, { tenantId, minute: dueAt }: LogMinute): Promise<void> {
-  const now = new Date(run.clock.now());
-  return removeOldLog({ ...run, days: run.retentionDays }, tenantId, { now, dueAt, signal: run.signal });
+function freeOld(run: Run, { tenantId, minute: dueAt }: LogMinute): Promise<void> {
+  return freeOldLog({ ...run, days: run.retentionDays }, tenantId, { now: new Date(run.clock.now()), dueAt });
 }
 
 async function sealOne(run: Run, due: LogMinute): Promise<void> {

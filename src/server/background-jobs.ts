@@ -4,6 +4,7 @@ import type { SealParts } from "../audit/chain/seal-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
 import { keyRotationsJob } from "../jobs/key-rotations.js";
 import { logDeliveryJob } from "../jobs/log-delivery.js";
+import { logMonthsJob } from "../jobs/log-months.js";
 import { logSealsJob } from "../jobs/log-seals.js";
 import { logStampsJob } from "../jobs/log-stamps.js";
 import { mailJob } from "../jobs/mail.js";
@@ -44,6 +45,7 @@ export function backgroundJobs(background: BackgroundParts): readonly Job[] {
   return [
     ...sweeps(background),
     logSeals(background),
+    logMonths(background),
     ...logSinks(background),
     ...logStamps(background),
     tenantRemoval(background),
@@ -112,6 +114,20 @@ function logSeals({ config, clock, log, meters, sealing }: BackgroundParts): Job
       meters.auditIncident(outcome);
       log.error({ tenant_id: tenantId }, TAMPERED[outcome]);
     },
+  });
+}
+
+function logMonths({ vault: { ownerAddress }, config, clock, log, sealing }: BackgroundParts): Job {
+  return logMonthsJob({
+    ...sealing,
+    ownerAddress,
+    clock,
+    retentionDays: config.auditRetentionDays,
+    onBlocked: ({ month, tenants }) =>
+      log.warn(
+        { reason: `${month.toISOString().slice(0, 7)} of ${tenants.length} tenants, the first ${tenants[0]}` },
+        "a month of the log is past its retention and stays: its rows are not sealed, or not in every sink",
+      ),
   });
 }
 

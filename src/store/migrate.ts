@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { packageFile } from "../base/package-files.js";
+import { ensureLogPartitions } from "./audit/log-partitions.js";
 import { distributeNewTables } from "./cluster/distribute.js";
 import { SCHEMA_LEASE, withLease } from "./jobs/lease.js";
 import { knownMigrations, LEDGER_TABLE, recordMigration } from "./migration-ledger.js";
@@ -44,6 +45,7 @@ export async function migrate(address: DatabaseAddress, options: MigrateOptions 
   return await withLease(address, SCHEMA_LEASE, leaseSeconds, async () => {
     await ensureRoles(sql, [...new Set([await currentUser(sql), ...logins])]);
     const ran = await runPending(sql, folder, only);
+    await ensureLogPartitions(sql, new Date());
     // Runs even without new migrations: an earlier run may have been interrupted here.
     await distributeNewTables(sql, announce);
     return ran;

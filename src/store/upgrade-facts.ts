@@ -1,5 +1,6 @@
 import { readBuildVersion } from "../base/build-version.js";
 import { VAULT_TENANT_ID } from "../base/ids.js";
+import { IS_RARE_TYPE } from "./audit/log-listing.js";
 import { knownMigrations } from "./migration-ledger.js";
 import { listMigrations, lockedTables, readMigration } from "./migration-plan.js";
 import { APPLICATION_PREFIX, type DatabaseAddress, type Sql, soleConnection } from "./postgres/connect.js";
@@ -64,8 +65,8 @@ export async function readUpgradeFacts(owner: DatabaseAddress, folder: string): 
 
 async function databaseSize(sql: Sql, table: string): Promise<SizedTable> {
   const [found] = await sql<{ bytes: number; rows: number }[]>`
-    select pg_table_size(oid) as bytes, greatest(reltuples, 0)::bigint as rows
-    from pg_class where oid = to_regclass(${table})`;
+    select coalesce(sum(pg_table_size(oid)), 0)::bigint as bytes, coalesce(sum(greatest(reltuples, 0)), 0)::bigint as rows
+    from pg_class where oid = to_regclass(${table}) or oid in (select relid from pg_partition_tree(to_regclass(${table})))`;
   return { table, bytes: found?.bytes ?? 0, rows: found?.rows ?? 0 };
 }
 
@@ -90,7 +91,7 @@ function lastBackup(sql: Sql): Promise<Date | undefined> {
     sql.begin(async (tx) => {
       await tx.unsafe(`set local role cloakroom_app; set local app.tenant_id = '${VAULT_TENANT_ID}'`);
       const [row] = await tx<{ at: Date | null }[]>`
-        select max(created_at) as at from audit_logs where entity_type = 'backup'`;
+        select max(created_at) as at from audit_logs where tenant_id = ${VAULT_TENANT_ID} and entity_type = 'backup' and ${tx.unsafe(IS_RARE_TYPE)}`;
       return row?.at ?? undefined;
     }),
   );

@@ -53,7 +53,7 @@ function requireWrapping({ rootKeys }: StoreSnapshot, { id }: RootKey): void {
 }
 
 async function* piecesOf(
-  { migrations, rootKeys }: StoreSnapshot,
+  { migrations, logPartitions, rootKeys }: StoreSnapshot,
   rootKey: RootKey,
   sections: AsyncIterable<Uint8Array>,
   onProgress: (bytes: number) => void,
@@ -63,6 +63,7 @@ async function* piecesOf(
   const header: Omit<ExportHeader, "sha256"> = {
     format: FORMAT,
     migrations,
+    log_partitions: logPartitions,
     root_keys: rootKeys.map(({ id, check_value, retired_at, threshold }) => ({
       id,
       check_value: check_value.toString("base64"),

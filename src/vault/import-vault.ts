@@ -56,7 +56,7 @@ export async function finishImport(
     const mac = exportMac(key);
     mac.update(line);
     const split = new Map(unsealed.map(({ key: { id }, threshold }) => [id, threshold]));
-    const rows = await importSections(sql, reader, mac, split);
+    const rows = await importSections(sql, reader, mac, { split, logPartitions: header.log_partitions });
     for (const name of await migrate(ownerAddress, { logins })) say(`Applied migration ${name}`);
     return { rows, unsealed: unsealed.map((each) => each.key) };
   } finally {

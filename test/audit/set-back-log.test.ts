@@ -334,6 +334,7 @@ describe("replicas whose clocks differ", () => {
     const { now } = ledger.clock;
     ledger.clock.now = () => ledger.clock.time + 40 * 24 * HOUR;
     await ledger.runJob({ retentionDays: 30 });
+    await ledger.turnMonths({ retentionDays: 1 });
     ledger.clock.now = now;
     expect(await ledger.verify(tenantId)).toMatchObject({ findings: [], rows: 9 });
   });

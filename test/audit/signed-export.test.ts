@@ -229,12 +229,12 @@ describe("a signed export", () => {
 
   it("says which minutes were removed after their retention", async () => {
     const { time } = ledger.clock;
-    ledger.clock.time = time - 40 * DAY;
+    ledger.clock.time = time - 100 * DAY;
     const { tenantId, all } = await sealedTenant();
-    ledger.clock.time += 35 * DAY;
+    ledger.clock.time += 60 * DAY;
     await ledger.log(tenantId, 2);
     later(3);
-    await ledger.runJob({ retentionDays: 30 });
+    await ledger.runJob({ retentionDays: 20 });
     const until = new Date(ledger.clock.time);
     ledger.clock.time = time;
     expect(await verified(await exported(tenantId, { since: all.since, until }), await keyOf(tenantId))).toMatchObject({

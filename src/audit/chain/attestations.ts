@@ -70,7 +70,7 @@ async function append(tx: TenantTransaction, tasks: readonly AttestTask[]): Prom
     previous = row.mac;
     return { number, mac: row.mac, at: tx.now };
   });
-  const moved = { number, lastMac: previous, keptFrom: undefined, attested: undefined };
+  const moved = { number, lastMac: previous, keptFrom: chain.head?.keptFrom, attested: undefined };
   const move = { before: chain.stored?.mac, head: signHead(tx.keys, moved) };
   if (!(await tx.query(moveChainHead, move))) throw new ChainConflict();
   return { refs, isVaultBroken };

@@ -1,20 +1,18 @@
-import { DAY_MS, MINUTE_MS } from "../../base/clock.js";
+import { DAY_MS } from "../../base/clock.js";
 import type { TenantId } from "../../base/ids.js";
 import type { SinkName } from "../../sinks/sink.js";
 import { deleteLogDue, moveChainHead } from "../../store/audit/audit-seals.js";
 import { readSinkPositions, type SinkPosition } from "../../store/audit/audit-sinks.js";
 import { readLogClosing } from "../../store/audit/log-clock.js";
 import { COUNTED_DAYS, COUNTED_HOURS_DAYS, forgetLogCounts } from "../../store/audit/log-counts.js";
-import { deleteLogBefore, readRawLog } from "../../store/audit/raw-log.js";
+import { readRawLog } from "../../store/audit/raw-log.js";
 import { scheduleDue } from "../../store/jobs/due.js";
 import { asServer } from "../tenant-database.js";
 import { attestWhenDue } from "./attest-due.js";
 import { ChainConflict, readChain, signHead } from "./chain.js";
+import { oldestMonth } from "./log-months.js";
 import { nextDay, sealedUntil } from "./next-seals.js";
 import type { SealParts } from "./seal-log.js";
-
-/** Approximate number of rows that one transaction removes. */
-const BATCH = 5_000;
 
 export interface Retention extends SealParts {
   /** Days for which rows are kept; 0 for no limit. */
@@ -22,15 +20,15 @@ export interface Retention extends SealParts {
 }
 
 /**
- * Removes a tenant's rows that are past their retention and in every sink, in whole sealed minutes. Their seals stay,
- * and the head of the chain says, under its MAC, from when on rows must exist. Runs again the next day even if nothing
- * is left: the retention may have changed by then, and the chain is attested once a day. The signal ends it between two
- * batches; the next run does the rest.
+ * Frees a tenant's rows of months that are past their retention, once they are sealed and in every sink: the head of the
+ * chain says, under its MAC, from when on rows must exist. The months are removed as a whole when all tenants have freed
+ * them (log-months.ts); the seals stay. Runs again the next day even if nothing is to be freed: the retention may have
+ * changed by then, and the chain is attested once a day.
  */
-export async function removeOldLog(
+export async function freeOldLog(
   parts: Retention,
   tenantId: TenantId,
-  { now, dueAt, signal }: { readonly now: Date; readonly dueAt: Date; readonly signal?: AbortSignal },
+  { now, dueAt }: { readonly now: Date; readonly dueAt: Date },
 ): Promise<void> {
   const { database, keyring, days, sinks = [] } = parts;
   const keys = await keyring.of(tenantId);
@@ -38,26 +36,20 @@ export async function removeOldLog(
   const chain = await log.bulk((tx) => readChain(tx));
   if (chain.isWhole) await attestWhenDue(parts, [{ ...chain, keys }], now);
   if (days > 0) {
-    const time = await log.bulk(async (tx) => {
+    await log.bulk(async (tx) => {
       const { stored, head, last, isWhole } = await readChain(tx);
       // A tampered log is evidence, so nothing is removed.
-      if (!stored || !head || !last || !isWhole) return undefined;
+      if (!stored || !head || !last || !isWhole) return;
       const closing = await tx.query(readLogClosing, "closing");
       // A server with a fast clock must not remove rows early by the database's clock.
       const today = Math.min(now.getTime(), closing?.now.getTime() ?? now.getTime());
-      const wanted = Math.floor((today - days * DAY_MS) / MINUTE_MS) * MINUTE_MS;
+      const wanted = oldestMonth(new Date(today), days).getTime();
       const sent = sentUntil(await tx.query(readSinkPositions, "all"), sinks);
       const keptFrom = new Date(Math.min(wanted, sealedUntil(last).getTime(), sent));
-      if (head.keptFrom && head.keptFrom >= keptFrom) return head.keptFrom;
+      if (head.keptFrom && head.keptFrom >= keptFrom) return;
       const moved = signHead(keys, { ...head, keptFrom });
       if (!(await tx.query(moveChainHead, { before: stored.mac, head: moved }))) throw new ChainConflict();
-      return keptFrom;
     });
-    let removed = time ? BATCH : 0;
-    while (time && removed >= BATCH) {
-      removed = await log.bulk((tx) => tx.query(deleteLogBefore, { time, limit: BATCH }));
-      if (signal?.aborted) return;
-    }
   }
   await log.bulk(async (tx) => {
     const any = { group: "all", from: undefined, until: undefined, after: undefined, limit: 1 } as const;

@@ -115,7 +115,7 @@ async function append(tx: TenantTransaction, event: VaultEvent): Promise<void> {
   const head = signHead(tx.keys, {
     number,
     lastMac: entry.mac,
-    keptFrom: undefined,
+    keptFrom: chain.head?.keptFrom,
     attested: undefined,
   });
   writeVaultLog(tx, draft);

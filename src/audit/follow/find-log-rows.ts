@@ -1,4 +1,5 @@
 import {
+  areRareTypes,
   endOfIndexRange,
   type LogFilter,
   type LogIndexRange,
@@ -18,6 +19,8 @@ export interface SearchBounds {
 }
 
 const BOUNDS: SearchBounds = { rows: 100_000, ranges: 10 };
+/** Rows of the first range: where many rows match, the page is full after them. */
+const FIRST_ROWS = 1_000;
 
 export interface FoundRows {
   readonly rows: readonly LogRow[];
@@ -37,7 +40,8 @@ export async function findLogRows(tx: Transaction, listing: LogListing, bounds =
   const rows: LogRow[] = [];
   let { after } = listing;
   for (let range = 0; range < bounds.ranges; range += 1) {
-    const end = await tx.query(endOfIndexRange, { by, from, until, after, rows: bounds.rows });
+    const size = range === 0 ? Math.min(FIRST_ROWS, bounds.rows) : bounds.rows;
+    const end = await tx.query(endOfIndexRange, { by, from, until, after, rows: size });
     const part = { ...listing, after, last: end ?? undefined, offset: 0, limit: wanted - rows.length };
     rows.push(...(await tx.query(listLogRows, part)));
     if (!end || rows.length >= wanted) return { rows: rows.slice(offset), endedAt: undefined };
@@ -55,13 +59,14 @@ function comparedBy(filter: LogFilter): LogIndexRange["by"] | undefined {
   const [field, ...more] = given;
   const isAlone = field === undefined || (more.length === 0 && SERVED.has(field));
   // The published filter of an entity with its type is served by the entity's index.
-  if (isAlone && (entityTypes === undefined || field === undefined || field === "entityId")) return undefined;
+  const areTypesServed = entityTypes === undefined || field === "entityId" || (!field && areRareTypes(entityTypes));
+  if (isAlone && areTypesServed) return undefined;
   if (entityId !== undefined) return { entityId };
   if (isRefused) return { isRefused };
   if (destinationHost !== undefined) return { destinationHost };
   if (keyId !== undefined) return { keyId };
   if (actorId !== undefined) return { actorId };
-  return entityTypes?.length === 1 ? { entityType: entityTypes[0] } : {};
+  return entityTypes?.length === 1 && areRareTypes(entityTypes) ? { entityType: entityTypes[0] } : {};
 }
 
 const FIELDS = [

@@ -36,12 +36,16 @@ export async function verifyVault(
   const rows = new VaultRows();
   let last: ReturnType<typeof linkOf> | undefined;
   let minute: Date | undefined;
+  const head = snapshot.head && verifiedHead(keys, snapshot.head);
+  const keptFrom = head?.keptFrom;
   for await (const page of snapshot.seals()) {
     for (const entry of page) {
       const at = entry.window_start;
       const link = linkOf(entry);
       const forged = isOwnEntry(keys, entry) ? undefined : `entry ${entry.number} was not made by this vault`;
-      const problem = forged ?? whyMisplaced(link, last, { first: 1, mayRestartSkip: true })?.detail;
+      // After the removal of old entries, the first one left is from before the time of which all are kept.
+      const first = !last && keptFrom && at < keptFrom ? undefined : 1;
+      const problem = forged ?? whyMisplaced(link, last, { first, mayRestartSkip: true })?.detail;
       if (problem) findings.add("vault_changed", at, `in the vault's own chain, ${problem}`);
       const { subject } = entry;
       if (subject !== null && isTenantId(subject)) {
@@ -50,7 +54,7 @@ export async function verifyVault(
         if (seal.number === 0) attested.delete(subject);
         else attested.set(subject, { ...seal, at, entry: entry.number });
       }
-      if (entry.kind === "event") rows.expect(entry.digest, at);
+      if (entry.kind === "event" && !(keptFrom && at < keptFrom)) rows.expect(entry.digest, at);
       if (entry.kind === "restart") {
         const known = readAcknowledged(entry);
         findings.acknowledge(known, acknowledged);
@@ -60,8 +64,7 @@ export async function verifyVault(
       minute = at;
     }
   }
-  await rows.check(snapshot.rows("all"), findings, acknowledged);
-  const head = snapshot.head && verifiedHead(keys, snapshot.head);
+  await rows.check(snapshot.rows("all", keptFrom), findings, acknowledged);
   const { number, mac } = last ?? BEGINNING;
   const isHead = head
     ? head.number === number && Buffer.from(head.lastMac).toString("hex") === mac

@@ -12,7 +12,7 @@ export const RECORDS = {
   AUDIT_RETENTION_DAYS: whole(
     400,
     [0, 36_500],
-    "Days that the log rows of tenants are kept. 0 keeps all. PCI DSS 10.5.1 asks for 12 months: below 365, `cloakroom doctor` warns.",
+    "Days that log rows are kept. They are removed by whole months (UTC), so at most 31 days later. 0 keeps all. PCI DSS 10.5.1 asks for 12 months: below 365, `cloakroom doctor` warns.",
   ),
   AUDIT_CLIENT_ADDRESSES: text(
     "`full`, `truncated` or `none`",

@@ -4,6 +4,7 @@ import { scheduleDue } from "../jobs/due.js";
 import { writeEvent } from "../jobs/webhook-events.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { inet, text, uuid } from "../statements/parameter.js";
+import { defineHasRow } from "../statements/row-statements.js";
 import type { Transaction } from "../transactions/transaction.js";
 
 /** The actor of a log row, and the key or session that it used. */
@@ -103,6 +104,14 @@ const REQUIRE_OPEN_MINUTE = boundWrite<"once">({
   sortKey: () => "",
   combine: () => ["once"],
 });
+
+/** Whether the tenant has rows in a range of time. */
+export const hasLogRows = defineHasRow<{ readonly from: Date; readonly until: Date }>(
+  "read",
+  "audit_logs",
+  (sql, tenantId, { from, until }) => sql`
+    select 1 from audit_logs where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} limit 1`,
+);
 
 /** Milliseconds from the start of a minute until it is sealed: the minute itself, and one for clocks that differ. */
 export const SEALED_AFTER_MS = 2 * MINUTE_MS;

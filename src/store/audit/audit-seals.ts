@@ -1,6 +1,6 @@
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { LogDueKind, StampDueKind } from "../jobs/due.js";
-import { defineHasRow, defineRow } from "../statements/row-statements.js";
+import { defineChange, defineHasRow, defineRow } from "../statements/row-statements.js";
 import { defineStatement, defineWrite, inSizes } from "../statements/statement.js";
 
 /** A stored entry of a chain: the seal of a minute, or a mark. */
@@ -142,6 +142,12 @@ export const insertSeal = defineWrite<NewSeal>({
       return sql`insert into audit_seals ${sql(rows)}`;
     }),
 });
+
+/** Deletes the entries of a chain up to a number. */
+export const deleteSealsUpTo = defineChange<number>(
+  "audit_seals",
+  (sql, tenantId, number) => sql`delete from audit_seals where tenant_id = ${tenantId} and number <= ${number}`,
+);
 
 export interface HeadMove {
   /** The MAC of the head to replace. Absent: the chain has no head yet. */

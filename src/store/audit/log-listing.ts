@@ -1,4 +1,4 @@
-import type { Uuid } from "../../base/ids.js";
+import type { TenantId, Uuid } from "../../base/ids.js";
 import { defineStatement, type SqlTag } from "../statements/statement.js";
 
 export interface LogRow {
@@ -67,16 +67,37 @@ export interface LogListing extends LogFilter {
   readonly limit: number;
 }
 
+/** Entity types that have many rows: no index holds them apart. The first schema has the same list. */
+const FREQUENT_TYPES = [
+  ...(["token", "bank", "card", "card_number", "employer_id_number", "social_security_number"] as const),
+  ...(["us_bank_account_number", "us_bank_routing_number", "proxy", "reactor", "session"] as const),
+] as const;
+
+/** Whether an index holds the rows of each of these types together. */
+export function areRareTypes(entityTypes: readonly string[]): boolean {
+  return !entityTypes.some((type) => FREQUENT_TYPES.some((frequent) => frequent === type));
+}
+
+/** The literal condition of the index of rare types, which serves no parameter. */
+export const IS_RARE_TYPE = `entity_type not in (${FREQUENT_TYPES.map((type) => `'${type}'`).join(", ")})`;
+
+/** Compares the hash of tenant and entity, which the index holds, and the entity. */
+function ofEntity(sql: SqlTag, tenantId: TenantId, entityId: string) {
+  return sql`
+    and l.entity_hash = hashtextextended(${entityId}::text collate "C", uuid_hash_extended(${tenantId}::uuid, 0))
+    and l.entity_id = ${entityId}`;
+}
+
 /**
  * The conditions of a filter besides its entity types.
  * A refused outcome has its literal condition too: the partial index serves no parameter.
  */
-function conditionsOf(sql: SqlTag, filter: LogFilter) {
+function conditionsOf(sql: SqlTag, tenantId: TenantId, filter: LogFilter) {
   const { entityId, from, until, actorId, keyId, outcome, operation, transform } = filter;
   const { traceId, destinationHost, sourceIp, client, code, viaId, hasReason, actorType, viaType, id } = filter;
   const isRefused = outcome !== undefined && outcome !== "allowed";
   return sql`
-    ${entityId === undefined ? sql`` : sql`and l.entity_id = ${entityId}`}
+    ${entityId === undefined ? sql`` : ofEntity(sql, tenantId, entityId)}
     ${from ? sql`and l.created_at >= ${from}` : sql``}
     ${until ? sql`and l.created_at < ${until}` : sql``}
     ${actorId === undefined ? sql`` : sql`and l.actor_id = ${actorId}`}
@@ -105,13 +126,15 @@ export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow
   queries: (sql, tenantId, listings) =>
     listings.map(({ entityTypes, after, last, offset, limit, ...filter }) => {
       const { entityId } = filter;
+      const isRare = entityTypes !== undefined && areRareTypes(entityTypes);
+      const rare = sql.unsafe(`and l.${IS_RARE_TYPE}`);
       const columns = sql`
         l.id, l.created_at, l.actor_id, l.actor_type, l.entity_type, l.entity_id, l.operation, l.message, l.key_id,
         host(l.source_ip) as source_ip, l.client, l.trace_id, l.outcome, l.code, l.transform, l.destination_host, l.via_type,
         l.via_id, l.reason, l.changes`;
       const matching = sql`
         from audit_logs l
-        where l.tenant_id = ${tenantId} ${conditionsOf(sql, filter)}
+        where l.tenant_id = ${tenantId} ${conditionsOf(sql, tenantId, filter)} ${isRare ? rare : sql``}
           ${after ? sql`and (l.created_at, l.id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}
           ${last ? sql`and (l.created_at, l.id) >= (${last.createdAt}, ${last.id}::uuid)` : sql``}`;
       const newestFirst = sql`order by l.created_at desc, l.id desc`;
@@ -150,20 +173,27 @@ export interface LogIndexRange {
   readonly rows: number;
 }
 
-/** The last of a number of rows, newest first; null if there are fewer. It reads the index alone where it can. */
-export const endOfIndexRange = defineStatement<LogIndexRange, LogPlace | null, LogPlace>({
+/** The id of a place before all rows of its time. */
+const BEFORE_ROWS = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * The place of about the last of a number of rows, newest first: it has all rows of that row's time. Null if there are
+ * fewer. It reads the index alone where it can, which has no ids.
+ */
+export const endOfIndexRange = defineStatement<LogIndexRange, LogPlace | null, Pick<LogPlace, "createdAt">>({
   table: "audit_logs",
   kind: "read",
   sortKey: () => "",
   queries: (sql, tenantId, ranges) =>
     ranges.map(({ by: { entityType, isRefused, ...by }, from, until, after, rows }) => {
       return sql`
-        select l.created_at as "createdAt", l.id from audit_logs l
-        where l.tenant_id = ${tenantId} ${conditionsOf(sql, { ...by, from, until })}
-          ${entityType === undefined ? sql`` : sql`and l.entity_type = ${entityType}`}
+        select l.created_at as "createdAt" from audit_logs l
+        where l.tenant_id = ${tenantId} ${conditionsOf(sql, tenantId, { ...by, from, until })}
+          ${entityType === undefined ? sql`` : sql`and l.entity_type = ${entityType} and l.${sql.unsafe(IS_RARE_TYPE)}`}
           ${isRefused ? sql`and l.outcome <> 'allowed'` : sql``}
-          ${after ? sql`and (l.created_at, l.id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}
-        order by l.created_at desc, l.id desc limit 1 offset ${rows - 1}`;
+          ${after?.id === BEFORE_ROWS ? sql`and l.created_at < ${after.createdAt}` : sql``}
+          ${after && after.id !== BEFORE_ROWS ? sql`and l.created_at <= ${after.createdAt}` : sql``}
+        order by l.created_at desc limit 1 offset ${rows - 1}`;
     }),
-  outputs: (rows) => rows.map(([row]) => row ?? null),
+  outputs: (rows) => rows.map(([row]) => (row ? { createdAt: row.createdAt, id: BEFORE_ROWS } : null)),
 });

@@ -94,25 +94,3 @@ export const readRawLog = defineStatement<RawLogRange, readonly RawLogRow[], Raw
     }),
   outputs: (rows) => rows,
 });
-
-/**
- * Deletes about `limit` of the oldest rows before a time, and returns how many. Deletes up to a moment, not by id,
- * because each batch of ids would be looked up among all remaining rows. Rows with the same time as the last one are
- * deleted too.
- */
-export const deleteLogBefore = defineStatement<{ readonly time: Date; readonly limit: number }, number, unknown>({
-  table: "audit_logs",
-  kind: "write",
-  sortKey: ({ time }) => time.toISOString(),
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ time, limit }) => sql`
-        delete from audit_logs where tenant_id = ${tenantId} and created_at < ${time} and created_at <= (
-          select max(oldest.created_at) from (
-            select created_at from audit_logs where tenant_id = ${tenantId} and created_at < ${time}
-            order by created_at, id limit ${limit}
-          ) oldest
-        ) returning 1`,
-    ),
-  outputs: (rows) => rows.map(({ length }) => length),
-});

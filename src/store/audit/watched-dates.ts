@@ -1,6 +1,7 @@
 import { VAULT_TENANT_ID } from "../../base/ids.js";
 import type { Database } from "../database.js";
 import { defineStatement } from "../statements/statement.js";
+import { IS_RARE_TYPE } from "./log-listing.js";
 
 /** Dates of the vault as a whole that operators watch. Null for what has not happened. */
 export interface WatchedDates {
@@ -21,7 +22,7 @@ const listWatchedDates = defineStatement<"all", WatchedDates, DateRow>({
   sortKey: () => "",
   queries: (sql) => [
     sql`select max(created_at) as at from root_keys where retired_at is null`,
-    sql`select max(created_at) as at from audit_logs where tenant_id = ${VAULT_TENANT_ID} and entity_type = 'export'`,
+    sql`select max(created_at) as at from audit_logs where tenant_id = ${VAULT_TENANT_ID} and entity_type = 'export' and ${sql.unsafe(IS_RARE_TYPE)}`,
   ],
   outputs: ([rootKeys = [], exports = []], inputs) =>
     inputs.map(() => ({ rootKey: rootKeys[0]?.at ?? null, lastExport: exports[0]?.at ?? null })),

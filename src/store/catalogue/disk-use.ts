@@ -1,6 +1,6 @@
 import type { Sql } from "../postgres/connect.js";
 
-/** The disk use of a table, including its indexes. */
+/** The disk use of a table, including its indexes and partitions. */
 export interface TableUse {
   readonly table: string;
   readonly bytes: number;
@@ -24,8 +24,9 @@ export interface DiskUse {
 /** The database's size and growth, largest table first. Needs only the right to connect, except for the WAL's size. */
 export async function readDiskUse(sql: Sql): Promise<DiskUse> {
   const tables = await sql<{ table: string; bytes: number; rows: number; inserted: number }[]>`
-    select relname as "table", pg_total_relation_size(relid) as bytes, n_live_tup as rows, n_tup_ins as inserted
-    from pg_stat_user_tables where schemaname = current_schema() order by bytes desc, relname`;
+    select coalesce(pg_partition_root(relid), relid)::regclass::text as "table",
+      sum(pg_total_relation_size(relid))::bigint as bytes, sum(n_live_tup)::bigint as rows, sum(n_tup_ins)::bigint as inserted
+    from pg_stat_user_tables where schemaname = current_schema() group by 1 order by bytes desc, 1`;
   const [facts] = await sql<{ since: Date | null; most: number; used: number; written: number }[]>`
     select stats_reset as since, current_setting('max_connections')::int as most, numbackends as used,
       pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint as written

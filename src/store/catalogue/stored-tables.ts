@@ -11,12 +11,15 @@ export interface StoredTable {
 /** Bookkeeping: running work and applied migrations. */
 const LEFT_OUT = ["leases", "migrations"];
 
-/** Lists all tables of the schema except bookkeeping, each after the tables that its foreign keys refer to. */
+/** Lists all tables of the schema except bookkeeping and partitions, each after the tables that its foreign keys refer to. */
 export async function listStoredTables(sql: Sql): Promise<readonly StoredTable[]> {
   const rows = await sql<{ name: string; columns: string[] }[]>`
     select table_name::text as name, array_agg(column_name::text order by ordinal_position) as columns
     from information_schema.columns join information_schema.tables t using (table_schema, table_name)
     where table_schema = current_schema() and t.table_type = 'BASE TABLE' and table_name::text <> all(${LEFT_OUT}::text[])
+      and is_generated = 'NEVER' and not exists (
+        select from pg_class where oid = to_regclass(quote_ident(table_name)) and relispartition
+      )
     group by table_name order by table_name`;
   const references = await sql<{ from: string; to: string }[]>`
     select f.relname::text as "from", t.relname::text as "to" from pg_constraint

@@ -65,7 +65,8 @@ interface NodeFacts {
 
 async function readNodes(sql: Sql, placements: readonly TablePlacement[]): Promise<ReadonlyMap<string, NodeFacts>> {
   const [schema] = await sql<{ name: string }[]>`select quote_literal(current_schema()) as name`;
-  const shard = `^(${placements.map(({ table }) => table).join("|")})_[0-9]+$`;
+  // The shards of a partition have its name.
+  const shard = `^(${placements.map(({ table }) => table).join("|")})(_[0-9]{4}_[0-9]{2}|_default)?_[0-9]{5,}$`;
   const results = await askNodes<NodeFacts>(
     sql,
     `select json_build_object(
@@ -75,12 +76,12 @@ async function readNodes(sql: Sql, placements: readonly TablePlacement[]): Promi
       'logins', (select coalesce(json_agg(rolname order by rolname), '[]') from pg_roles
         where rolcanlogin and rolname in (${NODE_ROLES.map((name) => `'${name}'`).join(", ")})),
       'tables', (select coalesce(json_agg(found), '[]') from (
-        select regexp_replace(c.relname, '_[0-9]+$', '') as "table", count(*) as shards,
+        select regexp_replace(c.relname, '(_[0-9]{4}_[0-9]{2}|_default)?_[0-9]{5,}$', '') as "table", count(*) as shards,
           sum(pg_total_relation_size(c.oid)) as bytes, sum(coalesce(s.n_live_tup, 0)) as rows,
           sum(coalesce(s.n_tup_ins, 0)) as inserted,
           count(*) filter (where not (c.relrowsecurity and c.relforcerowsecurity)) as open
         from pg_class c left join pg_stat_all_tables s on s.relid = c.oid
-        where c.relkind = 'r' and c.relname ~ '${shard}'
+        where c.relkind in ('r', 'p') and c.relname ~ '${shard}'
           and c.relnamespace = (select oid from pg_namespace where nspname = ${schema?.name ?? "''"})
         group by 1) found))`,
   );

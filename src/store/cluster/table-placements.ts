@@ -46,9 +46,9 @@ export async function listPlacements(sql: Sql): Promise<readonly TablePlacement[
   const found = await sql<FoundTable[]>`
     select c.relname as name, p.partmethod as method, p.repmodel as replication, p.colocationid as colocation,
       case p.partmethod when 'h' then column_to_column_name(p.logicalrelid, p.partkey) end as column,
-      pg_relation_size(c.oid) as bytes
+      greatest(pg_relation_size(c.oid), (select sum(pg_relation_size(relid)) from pg_partition_tree(c.oid)))::bigint as bytes
     from pg_class c left join pg_dist_partition p on p.logicalrelid = c.oid
-    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'`;
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`;
   const tables = new Map(found.map((table) => [table.name, table]));
   const colocation = tables.get(FIRST_TABLE)?.colocation;
   return (await listNodeTables(sql)).map((wanted) => {

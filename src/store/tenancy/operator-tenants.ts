@@ -51,6 +51,26 @@ export function listClosedAhead(ownerAddress: DatabaseAddress): Promise<TenantId
   });
 }
 
+/** A log whose rows before a time may have to be kept. */
+export interface KeptLog {
+  readonly tenantId: TenantId;
+  /** Rows before this may be removed, by the head of the chain. Null: it says nothing, or there is none. */
+  readonly keptFrom: Date | null;
+}
+
+/** The logs of tenants that are not deleted, and the vault's own, whose heads do not free all rows before a time. */
+export async function listKeptLogs(sql: Sql, until: Date): Promise<readonly KeptLog[]> {
+  const [vault] = await sql<{ keptFrom: Date | null }[]>`
+    select kept_from as "keptFrom" from audit_heads where tenant_id = ${VAULT_TENANT_ID}`;
+  const logs = await sql<KeptLog[]>`
+    select t.tenant_id as "tenantId", h.kept_from as "keptFrom"
+    from tenants t left join audit_heads h on h.tenant_id = t.tenant_id
+    where t.state = 'active' and t.tenant_id <> ${VAULT_TENANT_ID} and (h.kept_from is null or h.kept_from < ${until})
+    order by t.tenant_id`;
+  const keptFrom = vault?.keptFrom ?? null;
+  return keptFrom && keptFrom >= until ? logs : [{ tenantId: VAULT_TENANT_ID, keptFrom }, ...logs];
+}
+
 /** Logs without the record of where their chain ends, which each has from its beginning. */
 export interface EmptiedLogs {
   readonly tenants: readonly TenantId[];

@@ -13,6 +13,8 @@ export interface ExportHeader {
   readonly format: string;
   /** The migrations of the exported database. The importing database must have exactly these. */
   readonly migrations: readonly string[];
+  /** The months of the log that had a partition, which an import fills. */
+  readonly log_partitions: readonly string[];
   /** The root keys that wrap the tenants' keys, with their check values (base64). */
   readonly root_keys: readonly ExportedRootKey[];
   /** The file's own key, wrapped (base64). */
@@ -62,16 +64,17 @@ type Parsed = Readonly<Record<string, unknown>>;
 export function readHeader(line: string): ExportHeader {
   const parsed = parse(line);
   const { sha256, ...digested } = parsed;
-  const { format, migrations, root_keys, key } = digested;
+  const { format, migrations, log_partitions, root_keys, key } = digested;
   if (typeof format !== "string" || !format.startsWith("cloakroom-export-")) {
     throw new ExportFileError("The file is no export of Cloakroom.");
   }
   if (format !== FORMAT) throw new ExportFileError(`The file is of another kind (${format}) than this release reads.`);
   if (typeof sha256 !== "string" || sha256 !== digestOf(digested)) throw damaged();
-  if (!isTexts(migrations) || !Array.isArray(root_keys) || !root_keys.every(isRootKey) || !isWrappedKey(key)) {
+  if (!isTexts(migrations) || !isTexts(log_partitions)) throw damaged();
+  if (!Array.isArray(root_keys) || !root_keys.every(isRootKey) || !isWrappedKey(key)) {
     throw damaged();
   }
-  return { format, migrations, root_keys, key, sha256 };
+  return { format, migrations, log_partitions, root_keys, key, sha256 };
 }
 
 /** @throws {ExportFileError} */

@@ -1,5 +1,6 @@
 import { type Hmac, timingSafeEqual } from "node:crypto";
 import { VAULT_TENANT_ID } from "../../base/ids.js";
+import { makeEmptyPartitions } from "../audit/log-partitions.js";
 import { listStoredTables, type StoredTable } from "../catalogue/stored-tables.js";
 import type { Sql } from "../postgres/connect.js";
 import { databaseErrorCode } from "../postgres/database-error.js";
@@ -12,12 +13,21 @@ import { damaged, ExportFileError, readLine, SECTION_END, type SectionLine } fro
 /** Numbers of rows by table. Tables without rows are left out. */
 export type RowCounts = Readonly<Record<string, number>>;
 
+/** What an import knows besides the rows. */
+export interface ImportFacts {
+  /**
+   * The root keys that are kept in shares, with the number of shares that restore each. They may have been split after
+   * the export.
+   */
+  readonly split: ReadonlyMap<string, number>;
+  /** The partitions of the log, by the header. */
+  readonly logPartitions: readonly string[];
+}
+
 /**
  * Imports everything after the header of an export into an empty database, or nothing.
  * @param sql one connection, as the owner of the tables.
  * @param mac already contains the header.
- * @param split the root keys that are kept in shares, with the number of shares that restore each. They may have been
- * split after the export.
  * @returns the rows that the database then has.
  * @throws {ExportFileError} if the file is damaged or the database is not empty.
  */
@@ -25,7 +35,7 @@ export async function importSections(
   sql: Sql,
   reader: ExportReader,
   mac: Hmac,
-  split: ReadonlyMap<string, number>,
+  { split, logPartitions }: ImportFacts,
 ): Promise<RowCounts> {
   await sql.unsafe("begin");
   try {
@@ -41,6 +51,7 @@ export async function importSections(
     for (const { name } of guarded) await sql.unsafe(`alter table ${quoteName(name)} no force row level security`);
     // A server that ran on the empty database has recorded its start. The file brings the vault's own log and keys.
     for (const { name } of guarded) await sql`delete from ${sql(name)} where tenant_id = ${VAULT_TENANT_ID}`;
+    await makeEmptyPartitions(sql, logPartitions);
     for (;;) {
       const text = await reader.line();
       const line = readLine(text.toString());

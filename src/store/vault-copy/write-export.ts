@@ -1,4 +1,5 @@
 import { type TenantId, VAULT_TENANT_ID } from "../../base/ids.js";
+import { listLogPartitions } from "../audit/log-partitions.js";
 import { listStoredTables, type StoredTable } from "../catalogue/stored-tables.js";
 import { ranMigrations } from "../migration-ledger.js";
 import type { Sql } from "../postgres/connect.js";
@@ -17,6 +18,8 @@ export interface StoreSnapshot {
   readonly position: string;
   readonly postgresVersion: string;
   readonly migrations: readonly string[];
+  /** The names of the log's partitions. */
+  readonly logPartitions: readonly string[];
   readonly rootKeys: readonly RootKeyRow[];
   /** The tenants that are not deleted, the vault itself included. */
   readonly tenants: readonly TenantId[];
@@ -49,6 +52,7 @@ export function beginSnapshot(sql: Sql): Promise<StoreSnapshot> {
         position: now.position,
         postgresVersion: now.version,
         migrations: await ranMigrations(sql),
+        logPartitions: (await listLogPartitions(sql)).map(({ name }) => name),
         rootKeys: await listRootKeys(sql),
         tenants: [VAULT_TENANT_ID, ...(await listActiveTenantsOn(sql))],
         tables: await listStoredTables(sql),

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { ChainHistory } from "../../../src/audit/chain/chain-history.js";
+import type { BlockedMonth } from "../../../src/audit/chain/log-months.js";
 import type { SealParts } from "../../../src/audit/chain/seal-log.js";
 import { logEntry } from "../../../src/audit/log-entry.js";
 import { type LogVerdict, type SeenSeal, type VerifyOptions, verifyLog } from "../../../src/audit/verify/verify-log.js";
@@ -7,6 +8,7 @@ import { type VaultVerdict, verifyVault } from "../../../src/audit/verify/verify
 import { type TenantId, VAULT_TENANT_ID } from "../../../src/base/ids.js";
 import { createKeyFile } from "../../../src/crypto/key-file.js";
 import { createCheckValue, type RootKey } from "../../../src/crypto/root-key.js";
+import { logMonthsJob } from "../../../src/jobs/log-months.js";
 import { logSealsJob } from "../../../src/jobs/log-seals.js";
 import { writeLog } from "../../../src/store/audit/audit-logs.js";
 import { readLogSnapshot } from "../../../src/store/audit/log-snapshot.js";
@@ -41,6 +43,8 @@ export interface Ledger extends AsyncDisposable {
     readonly retentionDays?: number;
     readonly server?: SealParts;
   }): Promise<{ readonly failed: unknown[]; readonly broken: string[] }>;
+  /** Runs the job of the log's months once. Returns the months that stay although they are past their retention. */
+  turnMonths(options: { readonly retentionDays: number; readonly sinks?: SealParts["sinks"] }): Promise<BlockedMonth[]>;
   verify(tenantId: TenantId, seen?: SeenSeal): Promise<LogVerdict>;
   /** Like `audit verify` without `--since`: checks against the vault's own chain. */
   verifyAttested(tenantId: TenantId, options?: Pick<VerifyOptions, "sealedBy">): Promise<LogVerdict>;
@@ -102,6 +106,14 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
       await stored.owner`delete from leases`;
       await job.run(new AbortController().signal);
       return { failed, broken };
+    },
+    async turnMonths({ retentionDays, sinks = [] }) {
+      const blocked: BlockedMonth[] = [];
+      const parts = { ...own, sinks, clock, retentionDays, ownerAddress: stored.address };
+      const job = logMonthsJob({ ...parts, onBlocked: (month) => blocked.push(month) });
+      await stored.owner`delete from leases`;
+      await job.run(new AbortController().signal);
+      return blocked;
     },
     async verify(tenantId, seen) {
       const keys = await keyring.of(tenantId);

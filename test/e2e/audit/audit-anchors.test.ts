@@ -137,7 +137,8 @@ describe("audit verify finds, without an earlier response,", () => {
     const since = (Date.now() - 6 * MINUTE).toString(16).padStart(12, "0");
     const holder = `${since.slice(0, 8)}-${since.slice(8)}-7000-8000-000000000000`;
     await asOwner(
-      `insert into leases values ('log-seals-2', '${holder}', now() + interval '1 minute')
+      `insert into leases
+        select 'log-seals ' || shard, '${holder}', now() + interval '1 minute' from generate_series(0, 15) shard
         on conflict (name) do update set holder = excluded.holder, until = excluded.until`,
     );
     const { code, kinds } = await verify("--tenant", tenant(5));

@@ -23,7 +23,7 @@ it("doctor shows the tables with their sizes and growth, the WAL, roles and limi
     wal_written_bytes: expect.any(Number),
     rate_limits: { global: 1_000, token_search: 50 },
     rate_limits_shared: false,
-    connections_needed: 19,
+    connections_needed: 20,
   });
   expect(report.max_connections).toBeGreaterThan(report.connections_needed);
   expect(report.connections).toBeGreaterThan(0);

@@ -7,7 +7,8 @@ export async function tenantTables(sql: Sql): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
     select c.table_name as name from information_schema.columns c
     join information_schema.tables t using (table_schema, table_name)
-    where c.table_schema = 'public' and c.column_name = 'tenant_id' and t.table_type = 'BASE TABLE' order by 1`;
+    where c.table_schema = 'public' and c.column_name = 'tenant_id' and t.table_type = 'BASE TABLE'
+      and not (select relispartition from pg_class where oid = to_regclass(c.table_name)) order by 1`;
   return rows.map(({ name }) => name);
 }
 

@@ -6,10 +6,12 @@ declare
 begin
   for name in
     select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id'
-    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
   loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
+    -- No role but the owner uses a partition by its name.
+    continue when (select c.relispartition from pg_class c where c.oid = to_regclass(quote_ident(name)));
     execute format(
       'create policy of_tenant on %I to cloakroom_app using (tenant_id = nullif(current_setting(''app.tenant_id'', true), '''')::uuid)',
       name
