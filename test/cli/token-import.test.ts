@@ -76,6 +76,46 @@ describe("cloakroom tokens import", () => {
     expect(await dataOf("bt-one")).toEqual({ a: [1] });
   });
 
+  it.each([
+    [
+      "spreedly",
+      `id,first_name,last_name,card_number,expiration_month,expiration_year\nEEif,Ada,Lovelace,${NUMBER},3,2032\n`,
+      { spreedly_token: "EEif" },
+    ],
+    ...["credit_card.expiration,03/2032", "credit_card.expiration_date,032032", "credit_card.expiration,0332"].map(
+      (expiry): [string, string, object] => {
+        const [column, value] = expiry.split(",");
+        const header = `id,first_name,company,credit_card.token,credit_card.cardholder_name,credit_card.number,${column}`;
+        return [
+          ...(["braintree", `${header}\n123,Jane,"Jane's, Dough",ab12d4,Jane Doe,${NUMBER},${value}\n`] as const),
+          { braintree_customer: "123", braintree_token: "ab12d4" },
+        ];
+      },
+    ),
+    [
+      "braintree",
+      `id,credit_card.token,credit_card.number,credit_card.expiration_month,credit_card.expiration_year\n7,x,${NUMBER},03,32\n`,
+      { braintree_customer: "7", braintree_token: "x" },
+    ],
+  ] satisfies [string, string, object][])("stores cards of the layout %s", async (layout, content, metadata) => {
+    const file = fileOf(`${layout}.csv`, content);
+    expect((await run("import", file, "--layout", layout)).stderr).toBe("");
+    const [{ id = "" } = {}] = linesOf(file);
+    const token = JSON.parse((await run("get", id, "--reveal", "--json")).stdout);
+    const data = { number: NUMBER, expiration_month: 3, expiration_year: 2032 };
+    expect(token).toMatchObject({ type: "card", data, metadata });
+  });
+
+  it("stores values as the Vault API of VGS reveals them", async () => {
+    const aliases = [{ alias: "tok_sandbox_5UpnbMvaihRuRwz5QXwBFw", format: "UUID" }];
+    const revealed = { aliases, classifiers: ["bank-account"], created_at: "2019-05-15T12:30:45Z", value: "122105155" };
+    const file = fileOf("vgs.ndjson", `${JSON.stringify({ ...revealed, storage: "PERSISTENT" })}\n`);
+    expect((await run("import", file, "--layout", "vgs")).code).toBe(0);
+    const [{ id = "" } = {}] = linesOf(file);
+    const token = JSON.parse((await run("get", id, "--reveal", "--json")).stdout);
+    expect(token).toMatchObject({ data: "122105155", metadata: { vgs_alias: aliases[0]?.alias } });
+  });
+
   it("stores columns by a mapping file, and leaves others out: also verification codes", async () => {
     const mapping = fileOf(
       "mapping.json",
@@ -203,10 +243,7 @@ describe("cloakroom tokens export", () => {
       expect(statSync(file).mode & 0o777).toBe(0o600);
       const text = readFileSync(file, "utf8");
       expect(text).toContain(`out-${format}-1`);
-      expect(text.includes("'=1+2")).toBe(format === "csv");
-      const again = await run("import", file, "--json");
-      expect(linesOf(file).map(({ error }) => error?.code)).toEqual(["already_exists", "already_exists"]);
-      expect(again.code).toBe(1);
+      expect(text).not.toContain("=1+2");
       expect((await run("export", "--file", file)).code).toBe(2);
     },
   );

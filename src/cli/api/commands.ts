@@ -1,6 +1,7 @@
 import type { ApiCommand } from "./api-command.js";
 import { ACCESS_COMMANDS } from "./table/access.js";
 import { APPLICATION_COMMANDS } from "./table/applications.js";
+import { EXPORT_COMMANDS } from "./table/exports.js";
 import { PROXY_COMMANDS } from "./table/proxies.js";
 import { REACTOR_COMMANDS } from "./table/reactors.js";
 import { SESSION_COMMANDS } from "./table/session.js";
@@ -11,6 +12,7 @@ import { TOKEN_COMMANDS } from "./table/tokens.js";
 export const API_COMMANDS: readonly ApiCommand[] = [
   ...SESSION_COMMANDS,
   ...TOKEN_COMMANDS,
+  ...EXPORT_COMMANDS,
   ...APPLICATION_COMMANDS,
   ...ACCESS_COMMANDS,
   ...PROXY_COMMANDS,

@@ -32,7 +32,7 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   SearchTokensByCursor: ["search token *", "read token stored"],
   // The second row of the import has an error.
   ImportTokens: ["import token *", "create card made"],
-  ExportTokens: ["export token *", "read token stored"],
+  ExportTokenPage: ["export token *", "read token stored"],
   Tokenize: ["create bank made", "create token made", "create token made"],
   // Each of the two tokens is named twice.
   Detokenize: ["read card stored", "read token stored"],

@@ -14,6 +14,7 @@ export type RefundId = Id<"Refund">;
 export type TenantId = Id<"Tenant">;
 export type ThreeDSSessionId = Id<"ThreeDSSession">;
 export type TokenId = Id<"Token">;
+export type TokenExportId = Id<"TokenExport">;
 export type TransactionId = Id<"Transaction">;
 export type UserId = Id<"User">;
 export type WebhookId = Id<"Webhook">;
@@ -544,15 +545,19 @@ export interface ExplainedAccess {
   readonly steps: readonly AccessStep[];
 }
 
-export interface ExportTokensInput {
-  /** Tokens in this container and below it only. May stand beside the type. */
+export interface ExportTokenPageInput {
+  /** As in ExportTokensRequest. */
   readonly container?: string | undefined;
-  /** Tokens of this type only. */
+  /** As in ExportTokensRequest. */
   readonly type?: string | undefined;
   /** The cursor of the previous page. It contains an id, of up to 400 characters with four bytes each. */
   readonly start?: string | undefined;
   /** Default 100. */
   readonly size?: number | undefined;
+  /** As in ExportTokensRequest. */
+  readonly withoutData?: boolean | undefined;
+  /** As in ExportTokensRequest. */
+  readonly query?: string | undefined;
 }
 
 /** A failed run. It is kept for a day, and at most the last 20 of each reactor or proxy. */
@@ -1323,6 +1328,16 @@ export interface ReplaceWebhookInput {
   readonly status?: "enabled" | "disabled" | undefined;
 }
 
+export interface RequestTokenExportInput {
+  readonly applicationId: ApplicationId;
+  /** Tokens in this container and below it only. */
+  readonly container?: string | undefined;
+  /** Tokens of this type only. */
+  readonly type?: string | undefined;
+  /** Why, for whoever approves. */
+  readonly reason: string;
+}
+
 export interface Role {
   /** OWNER, ADMIN, AUDITOR or DEVELOPER. */
   readonly name: Open<RoleName>;
@@ -1422,7 +1437,7 @@ export interface Tenant {
   readonly ownerId: string;
   /** For people. */
   readonly name: string;
-  /** fingerprint_tokens, disable_ephemeral_proxy, deduplicate_tokens, require_reveal_reason, record_log_reads and reveal_to_people, each "true" or "false". */
+  /** fingerprint_tokens, disable_ephemeral_proxy, deduplicate_tokens, require_reveal_reason, record_log_reads, reveal_to_people and require_export_approval, each "true" or "false". */
   readonly settings: Readonly<Record<string, string>>;
   /** The application or user that created it. */
   readonly createdBy?: string | undefined;
@@ -1786,6 +1801,28 @@ export interface Token<Data = JsonValue> {
   readonly modifiedAt?: Date | undefined;
   /** What the request that made the token found out. */
   readonly extras?: TokenExtras | undefined;
+}
+
+/** A request to export tokens, or its approval. */
+export interface TokenExport {
+  readonly id: TokenExportId;
+  /** waiting or approved. */
+  readonly state: string;
+  /** The application that may export. */
+  readonly applicationId: ApplicationId;
+  /** Tokens in this container and below it only. */
+  readonly container?: string | undefined;
+  /** Tokens of this type only. */
+  readonly type?: string | undefined;
+  /** Why, as the request says. */
+  readonly reason: string;
+  /** The user who asked. */
+  readonly requestedBy: string;
+  readonly requestedAt: Date;
+  /** The user who approved. */
+  readonly approvedBy?: string | undefined;
+  /** When a request no longer waits, or an approval no longer counts. */
+  readonly expiresAt: Date;
 }
 
 /** How a token was created. */
