@@ -109,7 +109,9 @@ export function compose(vault: Vault, config: Config, inputs: CompositionInputs)
   };
   return {
     pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods, ...people.methods])],
-    streams: [followLogs(), exportingTokens(bins)].map((stream) => buildStreamPipeline(stream, { ...admission, keyring })),
+    streams: [followLogs(), exportingTokens(bins)].map((stream) =>
+      buildStreamPipeline(stream, { ...admission, keyring }),
+    ),
     invokeProxy: invoke,
     runs,
     deliveries,

@@ -15,7 +15,7 @@ export async function setIncludedMonthlyTokens(tx: Transaction, included: number
   return isThere;
 }
 
-/** Switches the setting require_export_approval off, which nobody of the tenant may. Returns whether the tenant exists. */
+/** Switches the setting require_export_approval off, which no member of the tenant may. Returns whether the tenant exists. */
 export async function stopAskingForApproval(tx: Transaction): Promise<boolean> {
   const isThere = await tx.query(stopExportApproval, "once");
   const details = { remark: "require_export_approval off", context: OPERATOR_CONTEXT };

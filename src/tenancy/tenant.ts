@@ -47,7 +47,12 @@ export async function updateTenant(
 }
 
 /** Settings whose changes the log names: what it records, and whom values may be shown to. */
-const NAMED_SETTINGS = ["require_reveal_reason", "record_log_reads", "reveal_to_people", "require_export_approval"] as const;
+const NAMED_SETTINGS = [
+  "require_reveal_reason",
+  "record_log_reads",
+  "reveal_to_people",
+  "require_export_approval",
+] as const;
 
 function remarkOn(before: TenantSettings, after: TenantSettings): string | undefined {
   const changed = NAMED_SETTINGS.filter((name) => before[name] !== after[name]);

@@ -181,6 +181,6 @@ export async function requireApproval(tx: CallerTransaction, asked: ExportScope)
 
 function approvalNeeded(caller: Caller) {
   const text =
-    "Two OWNERs must agree to this export: one asks with POST /token-exports, another one approves, and it then works for an hour.";
+    "Two OWNERs must agree to this export: one runs cloakroom exports request, another one approves, and it then works for an hour.";
   return deniedWith(caller, new Fault("permission_denied", text), "token_export", ANY_ENTITY_ID, "no approval");
 }

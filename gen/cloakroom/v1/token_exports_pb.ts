@@ -8,7 +8,6 @@ import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/vali
 import { file_cloakroom_v1_options } from "./options_pb.js";
 import type { CursorPage } from "./pagination_pb.js";
 import { file_cloakroom_v1_pagination } from "./pagination_pb.js";
-import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
 import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -17,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/token_exports.proto.
  */
 export const file_cloakroom_v1_token_exports: GenFile = /*@__PURE__*/
-  fileDesc("CiBjbG9ha3Jvb20vdjEvdG9rZW5fZXhwb3J0cy5wcm90bxIMY2xvYWtyb29tLnYxIsQCCgtUb2tlbkV4cG9ydBIKCgJpZBgBIAEoCRINCgVzdGF0ZRgCIAEoCRIWCg5hcHBsaWNhdGlvbl9pZBgDIAEoCRIWCgljb250YWluZXIYBCABKAlIAIgBARIRCgR0eXBlGAUgASgJSAGIAQESDgoGcmVhc29uGAYgASgJEhQKDHJlcXVlc3RlZF9ieRgHIAEoCRI4CgxyZXF1ZXN0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgaStRgCIAESGAoLYXBwcm92ZWRfYnkYCSABKAlIAogBARI2CgpleHBpcmVzX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGkrUYAiABQgwKCl9jb250YWluZXJCBwoFX3R5cGVCDgoMX2FwcHJvdmVkX2J5Iq4BChlSZXF1ZXN0VG9rZW5FeHBvcnRSZXF1ZXN0EiAKDmFwcGxpY2F0aW9uX2lkGAEgASgJQgi6SAVyA7ABARIgCgljb250YWluZXIYAiABKAlCCLpIBXIDGJADSACIAQESGgoEdHlwZRgDIAEoCUIHukgEcgIYMkgBiAEBEhoKBnJlYXNvbhgEIAEoCUIKukgHcgUQARjIAUIMCgpfY29udGFpbmVyQgcKBV90eXBlIhkKF0xpc3RUb2tlbkV4cG9ydHNSZXF1ZXN0InEKGExpc3RUb2tlbkV4cG9ydHNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLkN1cnNvclBhZ2USJwoEZGF0YRgCIAMoCzIZLmNsb2Frcm9vbS52MS5Ub2tlbkV4cG9ydCIxChlBcHByb3ZlVG9rZW5FeHBvcnRSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASIwChhEZWxldGVUb2tlbkV4cG9ydFJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBMsQEChJUb2tlbkV4cG9ydFNlcnZpY2UShQEKElJlcXVlc3RUb2tlbkV4cG9ydBInLmNsb2Frcm9vbS52MS5SZXF1ZXN0VG9rZW5FeHBvcnRSZXF1ZXN0GhkuY2xvYWtyb29tLnYxLlRva2VuRXhwb3J0IiuKtRgOGAMgyQFaBU9XTkVSYAGC0+STAhM6ASoiDi90b2tlbi1leHBvcnRzEpQBChBMaXN0VG9rZW5FeHBvcnRzEiUuY2xvYWtyb29tLnYxLkxpc3RUb2tlbkV4cG9ydHNSZXF1ZXN0GiYuY2xvYWtyb29tLnYxLkxpc3RUb2tlbkV4cG9ydHNSZXNwb25zZSIxirUYFxgDWhNPV05FUiBBRE1JTiBBVURJVE9SgtPkkwIQEg4vdG9rZW4tZXhwb3J0cxKPAQoSQXBwcm92ZVRva2VuRXhwb3J0EicuY2xvYWtyb29tLnYxLkFwcHJvdmVUb2tlbkV4cG9ydFJlcXVlc3QaGS5jbG9ha3Jvb20udjEuVG9rZW5FeHBvcnQiNYq1GAsYA1oFT1dORVJgAYLT5JMCIDoBKiIbL3Rva2VuLWV4cG9ydHMve2lkfS9hcHByb3ZlEn0KEURlbGV0ZVRva2VuRXhwb3J0EiYuY2xvYWtyb29tLnYxLkRlbGV0ZVRva2VuRXhwb3J0UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIoirUYCRgDWgVPV05FUoLT5JMCFSoTL3Rva2VuLWV4cG9ydHMve2lkfWIGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("CiBjbG9ha3Jvb20vdjEvdG9rZW5fZXhwb3J0cy5wcm90bxIMY2xvYWtyb29tLnYxIrQCCgtUb2tlbkV4cG9ydBIKCgJpZBgBIAEoCRINCgVzdGF0ZRgCIAEoCRIWCg5hcHBsaWNhdGlvbl9pZBgDIAEoCRIWCgljb250YWluZXIYBCABKAlIAIgBARIRCgR0eXBlGAUgASgJSAGIAQESDgoGcmVhc29uGAYgASgJEhQKDHJlcXVlc3RlZF9ieRgHIAEoCRIwCgxyZXF1ZXN0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2FwcHJvdmVkX2J5GAkgASgJSAKIAQESLgoKZXhwaXJlc19hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDAoKX2NvbnRhaW5lckIHCgVfdHlwZUIOCgxfYXBwcm92ZWRfYnkirgEKGVJlcXVlc3RUb2tlbkV4cG9ydFJlcXVlc3QSIAoOYXBwbGljYXRpb25faWQYASABKAlCCLpIBXIDsAEBEiAKCWNvbnRhaW5lchgCIAEoCUIIukgFcgMYkANIAIgBARIaCgR0eXBlGAMgASgJQge6SARyAhgySAGIAQESGgoGcmVhc29uGAQgASgJQgq6SAdyBRABGMgBQgwKCl9jb250YWluZXJCBwoFX3R5cGUiGQoXTGlzdFRva2VuRXhwb3J0c1JlcXVlc3QicQoYTGlzdFRva2VuRXhwb3J0c1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuQ3Vyc29yUGFnZRInCgRkYXRhGAIgAygLMhkuY2xvYWtyb29tLnYxLlRva2VuRXhwb3J0IjEKGUFwcHJvdmVUb2tlbkV4cG9ydFJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIjAKGERlbGV0ZVRva2VuRXhwb3J0UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEyzgMKElRva2VuRXhwb3J0U2VydmljZRJpChJSZXF1ZXN0VG9rZW5FeHBvcnQSJy5jbG9ha3Jvb20udjEuUmVxdWVzdFRva2VuRXhwb3J0UmVxdWVzdBoZLmNsb2Frcm9vbS52MS5Ub2tlbkV4cG9ydCIPirUYCxgDWgVPV05FUmABEn4KEExpc3RUb2tlbkV4cG9ydHMSJS5jbG9ha3Jvb20udjEuTGlzdFRva2VuRXhwb3J0c1JlcXVlc3QaJi5jbG9ha3Jvb20udjEuTGlzdFRva2VuRXhwb3J0c1Jlc3BvbnNlIhuKtRgXGANaE09XTkVSIEFETUlOIEFVRElUT1ISaQoSQXBwcm92ZVRva2VuRXhwb3J0EicuY2xvYWtyb29tLnYxLkFwcHJvdmVUb2tlbkV4cG9ydFJlcXVlc3QaGS5jbG9ha3Jvb20udjEuVG9rZW5FeHBvcnQiD4q1GAsYA1oFT1dORVJgARJiChFEZWxldGVUb2tlbkV4cG9ydBImLmNsb2Frcm9vbS52MS5EZWxldGVUb2tlbkV4cG9ydFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiDYq1GAkYA1oFT1dORVJiBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * A request to export tokens, or its approval.
@@ -26,6 +25,8 @@ export const file_cloakroom_v1_token_exports: GenFile = /*@__PURE__*/
  */
 export type TokenExport = Message<"cloakroom.v1.TokenExport"> & {
   /**
+   * Of the request, and of its approval.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -73,6 +74,8 @@ export type TokenExport = Message<"cloakroom.v1.TokenExport"> & {
   requestedBy: string;
 
   /**
+   * When they asked.
+   *
    * @generated from field: google.protobuf.Timestamp requested_at = 8;
    */
   requestedAt?: Timestamp | undefined;
@@ -104,6 +107,8 @@ export const TokenExportSchema: GenMessage<TokenExport> = /*@__PURE__*/
  */
 export type RequestTokenExportRequest = Message<"cloakroom.v1.RequestTokenExportRequest"> & {
   /**
+   * The application that is to export.
+   *
    * @generated from field: string application_id = 1;
    */
   applicationId: string;
@@ -123,7 +128,7 @@ export type RequestTokenExportRequest = Message<"cloakroom.v1.RequestTokenExport
   type?: string | undefined;
 
   /**
-   * Why, for whoever approves.
+   * Why, for the OWNER who approves.
    *
    * @generated from field: string reason = 4;
    */
@@ -208,6 +213,7 @@ export const DeleteTokenExportRequestSchema: GenMessage<DeleteTokenExportRequest
 
 /**
  * Approvals of exports, for tenants with the setting require_export_approval: one OWNER asks, and another one approves.
+ * People call it who are signed in, as pages and the command line do.
  *
  * @generated from service cloakroom.v1.TokenExportService
  */
@@ -233,8 +239,8 @@ export const TokenExportService: GenService<{
     output: typeof ListTokenExportsResponseSchema;
   },
   /**
-   * Approves the request of another OWNER. The application may then export for an hour. Whoever has become an OWNER in
-   * the last 24 hours may not approve.
+   * Approves the request of another OWNER. The application may then export for an hour. A member that is new, or was
+   * changed in the last 24 hours, may not approve.
    *
    * @generated from rpc cloakroom.v1.TokenExportService.ApproveTokenExport
    */

@@ -17,11 +17,11 @@ export const requestTokenExport: Action = async (call) => {
 };
 
 export const approveTokenExport: Action = async (call) => {
-  call.output.one(await call.client.tokenExports.approve(call.argument(0), call.options()));
+  call.output.one(await call.client.tokenExports.approve({ id: call.argument(0) }, call.options()));
 };
 
 export const deleteTokenExport: Action = async (call) => {
   const id = call.argument(0);
-  await call.client.tokenExports.delete(id, call.options());
+  await call.client.tokenExports.delete({ id }, call.options());
   call.output.one({ id, deleted: true });
 };

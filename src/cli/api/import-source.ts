@@ -71,7 +71,7 @@ const PIECE_BYTES = 64 * 1024;
 class OpenFile implements AsyncDisposable {
   readonly path: string;
   readonly #file: FileHandle;
-  /** Streams read ahead, also when nobody needs more. */
+  /** Streams read ahead, also what no reader needs. */
   #reading: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 

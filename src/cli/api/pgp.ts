@@ -15,7 +15,7 @@ async function loadOpenPgp(): Promise<OpenPgp> {
   });
 }
 
-/** Encrypts for whoever holds the private part of a key. */
+/** Encrypts for the holder of the private part of a key. */
 export interface PgpRecipient {
   /** Of the key, in hexadecimal, to compare with what the receiver says. */
   readonly fingerprint: string;

@@ -160,6 +160,9 @@ describe("an export that two people must agree to", () => {
     expect(list.data.map(({ id }: { id: string }) => id)).toEqual([asked.id]);
     expect((await remove(asked.id)).status).toBe(200);
     expect(await exported()).toBe(403);
+    const { body: log } = await tenant.manage("GET", `/logs?entity_type=token_export&entity_id=${asked.id}`);
+    const row = ({ actor_type: by, operation }: { actor_type: string; operation: string }) => `${by} ${operation}`;
+    expect(log.data.map(row)).toEqual(["user delete", "user approve", "user create"]);
   });
 
   it("reads no more than was approved", async () => {
@@ -184,7 +187,7 @@ describe("an export that two people must agree to", () => {
     expect(list.data ?? []).toEqual([]);
   });
 
-  it("is approved by nobody in the database", async () => {
+  it("is not approved by a change of its row in the database", async () => {
     const { body: asked } = await request(asks);
     await using stored = await openStored();
     await stored.change(tenant.id, `update token_exports set approved_by = '${crypto.randomUUID()}'`);

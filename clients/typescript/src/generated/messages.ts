@@ -23,7 +23,7 @@ export type ApplicationType = "private" | "public" | "management";
 export type GivenRole = "ADMIN" | "AUDITOR" | "DEVELOPER";
 export type PermissionName = "token:create" | "token:read" | "token:search" | "token:update" | "token:delete" | "token:import" | "token:export" | "token:use" | "tenant:read" | "tenant:update" | "tenant:delete" | "tenant:member:read" | "tenant:member:update" | "tenant:member:delete" | "tenant:invitation:create" | "tenant:invitation:read" | "tenant:invitation:update" | "tenant:invitation:delete" | "application:create" | "application:read" | "application:update" | "application:delete" | "log:read" | "report:read" | "reactor:create" | "reactor:read" | "reactor:update" | "reactor:delete" | "proxy:create" | "proxy:read" | "proxy:update" | "proxy:delete" | "webhooks:create" | "webhooks:read" | "webhooks:update" | "webhooks:delete" | "orchestration:connections:create" | "orchestration:connections:update" | "orchestration:connections:delete" | "orchestration:connection_formulas" | "orchestration:transaction:capture" | "3ds:session:create" | "3ds:session:read" | "3ds:session:authenticate";
 export type RoleName = "OWNER" | "ADMIN" | "AUDITOR" | "DEVELOPER";
-export type TokenPermission = "token:create" | "token:read" | "token:search" | "token:update" | "token:delete" | "token:use";
+export type TokenPermission = "token:create" | "token:read" | "token:search" | "token:update" | "token:delete" | "token:export" | "token:use";
 export type TokenType = "token" | "card" | "bank" | "card_number" | "us_bank_account_number" | "us_bank_routing_number" | "social_security_number" | "employer_id_number";
 
 /** Narrows a session's rule to tokens with a certain id or container. */
@@ -153,6 +153,10 @@ export interface ApplicationReference {
 export interface ApplicationReferenceInput {
   /** The application's id. */
   readonly id: ApplicationId;
+}
+
+export interface ApproveTokenExportInput {
+  readonly id: string;
 }
 
 export interface AuthenticateThreeDSSessionInput {
@@ -511,6 +515,10 @@ export interface CreateWebhookInput {
   readonly notifyEmail?: string | undefined;
   /** Types of events, as GET /webhooks/event-types lists them. */
   readonly events: readonly string[];
+}
+
+export interface DeleteTokenExportInput {
+  readonly id: string;
 }
 
 export interface ExplainAccessInput {
@@ -1329,12 +1337,13 @@ export interface ReplaceWebhookInput {
 }
 
 export interface RequestTokenExportInput {
+  /** The application that is to export. */
   readonly applicationId: ApplicationId;
   /** Tokens in this container and below it only. */
   readonly container?: string | undefined;
   /** Tokens of this type only. */
   readonly type?: string | undefined;
-  /** Why, for whoever approves. */
+  /** Why, for the OWNER who approves. */
   readonly reason: string;
 }
 
@@ -1805,6 +1814,7 @@ export interface Token<Data = JsonValue> {
 
 /** A request to export tokens, or its approval. */
 export interface TokenExport {
+  /** Of the request, and of its approval. */
   readonly id: TokenExportId;
   /** waiting or approved. */
   readonly state: string;
@@ -1818,11 +1828,12 @@ export interface TokenExport {
   readonly reason: string;
   /** The user who asked. */
   readonly requestedBy: string;
-  readonly requestedAt: Date;
+  /** When they asked. */
+  readonly requestedAt?: Date | undefined;
   /** The user who approved. */
   readonly approvedBy?: string | undefined;
   /** When a request no longer waits, or an approval no longer counts. */
-  readonly expiresAt: Date;
+  readonly expiresAt?: Date | undefined;
 }
 
 /** How a token was created. */

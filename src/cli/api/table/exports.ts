@@ -16,7 +16,7 @@ export const EXPORT_COMMANDS: readonly ApiCommand[] = [
       application: { kind: "text", value: "ID", meaning: "the application that exports" },
       container: { kind: "text", value: "PATH", meaning: "only this container" },
       type: { kind: "text", value: "TYPE", meaning: "only this type, such as card" },
-      reason: { kind: "text", value: "TEXT", meaning: "why, for whoever approves" },
+      reason: { kind: "text", value: "TEXT", meaning: "why, for the OWNER who approves" },
     },
     examples: ["--application ID --container /pci/ --reason 'moving out'"],
     load: async () => (await import("../export-approval-commands.js")).requestTokenExport,

@@ -2,10 +2,10 @@
 import type { Call, CallOptions } from "../../call.js";
 import type { List } from "../../list.js";
 import { Resource } from "../../resource.js";
-import type { RequestTokenExportInput, TokenExport, TokenExportId } from "../messages.js";
+import type { ApproveTokenExportInput, DeleteTokenExportInput, RequestTokenExportInput, TokenExport } from "../messages.js";
 import { tokenExportShape } from "../shapes.js";
 
-/** Approvals of exports, for tenants with the setting require_export_approval: one OWNER asks, and another one approves. */
+/** Approvals of exports, for tenants with the setting require_export_approval: one OWNER asks, and another one approves. People call it who are signed in, as pages and the command line do. */
 export class TokenExports extends Resource {
   /** Asks that an application may export tokens. The request waits for an hour. */
   request(input: RequestTokenExportInput, options?: CallOptions): Call<TokenExport> {
@@ -14,16 +14,16 @@ export class TokenExports extends Resource {
 
   /** Lists requests and approvals that have not expired, newest first. */
   list(options?: CallOptions): List<TokenExport> {
-    return this.calls.pages("TokenExportService/ListTokenExports", "read", tokenExportShape, {}, options);
+    return this.calls.pages("TokenExportService/ListTokenExports", "once", tokenExportShape, {}, options);
   }
 
-  /** Approves the request of another OWNER. The application may then export for an hour. Whoever has become an OWNER in the last 24 hours may not approve. */
-  approve(id: TokenExportId, options?: CallOptions): Call<TokenExport> {
-    return this.calls.one("TokenExportService/ApproveTokenExport", "once", tokenExportShape, { id }, options);
+  /** Approves the request of another OWNER. The application may then export for an hour. A member that is new, or was changed in the last 24 hours, may not approve. */
+  approve(input: ApproveTokenExportInput, options?: CallOptions): Call<TokenExport> {
+    return this.calls.one("TokenExportService/ApproveTokenExport", "once", tokenExportShape, input, options);
   }
 
   /** Refuses or withdraws a request, or ends an approval. */
-  delete(id: TokenExportId, options?: CallOptions): Call<void> {
-    return this.calls.nothing("TokenExportService/DeleteTokenExport", "delete", undefined, { id }, options);
+  delete(input: DeleteTokenExportInput, options?: CallOptions): Call<void> {
+    return this.calls.nothing("TokenExportService/DeleteTokenExport", "once", undefined, input, options);
   }
 }

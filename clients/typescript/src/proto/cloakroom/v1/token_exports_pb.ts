@@ -23,6 +23,8 @@ export const file_cloakroom_v1_token_exports: GenFile = /*@__PURE__*/
  */
 export type TokenExport = Message<"cloakroom.v1.TokenExport"> & {
   /**
+   * Of the request, and of its approval.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -70,6 +72,8 @@ export type TokenExport = Message<"cloakroom.v1.TokenExport"> & {
   requestedBy: string;
 
   /**
+   * When they asked.
+   *
    * @generated from field: google.protobuf.Timestamp requested_at = 8;
    */
   requestedAt?: Timestamp | undefined;
@@ -101,6 +105,8 @@ export const TokenExportSchema: GenMessage<TokenExport> = /*@__PURE__*/
  */
 export type RequestTokenExportRequest = Message<"cloakroom.v1.RequestTokenExportRequest"> & {
   /**
+   * The application that is to export.
+   *
    * @generated from field: string application_id = 1;
    */
   applicationId: string;
@@ -120,7 +126,7 @@ export type RequestTokenExportRequest = Message<"cloakroom.v1.RequestTokenExport
   type?: string | undefined;
 
   /**
-   * Why, for whoever approves.
+   * Why, for the OWNER who approves.
    *
    * @generated from field: string reason = 4;
    */
@@ -205,6 +211,7 @@ export const DeleteTokenExportRequestSchema: GenMessage<DeleteTokenExportRequest
 
 /**
  * Approvals of exports, for tenants with the setting require_export_approval: one OWNER asks, and another one approves.
+ * People call it who are signed in, as pages and the command line do.
  *
  * @generated from service cloakroom.v1.TokenExportService
  */
@@ -230,8 +237,8 @@ export const TokenExportService: GenService<{
     output: typeof ListTokenExportsResponseSchema;
   },
   /**
-   * Approves the request of another OWNER. The application may then export for an hour. Whoever has become an OWNER in
-   * the last 24 hours may not approve.
+   * Approves the request of another OWNER. The application may then export for an hour. A member that is new, or was
+   * changed in the last 24 hours, may not approve.
    *
    * @generated from rpc cloakroom.v1.TokenExportService.ApproveTokenExport
    */

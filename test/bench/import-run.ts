@@ -1,0 +1,175 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createReadStream, createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
+import { startFlags } from "../support/start-flags.js";
+import { processorTime, residentMemory } from "./processor-time.js";
+import { say } from "./table.js";
+
+const KILLS = 10;
+/** Of one line of results, about. */
+const RESULT_BYTES = 150;
+
+/**
+ * Imports cards by the command, and kills the server or the command ten times on the way. Fails unless every row is
+ * stored once. Prints rows a second over all, with the waits after kills, and the memory of both processes.
+ */
+export async function importRun(rows: number): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), "cloakroom-import-"));
+  try {
+    const file = join(directory, "cards.csv");
+    await writeCards(file, rows);
+    await runImport(directory, file, rows);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function runImport(directory: string, file: string, rows: number): Promise<void> {
+  const port = await freePort();
+  const environment = {
+    ...{ PATH: process.env.PATH, CLOAKROOM_DATA_DIR: join(directory, "data"), CLOAKROOM_RATE_LIMITS: "off" },
+    ...{ CLOAKROOM_PORT: String(port), CLOAKROOM_ADMIN_PORT: "0" },
+  };
+  const url = `http://127.0.0.1:${port}`;
+  let server = await startServer(environment);
+  const managementKey = readFileSync(join(directory, "data", "first-management-key"), "utf8").trim();
+  const key = await importingKey(url, managementKey);
+  const caller = { PATH: process.env.PATH, CLOAKROOM_URL: url, CLOAKROOM_API_KEY: key, XDG_CONFIG_HOME: directory };
+  const start = () =>
+    spawn(process.execPath, ["dist/src/main.js", "tokens", "import", file], { env: caller, stdio: "ignore" });
+  const results = `${file}.results.ndjson`;
+  const memory: Record<"server" | "command", number[]> = { server: [], command: [] };
+  const since = performance.now();
+  let command = start();
+  for (let kills = 0; ; ) {
+    await pause(250);
+    memory.server.push(residentOf(server.pid));
+    memory.command.push(residentOf(command.pid));
+    if (command.exitCode !== null) break;
+    const done = existsSync(results) ? statSync(results).size / RESULT_BYTES : 0;
+    if (kills >= KILLS || done < ((kills + 0.5) * rows) / KILLS) continue;
+    kills += 1;
+    say(`  kill ${kills}: the ${kills % 2 === 1 ? "server" : "command"}, after ${Math.round(done)} rows`);
+    if (kills % 2 === 1) {
+      await killed(server);
+      server = await startServer(environment);
+    } else {
+      await killed(command);
+      command = start();
+    }
+  }
+  const seconds = (performance.now() - since) / 1_000;
+  if (command.exitCode !== 0) throw new Error(`the import ended with ${command.exitCode}`);
+  await requireEachOnce(results, rows);
+  say(`imported ${rows} cards in ${seconds.toFixed(0)} s with ${KILLS} kills: ${Math.round(rows / seconds)} rows/s`);
+  for (const [name, samples] of Object.entries(memory)) say(`  ${name}: ${memoryText(samples)}`);
+  say(
+    `  processor time since its last start: server and database ${Math.round(processorTime(server.pid ?? 0) / 1e6)} s`,
+  );
+  server.kill("SIGTERM");
+  await once(server, "exit");
+}
+
+/** Distinct numbers with a valid check digit. */
+async function writeCards(file: string, rows: number): Promise<void> {
+  const target = createWriteStream(file);
+  target.write("type,data.number,data.expiration_month,data.expiration_year,metadata.order\n");
+  for (let row = 0; row < rows; row += 1) {
+    const digits = `4${String(row).padStart(14, "0")}`;
+    const line = `card,${digits}${checkDigitOf(digits)},12,2031,${row}\n`;
+    if (!target.write(line)) await once(target, "drain");
+  }
+  target.end();
+  await once(target, "close");
+}
+
+function checkDigitOf(digits: string): number {
+  const sum = [...digits].reduce((total, digit, index) => {
+    const doubled = Number(digit) * (index % 2 === 0 ? 2 : 1);
+    return total + (doubled > 9 ? doubled - 9 : doubled);
+  }, 0);
+  return (10 - (sum % 10)) % 10;
+}
+
+/** Every position in order, each with an id and a fingerprint of its own. @throws {Error} otherwise. */
+async function requireEachOnce(results: string, rows: number): Promise<void> {
+  const [ids, fingerprints] = [new Set<string>(), new Set<string>()];
+  let position = 0;
+  for await (const line of createInterface({ input: createReadStream(results) })) {
+    const result = JSON.parse(line);
+    if (result.import_id !== undefined) continue;
+    position += 1;
+    if (result.position !== position) throw new Error(`row ${position} has the position ${result.position}`);
+    ids.add(result.id);
+    fingerprints.add(result.fingerprint);
+  }
+  if (position !== rows || ids.size !== rows || fingerprints.size !== rows) {
+    throw new Error(`${position} rows, ${ids.size} ids and ${fingerprints.size} fingerprints, and not ${rows}`);
+  }
+}
+
+async function startServer(environment: Readonly<Record<string, string | undefined>>): Promise<ChildProcess> {
+  const server = spawn(process.execPath, [...startFlags(), "dist/src/main.js", "serve"], {
+    env: environment,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  await new Promise<void>((resolve, reject) => {
+    let said = "";
+    server.stderr.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+      if (said.includes("Health at")) resolve();
+    });
+    server.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
+  });
+  return server;
+}
+
+async function killed(process_: ChildProcess): Promise<void> {
+  if (process_.exitCode !== null) return;
+  process_.kill("SIGKILL");
+  await once(process_, "exit");
+}
+
+/** The key of an application, in a tenant whose tokens all have fingerprints. */
+async function importingKey(url: string, managementKey: string): Promise<string> {
+  const call = async (method: string, path: string, body: object) => {
+    const headers = { "BT-API-KEY": managementKey, "Content-Type": "application/json" };
+    const response = await fetch(`${url}${path}`, { method, headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${path} returned ${response.status}`);
+    return response.json();
+  };
+  await call("PUT", "/tenants/self", { name: "Import", settings: { fingerprint_tokens: "true" } });
+  const permissions = ["token:import", "token:create"];
+  const application = await call("POST", "/applications", { name: "Import", type: "private", permissions });
+  return String(Object(application).key);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (typeof address !== "object" || address === null) throw new Error("a port has no address");
+  return address.port;
+}
+
+/** Megabytes. 0: the process is gone. */
+function residentOf(pid: number | undefined): number {
+  try {
+    return residentMemory(pid ?? 0) / 1_048_576;
+  } catch {
+    return 0;
+  }
+}
+
+function memoryText(samples: readonly number[]): string {
+  const sorted = samples.filter((megabytes) => megabytes > 0).toSorted((a, b) => a - b);
+  const at = (share: number) => Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0);
+  return `${at(0.5)} MB at the median, ${at(1)} MB at most`;
+}
