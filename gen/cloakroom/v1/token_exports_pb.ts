@@ -182,6 +182,8 @@ export const ListTokenExportsResponseSchema: GenMessage<ListTokenExportsResponse
  */
 export type ApproveTokenExportRequest = Message<"cloakroom.v1.ApproveTokenExportRequest"> & {
   /**
+   * Of the request.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -199,6 +201,8 @@ export const ApproveTokenExportRequestSchema: GenMessage<ApproveTokenExportReque
  */
 export type DeleteTokenExportRequest = Message<"cloakroom.v1.DeleteTokenExportRequest"> & {
   /**
+   * Of the request or the approval.
+   *
    * @generated from field: string id = 1;
    */
   id: string;

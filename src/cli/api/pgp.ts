@@ -6,7 +6,7 @@ import { askHidden } from "./prompt.js";
 
 type OpenPgp = typeof import("openpgp");
 
-/** openpgp is LGPL, so no bundle has it: see decision 0044. */
+/** openpgp is LGPL, so no bundle has it: see decision 0045. */
 async function loadOpenPgp(): Promise<OpenPgp> {
   return import("openpgp").catch(() => {
     throw new UsageError(

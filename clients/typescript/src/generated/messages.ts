@@ -156,6 +156,7 @@ export interface ApplicationReferenceInput {
 }
 
 export interface ApproveTokenExportInput {
+  /** Of the request. */
   readonly id: string;
 }
 
@@ -518,6 +519,7 @@ export interface CreateWebhookInput {
 }
 
 export interface DeleteTokenExportInput {
+  /** Of the request or the approval. */
   readonly id: string;
 }
 

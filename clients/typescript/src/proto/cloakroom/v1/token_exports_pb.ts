@@ -180,6 +180,8 @@ export const ListTokenExportsResponseSchema: GenMessage<ListTokenExportsResponse
  */
 export type ApproveTokenExportRequest = Message<"cloakroom.v1.ApproveTokenExportRequest"> & {
   /**
+   * Of the request.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -197,6 +199,8 @@ export const ApproveTokenExportRequestSchema: GenMessage<ApproveTokenExportReque
  */
 export type DeleteTokenExportRequest = Message<"cloakroom.v1.DeleteTokenExportRequest"> & {
   /**
+   * Of the request or the approval.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
