@@ -1,10 +1,11 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { csvLine } from "../../src/cli/api/export-tokens.js";
 import { type CommandResult, cloakroom } from "../support/command.js";
 import { newDirectory } from "../support/new-directory.js";
+import { canMount, SmallDisk } from "../support/small-disk.js";
 import { newTenant } from "../support/tenant.js";
 
 const NUMBER = "4242424242424242";
@@ -214,6 +215,25 @@ describe("cloakroom tokens import", () => {
       }),
       { numRuns: 8, examples: [[header], [whole.length]] },
     );
+  });
+
+  it.runIf(canMount)("ends when the disk of the results is full, and goes on once it has space", async () => {
+    using disk = new SmallDisk(1);
+    const rows = Array.from({ length: 400 }, (_, index) => JSON.stringify({ type: "token", data: `disk ${index}` }));
+    const file = fileOf("disk.ndjson", rows.join("\n"));
+    const results = join(disk.directory, "results");
+    // Room for some of the results.
+    writeFileSync(join(disk.directory, "room"), Buffer.alloc(16_384));
+    disk.fill();
+    rmSync(join(disk.directory, "room"));
+    const full = await run("import", file, "--results", results);
+    expect([full.code, full.stderr]).toEqual([2, expect.stringContaining("its disk is full. Free space")]);
+    disk.empty();
+    expect((await run("import", file, "--results", results)).code).toBe(0);
+    const lines = readFileSync(results, "utf8").trimEnd().split("\n").slice(1);
+    const stored: { position: number; id: string }[] = lines.map((line) => JSON.parse(line));
+    expect(stored.map(({ position }) => position)).toEqual(rows.map((_, index) => index + 1));
+    expect(new Set(stored.map(({ id }) => id)).size).toBe(rows.length);
   });
 
   it("refuses a second run beside the first, and results of something else", async () => {
