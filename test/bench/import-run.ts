@@ -41,8 +41,8 @@ async function runImport(directory: string, file: string, rows: number): Promise
     ...{ CLOAKROOM_PORT: String(port), CLOAKROOM_ADMIN_PORT: "0" },
   };
   const url = `http://127.0.0.1:${port}`;
-  let server = await startServer(environment);
-  const managementKey = readFileSync(join(directory, "data", "first-management-key"), "utf8").trim();
+  let { server, said } = await startServer(environment);
+  const managementKey = readFileSync(/^ +(\S+\/first-management-key)$/m.exec(said)?.[1] ?? "", "utf8").trim();
   const key = await importingKey(url, managementKey);
   const caller = { PATH: process.env.PATH, CLOAKROOM_URL: url, CLOAKROOM_API_KEY: key, XDG_CONFIG_HOME: directory };
   const start = () =>
@@ -62,7 +62,7 @@ async function runImport(directory: string, file: string, rows: number): Promise
     say(`  kill ${kills}: the ${kills % 2 === 1 ? "server" : "command"}, after ${Math.round(done)} rows`);
     if (kills % 2 === 1) {
       await killed(server);
-      server = await startServer(environment);
+      ({ server, said } = await startServer(environment));
     } else {
       await killed(command);
       command = start();
@@ -151,20 +151,26 @@ async function requireEachOnce(results: string, rows: number): Promise<void> {
   }
 }
 
-async function startServer(environment: Readonly<Record<string, string | undefined>>): Promise<ChildProcess> {
+interface StartedServer {
+  readonly server: ChildProcess;
+  /** What it said until it was ready. */
+  readonly said: string;
+}
+
+async function startServer(environment: Readonly<Record<string, string | undefined>>): Promise<StartedServer> {
   const server = spawn(process.execPath, [...startFlags(), "dist/src/main.js", "serve"], {
     env: environment,
     stdio: ["ignore", "ignore", "pipe"],
   });
+  let said = "";
   await new Promise<void>((resolve, reject) => {
-    let said = "";
     server.stderr.setEncoding("utf8").on("data", (text: string) => {
       said += text;
       if (said.includes("Health at")) resolve();
     });
     server.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
   });
-  return server;
+  return { server, said };
 }
 
 async function killed(process_: ChildProcess): Promise<void> {
