@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { type BuildOptions, type BuildResult, build } from "esbuild";
 import type { WebEntry, WebManifest } from "../src/api/web/web-build.js";
+import { BROWSERS } from "./browsers.js";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const target = join(root, "dist/web");
@@ -33,12 +34,9 @@ const INPUTS = [
   "src/web/**/*",
   "clients/*/src/**/*",
   "gen/cloakroom/**/*",
-  "scripts/build-web.ts",
+  "scripts/{build-web,browsers}.ts",
   "package-lock.json",
 ];
-
-/** Browsers with native modules, `AbortSignal.any` and `Array.findLast`: those of the last three years. */
-const BROWSERS = ["chrome116", "firefox124", "safari17.4"];
 
 const OPTIONS: BuildOptions = {
   absWorkingDir: root,

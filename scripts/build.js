@@ -38,8 +38,13 @@ const STEPS = [
   [process.execPath, "scripts/copy-sql.js"],
   [process.execPath, "--import=./scripts/typescript-sources.js", "scripts/bundle-sandbox.ts"],
   [process.execPath, "--import=./scripts/typescript-sources.js", "scripts/build-web.ts"],
-  [process.execPath, "scripts/render-guides.js"],
-  [process.execPath, "scripts/copy-swagger-ui.js"],
+  [
+    process.execPath,
+    "--disable-warning=ExperimentalWarning",
+    "--experimental-transform-types",
+    "--import=./scripts/typescript-sources.js",
+    "scripts/docs/build.ts",
+  ],
   [process.execPath, "--import=./scripts/typescript-sources.js", "scripts/pack-protos.ts"],
 ];
 

@@ -4,4 +4,3 @@ import { cpSync, rmSync } from "node:fs";
 // What is no longer in the source must not run.
 rmSync("dist/src/store/migrations", { recursive: true, force: true });
 cpSync("src/store/migrations", "dist/src/store/migrations", { recursive: true });
-cpSync("gen/openapi.json", "dist/gen/openapi.json");

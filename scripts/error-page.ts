@@ -45,7 +45,7 @@ Over REST an error is a JSON object (RFC 9457), sent as \`application/json\`:
 
 \`\`\`json
 {
-  "type": "urn:cloakroom:fault:validation_failed",
+  "type": "/docs/guides/errors#validation_failed",
   "title": "One or more validation errors occurred.",
   "status": 400,
   "detail": "data.expiration_month must be a month from 1 to 12 (1 of 2 problems)",
@@ -58,7 +58,7 @@ Over REST an error is a JSON object (RFC 9457), sent as \`application/json\`:
 }
 \`\`\`
 
-\`errors\` names fields as they were sent; \`detail\` is its first problem and the number of all. \`instance\` has the trace id, which the header
+\`type\` leads to the code's row on this page, relative to the vault's address. \`errors\` names fields as they were sent; \`detail\` is its first problem and the number of all. \`instance\` has the trace id, which the header
 \`BT-TRACE-ID\` has, too. Over gRPC, gRPC-Web and Connect, the message is \`detail\`, and the details are
 \`google.rpc.ErrorInfo\` (\`reason\` is the code, \`metadata.trace_id\` the trace), \`google.rpc.BadRequest\` (the fields) and
 \`google.rpc.RetryInfo\`. Below \`/proxy\` the object is in \`proxy_error\`, which tells the vault's errors from the destination's.

@@ -8,7 +8,7 @@ import { docstring, isShown, isTime, type Messages } from "./messages.js";
 import { LEFT_OUT, methodName, pathIdKind, READING_CALLS, type ResourceName } from "./names.js";
 
 /** Messages that tell where the next page begins. */
-const PAGES: ReadonlySet<string> = new Set(["OffsetPage", "CursorPage", "LogPage"]);
+export const PAGES: ReadonlySet<string> = new Set(["OffsetPage", "CursorPage", "LogPage"]);
 
 /** The source of a class with one method for each rpc of a service. */
 export function resourceFile(service: DescService, resource: ResourceName, messages: Messages): string {

@@ -15,6 +15,17 @@ const TEXT_TOKEN_ID = "01980f71-5e6f-7081-92a3-b4c5d6e7f809";
 
 const CARD_MASK = { number: "XXXXXXXXXXXX4242", expiration_month: 12, expiration_year: 2030 };
 
+const WEBHOOK = {
+  tokens: {
+    summary: "Tokens that are made and deleted",
+    value: {
+      name: "Order service",
+      url: "https://orders.example.com/vault-events",
+      events: ["token.created", "token.deleted"],
+    },
+  },
+};
+
 const CARD_TOKEN = {
   id: CARD_TOKEN_ID,
   tenant_id: TENANT_ID,
@@ -33,6 +44,27 @@ const CARD_TOKEN = {
 export const EXAMPLES: Readonly<Record<string, MethodExamples>> = {
   ...CODE_EXAMPLES,
   ...PEOPLE_AND_PAYMENT_EXAMPLES,
+  ImportTokens: {
+    request: {
+      cards: {
+        summary: "The first two rows of a file",
+        value: {
+          import_id: "cards-2029-12-31",
+          position: 1,
+          rows: [
+            {
+              type: "card",
+              data: { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 },
+              metadata: { customer: "c-1042" },
+            },
+            { type: "card", data: { number: "5555555555554444", expiration_month: 3, expiration_year: 2031 } },
+          ],
+        },
+      },
+    },
+  },
+  CreateWebhook: { request: WEBHOOK },
+  ReplaceWebhook: { request: WEBHOOK },
   CreateToken: {
     request: {
       card: {

@@ -53,7 +53,7 @@ export function failureShape(code: string, others: JsonObject = {}): JsonObject 
   return {
     required: ["type", "title", "status", "detail", "instance", "code", "errors"],
     properties: {
-      type: { type: "string", format: "uri" },
+      type: { type: "string", format: "uri-reference" },
       title: { type: "string" },
       status: { type: "integer", format: "int32" },
       detail: { type: "string" },

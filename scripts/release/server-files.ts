@@ -21,10 +21,8 @@ export function serverFiles(source: Source): readonly PackedFile[] {
     ...filesBelow("dist/src/store/migrations", "dist/src/store/migrations/").filter(({ path }) =>
       path.endsWith(".sql"),
     ),
-    fileAt("dist/gen/openapi.json", "dist/gen/openapi.json"),
     fileAt("dist/protos.tar.gz", "dist/protos.tar.gz"),
-    ...filesBelow("dist/guides", "dist/guides/"),
-    ...filesBelow("dist/swagger-ui", "dist/swagger-ui/"),
+    ...filesBelow("dist/docs", "dist/docs/"),
     ...filesBelow("dist/web", "dist/web/").filter(({ path }) => !NOT_SERVED.has(path)),
     ...filesBelow("dist/sandbox", "dist/sandbox/").filter(
       ({ path }) => !path.startsWith(GUEST_PACKAGES) && path !== "dist/sandbox/fingerprint",

@@ -168,6 +168,12 @@ export interface TenantKeySource {
    */
   of(tenantId: TenantId, revision?: number): Promise<TenantKeys>;
   /**
+   * The keys of a tenant as they were last read, perhaps long ago. Only for the key of the log, which is never replaced:
+   * reading it again for each minute would cost the sealer a query a tenant.
+   * @throws {Fault} as {@link of} does, if they were not read yet.
+   */
+  lastRead(tenantId: TenantId): Promise<TenantKeys>;
+  /**
    * The vault's key that marks what it gives to callers as keys: see `newKey`. It stays the same for good.
    * @throws {Fault} unavailable while it has not been read and cannot be.
    */

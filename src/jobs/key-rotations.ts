@@ -34,7 +34,7 @@ export function keyRotationsJob({ database, keyring, clock, onFailure, onBroken 
     name: "key rotations",
     intervalMs: INTERVAL_MS,
     async run(signal) {
-      for (const due of await database.due(["key_rotation"], new Date(clock.now()), undefined)) {
+      for (const due of await database.due(["key_rotation"], { now: new Date(clock.now()) })) {
         if (signal.aborted) return;
         const { tenantId } = due;
         const options = { retireAfter: RETIRE_AFTER_MS, onProgress: () => {}, signal };

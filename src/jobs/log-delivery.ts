@@ -143,7 +143,7 @@ async function dueMinutes(database: Database, kind: SinkDueKind, now: Date): Pro
   let count = 0;
   let due: readonly DueMinute<SinkDueKind>[] = [];
   do {
-    due = await database.due([kind], now, due.at(-1));
+    due = await database.due([kind], { now, after: due.at(-1) });
     for (const minute of due) {
       const ofTenant = left.get(minute.tenantId);
       if (ofTenant) ofTenant.push(minute);

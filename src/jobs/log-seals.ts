@@ -1,11 +1,12 @@
 import { LRUCache } from "lru-cache";
 import { removeOldLog } from "../audit/chain/retain-log.js";
 import { type SealOutcome, type SealParts, sealLog } from "../audit/chain/seal-log.js";
+import { LOGS_AT_ONCE, sealLogs } from "../audit/chain/seal-logs.js";
 import { LogOutages, OUTAGE_MS } from "../audit/delivery/log-outages.js";
 import { type Clock, HOUR_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { SEALED_AFTER_MS } from "../store/audit/audit-logs.js";
-import { type DueMinute, LOG_KINDS, type LogDueKind } from "../store/jobs/due.js";
+import { type DueMinute, type LogDueKind, TENANT_SHARDS } from "../store/jobs/due.js";
 import { SEALING_LEASE } from "../store/tenancy/operator-tenants.js";
 import type { Job } from "./schedule.js";
 
@@ -14,6 +15,8 @@ const INTERVAL_MS = 10_000;
 const LEASE_SECONDS = 60;
 /** Each run finds a chain that waits for an operator, but reports it only once an hour. */
 const TOLD_EVERY_MS = HOUR_MS;
+/** At midnight the rows of all tenants may have expired. Minutes are sealed in between. */
+const REMOVALS_PER_RUN = 1_000;
 
 export interface LogSealsParts extends SealParts {
   readonly clock: Clock;
@@ -28,63 +31,116 @@ export interface LogSealsParts extends SealParts {
 }
 
 /**
- * Seals each tenant's log minute by minute, and deletes rows past their retention. One replica does it at a time, for
+ * Seals tenants' logs minute by minute, and deletes rows past their retention. Replicas share the tenants by shards, for
  * speed and not for safety: two replicas would find each other's seals.
  */
 export function logSealsJob(parts: LogSealsParts): Job {
-  const { database, clock } = parts;
-  const lease = database.lease(SEALING_LEASE, LEASE_SECONDS);
+  const { database } = parts;
+  const leases = database.sharedLeases({ name: SEALING_LEASE, parts: TENANT_SHARDS, seconds: LEASE_SECONDS });
   const outages = new LogOutages(database, "sealing");
   const told = new LRUCache<TenantId, true>({ max: 10_000, ttl: TOLD_EVERY_MS });
   return {
     name: "log seals",
     intervalMs: INTERVAL_MS,
     async run(signal) {
-      if (!(await lease.hold())) return outages.forget();
-      let due: readonly DueMinute<LogDueKind>[] = [];
-      do {
-        due = await database.due(LOG_KINDS, new Date(clock.now()), due.at(-1));
-        for (const minute of due) {
-          if (signal.aborted) return;
-          await serve({ ...parts, outages }, minute, signal, told).catch((error: unknown) =>
-            parts.onFailure(minute.tenantId, error),
-          );
-        }
-      } while (due.length > 0 && !signal.aborted && (await lease.hold()));
+      const run = { ...parts, outages, told, signal, shards: () => leases.hold() };
+      if ((await leases.hold()).length === 0) return outages.forget();
+      for await (const minutes of dueMinutes(run, "log_seal")) await sealAll(run, minutes);
+      let removals = 0;
+      for await (const minutes of dueMinutes(run, "log_retention")) {
+        for (const minute of minutes) if (!signal.aborted) await attempt(run, minute, () => removeOld(run, minute));
+        removals += minutes.length;
+        if (removals >= REMOVALS_PER_RUN) break;
+      }
     },
-    end: () => lease.release(),
+    end: () => leases.release(),
   };
 }
 
-interface SealingParts extends LogSealsParts {
+interface Run extends LogSealsParts {
   readonly outages: LogOutages;
+  readonly told: LRUCache<TenantId, true>;
+  readonly signal: AbortSignal;
+  /** The shards of tenants that this replica holds now. */
+  readonly shards: () => Promise<readonly number[]>;
 }
 
-async function serve(
-  parts: SealingParts,
-  { tenantId, kind, minute: dueAt }: DueMinute<LogDueKind>,
-  signal: AbortSignal,
-  told: LRUCache<TenantId, true>,
-): Promise<void> {
-  if (kind === "log_retention") {
-    const now = new Date(parts.clock.now());
-    return removeOldLog({ ...parts, days: parts.retentionDays }, tenantId, { now, dueAt, signal });
+type LogMinute = DueMinute<LogDueKind>;
+
+/** The due minutes of the shards that this replica holds, a thousand at a time. */
+async function* dueMinutes(
+  { database, clock, signal, shards }: Run,
+  kind: LogDueKind,
+): AsyncGenerator<readonly LogMinute[]> {
+  let due: readonly LogMinute[] = [];
+  do {
+    due = await database.due([kind], { now: new Date(clock.now()), after: due.at(-1), shards: await shards() });
+    if (due.length > 0) yield due;
+  } while (due.length > 0 && !signal.aborted);
+}
+
+/** Seals logs together, and those that need more one by one. */
+async function sealAll(run: Run, due: readonly LogMinute[]): Promise<void> {
+  const byTenant = Map.groupBy(due, ({ tenantId }) => tenantId);
+  const tenants = [...byTenant].map(([tenantId, minutes]) => ({ tenantId, minutes }));
+  for (let from = 0; from < tenants.length && !run.signal.aborted; from += LOGS_AT_ONCE) {
+    const batch = tenants.slice(from, from + LOGS_AT_ONCE);
+    const sealed = await sealTogether(run, batch);
+    for (const { tenantId, minutes } of batch) {
+      if (sealed.has(tenantId)) continue;
+      for (const minute of minutes) if (!run.signal.aborted) await attempt(run, minute, () => sealOne(run, minute));
+    }
   }
-  const minute = new Date(dueAt.getTime() - SEALED_AFTER_MS);
-  const now = new Date(parts.clock.now());
-  const outcome: SealOutcome = await sealLog(parts, tenantId, { minute, dueAt, signal }).catch(
-    async (error: unknown) => {
-      // A database that is down takes no row either, and the first error says more.
-      await parts.outages.lasts(tenantId, dueAt, now).catch(() => {});
-      throw error;
-    },
-  );
+}
+
+interface TenantMinutes {
+  readonly tenantId: TenantId;
+  /** Oldest first. */
+  readonly minutes: readonly LogMinute[];
+}
+
+/** The last due minute of a log has the others before it. */
+async function sealTogether(run: Run, batch: readonly TenantMinutes[]): Promise<ReadonlySet<TenantId>> {
+  const now = run.clock.now();
+  const tasks = batch.flatMap(({ tenantId, minutes }) => {
+    const [first, last] = [minutes[0], minutes.at(-1)];
+    // A late minute may have had an outage, whose end is noted by `sealOne`.
+    if (!first || !last || now - first.minute.getTime() >= OUTAGE_MS) return [];
+    return [{ tenantId, minute: sealedMinute(last), dueAt: last.minute }];
+  });
+  // Each is sealed alone then, and fails alone.
+  return sealLogs(run, tasks).catch(() => new Set<TenantId>());
+}
+
+function attempt({ onFailure }: Run, { tenantId }: LogMinute, work: () => Promise<void>): Promise<void> {
+  return work().catch((error: unknown) => onFailure(tenantId, error));
+}
+
+function removeOld(run: Run, { tenantId, minute: dueAt }: LogMinute): Promise<void> {
+  const now = new Date(run.clock.now());
+  return removeOldLog({ ...run, days: run.retentionDays }, tenantId, { now, dueAt, signal: run.signal });
+}
+
+async function sealOne(run: Run, due: LogMinute): Promise<void> {
+  const { tenantId, minute: dueAt } = due;
+  const { outages, told, signal, onBroken } = run;
+  const now = new Date(run.clock.now());
+  const task = { minute: sealedMinute(due), dueAt, signal };
+  const outcome: SealOutcome = await sealLog(run, tenantId, task).catch(async (error: unknown) => {
+    // A database that is down takes no row either, and the first error says more.
+    await outages.lasts(tenantId, dueAt, now).catch(() => {});
+    throw error;
+  });
   const isSealed = outcome === "sealed" || outcome === "broken";
   // Only late minutes can have had an outage.
-  if (isSealed && now.getTime() - dueAt.getTime() >= OUTAGE_MS) await parts.outages.ended(tenantId);
-  if (outcome === "refused") await parts.outages.lasts(tenantId, dueAt, now);
-  if (outcome === "broken") parts.onBroken(tenantId, outcome);
+  if (isSealed && now.getTime() - dueAt.getTime() >= OUTAGE_MS) await outages.ended(tenantId);
+  if (outcome === "refused") await outages.lasts(tenantId, dueAt, now);
+  if (outcome === "broken") onBroken(tenantId, outcome);
   if (outcome !== "refused" || told.has(tenantId)) return;
   told.set(tenantId, true);
-  parts.onBroken(tenantId, outcome);
+  onBroken(tenantId, outcome);
+}
+
+function sealedMinute({ minute: dueAt }: LogMinute): Date {
+  return new Date(dueAt.getTime() - SEALED_AFTER_MS);
 }

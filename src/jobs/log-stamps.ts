@@ -54,7 +54,7 @@ async function dueTasks({ database }: LogStampsParts, now: Date): Promise<readon
   const tasks = new Map<TenantId, Date>();
   let due: readonly DueMinute<"log_stamp">[] = [];
   do {
-    due = await database.due(["log_stamp"], now, due.at(-1));
+    due = await database.due(["log_stamp"], { now, after: due.at(-1) });
     for (const { tenantId, minute } of due) tasks.set(tenantId, minute);
   } while (due.length > 0);
   return [...tasks].map(([tenantId, dueAt]) => ({ tenantId, dueAt }));

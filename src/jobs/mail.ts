@@ -42,7 +42,7 @@ export function mailJob(parts: MailParts): Job {
       const tell = onceEach(parts.onTrouble);
       let due: readonly DueMinute[] = [];
       do {
-        due = await database.due(["mail"], now, due.at(-1));
+        due = await database.due(["mail"], { now, after: due.at(-1) });
         if (!(await sendAll({ ...parts, onTrouble: tell }, [...new Set(due.map(({ tenantId }) => tenantId))], signal)))
           return;
         for (const minute of due) {

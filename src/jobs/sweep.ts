@@ -128,7 +128,7 @@ async function* dueNow(
   const now = new Date(clock.now());
   let due: readonly DueMinute<SweptKind>[] = [];
   do {
-    due = await database.due(kinds, now, due.at(-1));
+    due = await database.due(kinds, { now, after: due.at(-1) });
     yield* due;
   } while (due.length > 0);
 }

@@ -28,7 +28,7 @@ export function tenantRemovalJob({ database, keyring, clock, onFailure }: Tenant
     async run(signal) {
       let due: readonly DueMinute<"tenant">[] = [];
       do {
-        due = await database.due(["tenant"], new Date(clock.now()), due.at(-1));
+        due = await database.due(["tenant"], { now: new Date(clock.now()), after: due.at(-1) });
         for (const { tenantId } of due) keyring.forget(tenantId);
         for (const minute of due) {
           if (signal.aborted || !(await lease.hold())) return;

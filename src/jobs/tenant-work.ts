@@ -29,7 +29,7 @@ export function tenantWorkJob({ name, kind, database, clock, isPending, wake, on
       const now = new Date(clock.now());
       let due: readonly DueMinute[] = [];
       do {
-        due = await database.due([kind], now, due.at(-1));
+        due = await database.due([kind], { now, after: due.at(-1) });
         for (const minute of due) {
           wake(minute.tenantId);
           if (minute.minute.getTime() + MINUTE_MS > now.getTime()) continue;

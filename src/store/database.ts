@@ -1,7 +1,8 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
-import { type DueKind, type DueMinute, listDue, listOldestDue } from "./jobs/due.js";
+import { type DueKind, type DueMinute, type DueRange, listDue, listOldestDue } from "./jobs/due.js";
 import { Lease } from "./jobs/lease.js";
+import { SharedLeases, type SharedLeasesOptions } from "./jobs/shared-leases.js";
 import type { ConnectOptions, DatabaseAddress, Sql } from "./postgres/connect.js";
 import { ConnectionSlot } from "./postgres/connection-slot.js";
 import { toStoreError } from "./postgres/database-error.js";
@@ -10,6 +11,8 @@ import { RenewableConnection } from "./postgres/renewable-connection.js";
 import { probeService, type ServiceProbe } from "./postgres/service-probe.js";
 import { type BatchLimits, BULK_LIMITS, ORDINARY_LIMITS, SHARED_LIMITS } from "./transactions/batch-limits.js";
 import { commitLookupIn } from "./transactions/commit-lookup.js";
+import type { JointWork } from "./transactions/joint-transaction.js";
+import { JointTransactions } from "./transactions/joint-transactions.js";
 import { standbyWaitIn } from "./transactions/standby-wait.js";
 import type { Authority, OrdinaryTransaction, Work } from "./transactions/transaction.js";
 import { TransactionBatcher } from "./transactions/transaction-batcher.js";
@@ -51,16 +54,19 @@ export interface Database extends AsyncDisposable {
   >;
   readonly ordinary: Pick<TransactionBatcher, "load">;
   readonly bulk: Pick<TransactionBatcher, "load">;
+  /**
+   * Runs the server's own works on several tenants in one transaction, and returns their values. Works may run twice.
+   * @throws the first error; nothing is stored then, unless the commit was not acknowledged.
+   */
+  jointly<T>(works: readonly JointWork<T>[]): Promise<readonly T[]>;
   /** The minutes up to now, later than `after`, in which tenants have work of these kinds. */
-  due<Kind extends DueKind>(
-    kinds: readonly Kind[],
-    now: Date,
-    after: DueMinute | undefined,
-  ): Promise<readonly DueMinute<Kind>[]>;
+  due<Kind extends DueKind>(kinds: readonly Kind[], range: DueRange): Promise<readonly DueMinute<Kind>[]>;
   /** The earliest noted minute of each kind of work. */
   oldestDue(): Promise<ReadonlyMap<string, Date>>;
   /** A named lock that this process may acquire. */
   lease(name: string, seconds: number): Lease;
+  /** Leases of the parts of some work, which replicas share. */
+  sharedLeases(options: SharedLeasesOptions): SharedLeases;
   /** Calls `listener` when a tenant's log is found to be closed beyond this server's clock. */
   onClosedMinute(listener: (tenantId: TenantId) => void): void;
   /**
@@ -86,8 +92,8 @@ const BULK_STATEMENT_MS = 2_000;
 /** How long an unresponsive cluster node can delay the readiness check. */
 const PROBE_STATEMENT_MS = 1_000;
 
-/** Connections outside of the pools: for leases, readiness and due minutes. */
-export const SINGLE_CONNECTIONS = 3;
+/** Connections outside of the pools: for leases, readiness, due minutes, and transactions over several tenants. */
+export const SINGLE_CONNECTIONS = 4;
 
 /** Half of the connections serve shared transactions, a quarter ordinary ones, and a quarter lists and sweeps. */
 export function splitConnections(
@@ -107,6 +113,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const pools = openPools(options);
   const { shared, ordinary, bulk } = pools;
   const batchers = [shared, ordinary, bulk];
+  const jointSlot = new ConnectionSlot(address, { role: "cloakroom_app", statementTimeout: BULK_STATEMENT_MS });
+  const joint = new JointTransactions(jointSlot, options.clock, standbyWaitIn(address));
   // A lease that waited for a standby would be dropped and tried again, each time with another connection.
   const heartbeat = new RenewableConnection(address, {
     role: "cloakroom_app",
@@ -125,9 +133,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     shared,
     ordinary,
     bulk,
-    due: (kinds, now, after) => renewing(jobs, (sql) => listDue(sql, kinds, now, after)),
+    jointly: (works) => joint.run(works),
+    due: (kinds, range) => renewing(jobs, (sql) => listDue(sql, kinds, range)),
     oldestDue: () => renewing(jobs, listOldestDue),
     lease: (name, seconds) => new Lease((query) => renewing(heartbeat, query), name, seconds),
+    sharedLeases: (options) => new SharedLeases((query) => renewing(heartbeat, query), options),
     async probe() {
       const probe = await renewing(readiness, probeService, 2_000);
       // A session may refuse writes that a new one takes.
@@ -152,7 +162,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       return takes;
     },
     async [Symbol.asyncDispose]() {
-      const closing = [...batchers, heartbeat, readiness, jobs].map((each) => each.close());
+      const closing = [...batchers, joint, heartbeat, readiness, jobs].map((each) => each.close());
       await Promise.all(closing);
     },
   };

@@ -74,6 +74,10 @@ export class Keyring implements TenantKeySource {
     return isOf(loaded) || !shared ? loaded.keys : (await this.#start(tenantId)).keys;
   }
 
+  async lastRead(tenantId: TenantId): Promise<TenantKeys> {
+    return this.#entries.get(tenantId)?.keys ?? this.of(tenantId);
+  }
+
   async keyMark(): Promise<KeyObject> {
     this.#keyMark ??= (await this.of(VAULT_TENANT_ID)).proof;
     return this.#keyMark;

@@ -54,7 +54,7 @@ describe("a query without a tenant", () => {
     await using opened = openDatabase({ address, clock: systemClock, sharedConnections: 1, bulkConnections: 1 });
     const ask = () =>
       statement.source.includes("due")
-        ? opened.due(["log_seal"], new Date(0), undefined)
+        ? opened.due(["log_seal"], { now: new Date(0) })
         : opened.lease("a lease", 1).hold();
     const silent = fixture.proxy.set({ at: "before", statement, does: "hang" });
     await expect(ask()).rejects.toMatchObject({ name: "Fault", code: "unavailable" });

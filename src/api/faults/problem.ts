@@ -21,7 +21,7 @@ export interface Problem {
 export function problemOf(fault: Fault, traceId: string): Problem {
   const { http, title } = FAULT_TABLE[fault.code];
   return {
-    type: `urn:cloakroom:fault:${fault.code}`,
+    type: `/docs/guides/errors#${fault.code}`,
     title,
     status: http,
     detail: fault.message,
@@ -56,7 +56,7 @@ const FUNCTION_TITLES: Readonly<Record<FunctionErrorCode, string>> = {
 /** A failure of tenants' code (docs/code.md, Fail) as problem details, whose `code` distinguishes it from our own errors. */
 export function functionProblem(failed: FunctionFailed, code: FunctionErrorCode, traceId: string): JsonObject {
   return {
-    type: `urn:cloakroom:fault:${code}`,
+    type: `/docs/guides/errors#${code}`,
     title: FUNCTION_TITLES[code],
     ...failed.toJson(),
     instance: `urn:cloakroom:trace:${traceId}`,

@@ -15,12 +15,12 @@ export interface WebEntry {
 
 export type WebManifest = Readonly<Record<string, WebEntry>>;
 
-/** A file of dist/web, in memory, also compressed. */
+/** A file that browsers load, in memory, and compressed as the build left it. */
 export interface WebFile {
   readonly type: string;
   readonly content: Buffer;
-  readonly br: Buffer;
-  readonly gzip: Buffer;
+  readonly br?: Buffer;
+  readonly gzip?: Buffer;
 }
 
 /** What `npm run build` made for browsers. */

@@ -30,19 +30,26 @@ export interface AttestParts {
   readonly keyring: TenantKeySource;
 }
 
-/** The result of an attestation. */
+/** A tenant whose last seal is to be attested. */
+export interface AttestTask {
+  readonly tenantId: TenantId;
+  readonly head: ChainHead;
+}
+
+/** The result of attestations. */
 export interface Attested {
-  readonly ref: AttestationRef;
+  /** In the order of the tasks. */
+  readonly refs: readonly AttestationRef[];
   /** The vault's own chain was truncated or changed. It continues after a skipped number. */
   readonly isVaultBroken: boolean;
 }
 
-/** Records a tenant's last seal in the vault's own chain. */
-export async function attest(parts: AttestParts, tenantId: TenantId, head: ChainHead): Promise<Attested> {
+/** Records the last seals of tenants in the vault's own chain. */
+export async function attest(parts: AttestParts, tasks: readonly AttestTask[]): Promise<Attested> {
   const keys = await parts.keyring.of(VAULT_TENANT_ID);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await asServer(parts.database, keys).bulk((tx) => append(tx, tenantId, head));
+      return await asServer(parts.database, keys).bulk((tx) => append(tx, tasks));
     } catch (error) {
       const isTaken = error instanceof UniqueViolation || error instanceof ChainConflict;
       if (!isTaken || attempt === TRIES) throw error;
@@ -50,18 +57,23 @@ export async function attest(parts: AttestParts, tenantId: TenantId, head: Chain
   }
 }
 
-async function append(tx: TenantTransaction, tenantId: TenantId, head: ChainHead): Promise<Attested> {
+async function append(tx: TenantTransaction, tasks: readonly AttestTask[]): Promise<Attested> {
   const chain = await readChain(tx);
-  const least = head.attested?.number ?? 0;
+  const least = Math.max(0, ...tasks.map(({ head }) => head.attested?.number ?? 0));
   const isVaultBroken = !chain.isWhole || (chain.stored?.number ?? 0) < least;
-  const { number, previous } = nextPlace({ ...chain, isWhole: !isVaultBroken }, least);
-  const mark = { kind: "attestation", at: tx.now, number, previous } as const;
-  const row = signMark(tx.keys, { ...mark, count: head.number, digest: head.lastMac, subject: tenantId });
-  const moved = { number, lastMac: row.mac, keptFrom: undefined, attested: undefined };
-  tx.enqueue(insertSeal, unsigned(row));
+  let { number, previous } = nextPlace({ ...chain, isWhole: !isVaultBroken }, least);
+  const refs = tasks.map(({ tenantId, head }, index): AttestationRef => {
+    if (index > 0) number += 1;
+    const mark = { kind: "attestation", at: tx.now, number, previous } as const;
+    const row = signMark(tx.keys, { ...mark, count: head.number, digest: head.lastMac, subject: tenantId });
+    tx.enqueue(insertSeal, unsigned(row));
+    previous = row.mac;
+    return { number, mac: row.mac, at: tx.now };
+  });
+  const moved = { number, lastMac: previous, keptFrom: undefined, attested: undefined };
   const move = { before: chain.stored?.mac, head: signHead(tx.keys, moved) };
   if (!(await tx.query(moveChainHead, move))) throw new ChainConflict();
-  return { ref: { number, mac: row.mac, at: tx.now }, isVaultBroken };
+  return { refs, isVaultBroken };
 }
 
 /**
@@ -75,11 +87,21 @@ export function nextPlace(chain: Pick<Chain, "stored" | "last" | "isWhole">, lea
   return { number, previous };
 }
 
-/** The latest attestation of a tenant that the vault made. */
-export async function latestAttestation(parts: AttestParts, tenantId: TenantId): Promise<Attestation | undefined> {
+/** The latest attestation of each of these tenants that the vault made. */
+export async function latestAttestations(
+  parts: AttestParts,
+  tenantIds: readonly TenantId[],
+): Promise<ReadonlyMap<TenantId, Attestation>> {
   const keys = await parts.keyring.of(VAULT_TENANT_ID);
-  const row = await parts.database.of(VAULT_TENANT_ID).bulk((tx) => tx.query(readAttestation, tenantId));
-  if (!row || !isOwnEntry(keys, row)) return undefined;
-  const { number, mac, window_start, row_count, digest } = row;
-  return { number, mac, at: window_start, seal: { number: row_count, mac: digest } };
+  const rows = await parts.database
+    .of(VAULT_TENANT_ID)
+    .bulk((tx) => Promise.all(tenantIds.map((tenantId) => tx.query(readAttestation, tenantId))));
+  const found = new Map<TenantId, Attestation>();
+  for (const [index, tenantId] of tenantIds.entries()) {
+    const row = rows[index];
+    if (!row || !isOwnEntry(keys, row)) continue;
+    const { number, mac, window_start, row_count, digest } = row;
+    found.set(tenantId, { number, mac, at: window_start, seal: { number: row_count, mac: digest } });
+  }
+  return found;
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { TenantId } from "../../base/ids.js";
 import { readSeal } from "../../store/audit/audit-seals.js";
-import { type AttestParts, latestAttestation } from "./attestations.js";
+import { type AttestParts, latestAttestations } from "./attestations.js";
 import type { Chain } from "./chain.js";
 
 /**
@@ -20,11 +20,19 @@ export class ChainHistory {
   readonly #seen = new LRUCache<TenantId, number>({ max: 20_000 });
 
   async stateOf(parts: AttestParts, tenantId: TenantId, chain: Chain): Promise<ChainState> {
-    const known = this.#seen.get(tenantId);
-    const attested = known === undefined ? await this.#lookUp(parts, tenantId) : undefined;
-    if (!chain.stored) return "headless";
-    if (!chain.isWhole || chain.stored.number < (known ?? 0) || attested?.isContradicted) return "broken";
-    return "whole";
+    return (await this.statesOf(parts, new Map([[tenantId, chain]]))).get(tenantId) ?? "headless";
+  }
+
+  async statesOf(parts: AttestParts, chains: ReadonlyMap<TenantId, Chain>): Promise<ReadonlyMap<TenantId, ChainState>> {
+    const known = new Map([...chains.keys()].map((tenantId) => [tenantId, this.#seen.get(tenantId)]));
+    const unseen = [...chains.keys()].filter((tenantId) => known.get(tenantId) === undefined);
+    const contradicted = await this.#contradicted(parts, unseen);
+    const stateOf = (tenantId: TenantId, { stored, isWhole }: Chain): ChainState => {
+      if (!stored) return "headless";
+      const isShort = stored.number < (known.get(tenantId) ?? 0);
+      return !isWhole || isShort || contradicted.has(tenantId) ? "broken" : "whole";
+    };
+    return new Map([...chains].map(([tenantId, chain]) => [tenantId, stateOf(tenantId, chain)]));
   }
 
   /** Records how far a chain has come. */
@@ -37,14 +45,15 @@ export class ChainHistory {
     return this.#seen.get(tenantId) ?? 0;
   }
 
-  async #lookUp(parts: AttestParts, tenantId: TenantId) {
-    const attestation = await latestAttestation(parts, tenantId);
-    if (!attestation) return undefined;
-    const { number, mac } = attestation.seal;
-    if (number === 0) return { isContradicted: false };
-    const seal = await parts.database.of(tenantId).bulk((tx) => tx.query(readSeal, number));
-    if (seal?.mac.equals(mac)) return { isContradicted: false };
-    this.note(tenantId, number);
-    return { isContradicted: true };
+  /** The tenants without the seal that their latest attestation names. */
+  async #contradicted(parts: AttestParts, tenantIds: readonly TenantId[]): Promise<ReadonlySet<TenantId>> {
+    const attested = tenantIds.length > 0 ? [...(await latestAttestations(parts, tenantIds))] : [];
+    const sealed = attested.filter(([, { seal }]) => seal.number > 0);
+    const seals = await parts.database.jointly(
+      sealed.map(([tenantId, { seal }]) => ({ tenantId, work: (tx) => tx.query(readSeal, seal.number) })),
+    );
+    const contradicted = sealed.filter(([, { seal }], index) => !seals[index]?.mac.equals(seal.mac));
+    for (const [tenantId, { seal }] of contradicted) this.note(tenantId, seal.number);
+    return new Set(contradicted.map(([tenantId]) => tenantId));
   }
 }

@@ -5,7 +5,8 @@ import { closeLog } from "../../store/audit/audit-seals.js";
 import type { LogSnapshot } from "../../store/audit/log-snapshot.js";
 import { isOwnEntry, verifiedHead } from "./chain.js";
 import { minuteOf } from "./minute-counts.js";
-import { type SealParts, sealClosed, sealedUntil } from "./seal-log.js";
+import { sealedUntil } from "./next-seals.js";
+import { type SealParts, sealClosed } from "./seal-log.js";
 
 /** Of several processes that seal the same minutes at once, one finishes. */
 const TRIES = 3;

@@ -4,11 +4,13 @@ import { insertSeal, moveChainHead } from "../../store/audit/audit-seals.js";
 import { OPERATOR_CONTEXT } from "../audit-context.js";
 import { ANY_ENTITY_ID } from "../log-entry.js";
 import { asServer } from "../tenant-database.js";
-import { attest, latestAttestation, nextPlace } from "./attestations.js";
+import { attestWhenDue } from "./attest-due.js";
+import { attest, latestAttestations, nextPlace } from "./attestations.js";
 import { ChainConflict, readChain, signHead, signMark } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { type Finding, writeAcknowledged } from "./findings.js";
-import { attestWhenDue, type SealParts, sealedUntil } from "./seal-log.js";
+import { sealedUntil } from "./next-seals.js";
+import type { SealParts } from "./seal-log.js";
 import { lastSignedOf, signSeals, unsigned } from "./sign-seals.js";
 
 /** Findings of a verification that an operator has investigated. */
@@ -30,7 +32,8 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
     const chain = await readChain(tx);
     return { chain, before: tenantId === VAULT_TENANT_ID ? undefined : await lastSignedOf(tx, chain), at: tx.now };
   });
-  const attested = tenantId === VAULT_TENANT_ID ? undefined : await latestAttestation(parts, tenantId);
+  const attested =
+    tenantId === VAULT_TENANT_ID ? undefined : (await latestAttestations(parts, [tenantId])).get(tenantId);
   const isWhole =
     tenantId === VAULT_TENANT_ID ? chain.isWhole : (await history.stateOf(parts, tenantId, chain)) === "whole";
   const least = Math.max(history.reached(tenantId), attested?.seal.number ?? 0);
@@ -56,11 +59,12 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
     return tx.now;
   });
   // From here on, comparisons use this place of the chain.
-  if (tenantId !== VAULT_TENANT_ID) await attestWhenDue(parts, { database, keys, tenantId }, { stored, head }, now);
+  if (tenantId !== VAULT_TENANT_ID) await attestWhenDue(parts, [{ keys, stored, head }], now);
   return number;
 }
 
 /** Records in the vault's own chain that a tenant which is gone is no longer expected. */
 export async function attestTenantGone(parts: SealParts, tenantId: TenantId): Promise<void> {
-  await attest(parts, tenantId, { number: 0, lastMac: NO_SEAL, keptFrom: undefined, attested: undefined });
+  const head = { number: 0, lastMac: NO_SEAL, keptFrom: undefined, attested: undefined };
+  await attest(parts, [{ tenantId, head }]);
 }

@@ -7,8 +7,10 @@ import { readLogClosing } from "../../store/audit/log-clock.js";
 import { deleteLogBefore, readRawLog } from "../../store/audit/raw-log.js";
 import { scheduleDue } from "../../store/jobs/due.js";
 import { asServer } from "../tenant-database.js";
+import { attestWhenDue } from "./attest-due.js";
 import { ChainConflict, readChain, signHead } from "./chain.js";
-import { attestWhenDue, nextDay, type SealParts, sealedUntil } from "./seal-log.js";
+import { nextDay, sealedUntil } from "./next-seals.js";
+import type { SealParts } from "./seal-log.js";
 
 /** Approximate number of rows that one transaction removes. */
 const BATCH = 5_000;
@@ -33,7 +35,7 @@ export async function removeOldLog(
   const keys = await keyring.of(tenantId);
   const log = asServer(database, keys);
   const chain = await log.bulk((tx) => readChain(tx));
-  if (chain.isWhole) await attestWhenDue(parts, { database, keys, tenantId }, chain, now);
+  if (chain.isWhole) await attestWhenDue(parts, [{ ...chain, keys }], now);
   if (days > 0) {
     const time = await log.bulk(async (tx) => {
       const { stored, head, last, isWhole } = await readChain(tx);

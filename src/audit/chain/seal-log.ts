@@ -1,36 +1,25 @@
-import { DAY_MS, MINUTE_MS } from "../../base/clock.js";
+import { MINUTE_MS } from "../../base/clock.js";
 import type { TenantId } from "../../base/ids.js";
-import { type ChainHead, macOfMinute, SEAL_FORMAT, type SealedMinute } from "../../crypto/log-seal.js";
-import { RowDigest } from "../../crypto/row-digest.js";
-import type { TenantKeySource, TenantKeys } from "../../crypto/tenant-keys.js";
-import type { SinkName } from "../../sinks/sink.js";
-import { closeLog, deleteLogDue, insertSeal, moveChainHead, type SealRow } from "../../store/audit/audit-seals.js";
-import { lockClosedLog } from "../../store/audit/log-clock.js";
-import { cellsOf, type RawLogRow, readRawLog } from "../../store/audit/raw-log.js";
+import type { TenantKeySource } from "../../crypto/tenant-keys.js";
+import { closeLog, deleteLogDue } from "../../store/audit/audit-seals.js";
+import { type RawLogRow, readRawLog } from "../../store/audit/raw-log.js";
 import type { Database } from "../../store/database.js";
-import { scheduleDue } from "../../store/jobs/due.js";
 import { UniqueViolation } from "../../store/postgres/database-error.js";
 import { asServer } from "../tenant-database.js";
-import { ATTESTED_EVERY_MS, attest, nextPlace } from "./attestations.js";
-import { type Chain, ChainConflict, readChain, signHead } from "./chain.js";
+import { type AttestDueParts, attestWhenDue } from "./attest-due.js";
+import { type Chain, ChainConflict, readChain } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
-import { minuteOf } from "./minute-counts.js";
-import { lastSignedOf, signSeals, type UnsignedSeal } from "./sign-seals.js";
+import { type CountedMinute, MinuteDigests } from "./minute-digests.js";
+import { nextSeals, type SealReceivers, type SignedChain, sealedUntil, writeSeals } from "./next-seals.js";
+import { lastSignedOf } from "./sign-seals.js";
 
 /** Rows read, and seals written, at a time. */
 const PAGE = 5_000;
 
-export interface SealParts {
-  readonly database: Database;
+export interface SealParts extends AttestDueParts, SealReceivers {
   readonly keyring: TenantKeySource;
   /** What this process knows of chains. Absent: nothing yet. */
   readonly history?: ChainHistory;
-  /** The sinks that get sealed minutes. */
-  readonly sinks?: readonly SinkName[];
-  /** A time-stamp authority stamps the last seal of each day. */
-  readonly isStamped?: boolean;
-  /** Called if the vault's own chain was truncated or changed. */
-  readonly onVaultBroken?: () => void;
 }
 
 /**
@@ -94,14 +83,15 @@ export async function sealClosed(
   });
   const state = await history.stateOf(parts, tenantId, chain);
   if (state === "headless") return "refused";
-  const log = { database, keys, tenantId, sinks: parts.sinks ?? [], isStamped: parts.isStamped ?? false };
   try {
     let sealed: SignedChain = { ...chain, isWhole: state === "whole", signed };
     for await (const minutes of minutesToSeal(database, tenantId, chain, { until, signal })) {
-      sealed = await append(log, sealed, minutes, { until, reached: history.reached(tenantId), at: now });
+      const next = await nextSeals(keys, sealed, minutes, { reached: history.reached(tenantId), at: now });
+      await database.of(tenantId).bulk((tx) => writeSeals(tx, next, { ...parts, until }));
+      sealed = next.chain;
     }
     history.note(tenantId, sealed.stored?.number ?? 0);
-    await attestWhenDue(parts, log, sealed, now);
+    await attestWhenDue(parts, [{ ...sealed, keys }], now);
   } catch (error) {
     if (!(error instanceof UniqueViolation || error instanceof ChainConflict)) throw error;
     return "overtaken";
@@ -109,9 +99,6 @@ export async function sealClosed(
   if (signal?.aborted) return "stopped";
   return state === "whole" ? "sealed" : "broken";
 }
-
-/** A minute with its row count and digest, before it has a place in the chain. */
-type CountedMinute = Pick<SealedMinute, "windowStart" | "rowCount" | "digest">;
 
 /** Yields minutes with rows but without a seal, oldest first, in batches; ends early once the signal is aborted. */
 async function* minutesToSeal(
@@ -121,131 +108,18 @@ async function* minutesToSeal(
   { until, signal }: { readonly until: Date; readonly signal: AbortSignal | undefined },
 ): AsyncGenerator<readonly CountedMinute[]> {
   const from = last && sealedUntil(last);
-  let open: { readonly windowStart: Date; readonly digest: RowDigest } | undefined;
-  let counted: CountedMinute[] = [];
-  const close = () => {
-    if (open)
-      counted.push({ windowStart: open.windowStart, rowCount: open.digest.count, digest: open.digest.finish() });
-  };
+  const minutes = new MinuteDigests(tenantId);
   let after: RawLogRow | undefined;
   for (;;) {
     if (signal?.aborted) return;
     const range = { group: "main", from, until, after, limit: PAGE } as const;
     const rows = await database.of(tenantId).bulk((tx) => tx.query(readRawLog, range));
-    for (const row of rows) {
-      const windowStart = minuteOf(row);
-      if (open?.windowStart.getTime() !== windowStart.getTime()) {
-        close();
-        open = { windowStart, digest: new RowDigest(tenantId) };
-      }
-      open.digest.add(cellsOf(row));
-    }
+    for (const row of rows) minutes.add(row);
     after = rows.at(-1);
     if (rows.length < PAGE) break;
+    const counted = minutes.take();
     if (counted.length > 0) yield counted;
-    counted = [];
   }
-  close();
+  const counted = minutes.finish();
   if (counted.length > 0) yield counted;
-}
-
-/** The time up to which the log has seals, by the last entry of its chain: a mark says where sealing continues. */
-export function sealedUntil({ kind, window_start }: Pick<SealRow, "kind" | "window_start">): Date {
-  return kind === "minute" ? new Date(window_start.getTime() + MINUTE_MS) : window_start;
-}
-
-interface Place {
-  readonly database: Database;
-  readonly keys: TenantKeys;
-  readonly tenantId: TenantId;
-}
-
-interface SealedPlace extends Place {
-  readonly sinks: readonly SinkName[];
-  readonly isStamped: boolean;
-}
-
-interface SignedChain extends Chain {
-  /** The last signed text. */
-  readonly signed: string | undefined;
-}
-
-interface AppendTask {
-  readonly until: Date;
-  /** The highest number that the chain is known to have reached. */
-  readonly reached: number;
-  /** The time of signing. */
-  readonly at: Date;
-}
-
-async function append(
-  { database, keys, tenantId, sinks, isStamped }: SealedPlace,
-  chain: SignedChain,
-  counted: readonly CountedMinute[],
-  { until, reached, at }: AppendTask,
-): Promise<SignedChain> {
-  let { number, previous } = nextPlace(chain, reached);
-  const unsigned = counted.map((minute, index): UnsignedSeal => {
-    if (index > 0) number += 1;
-    const version = keys.audit.current;
-    const mac = macOfMinute(keys.audit, version, tenantId, {
-      ...minute,
-      number,
-      previous,
-    });
-    const seal = {
-      kind: "minute",
-      version: SEAL_FORMAT,
-      subject: null,
-      window_start: minute.windowStart,
-      number,
-      row_count: minute.rowCount,
-      digest: Buffer.from(minute.digest),
-      previous: Buffer.from(previous),
-      key_version: version,
-      mac,
-    };
-    previous = mac;
-    return seal;
-  });
-  const seals = await signSeals(keys, unsigned, { before: chain.signed, at });
-  // The content of a tampered head is not carried over.
-  const { keptFrom, attested } = chain.head ?? { keptFrom: undefined, attested: undefined };
-  const head: ChainHead = { number, lastMac: previous, keptFrom, attested };
-  const stored = signHead(keys, head);
-  const tomorrow = nextDay(counted.at(-1)?.windowStart ?? new Date(0));
-  await database.of(tenantId).bulk(async (tx) => {
-    // Another process may have set the log back since its rows were read, which reopens its last minutes.
-    if (!(await tx.query(lockClosedLog, until))) throw new ChainConflict();
-    for (const seal of seals) tx.enqueue(insertSeal, seal);
-    scheduleDue(tx, { kind: "log_retention", at: tomorrow });
-    if (isStamped) scheduleDue(tx, { kind: "log_stamp", at: tomorrow });
-    for (const sink of sinks) scheduleDue(tx, { kind: `log_${sink}`, at: tx.now });
-    if (!(await tx.query(moveChainHead, { before: chain.stored?.mac, head: stored }))) throw new ChainConflict();
-  });
-  const signed = seals.at(-1)?.signed_body ?? chain.signed;
-  return { stored, head, last: undefined, isWhole: true, signed };
-}
-
-/** Records the last seal in the vault's own chain, unless that was done less than an hour ago. */
-export async function attestWhenDue(
-  parts: SealParts,
-  { database, keys, tenantId }: Place,
-  { stored, head }: Pick<Chain, "stored" | "head">,
-  now: Date,
-): Promise<void> {
-  if (!stored || !head || head.number === 0) return;
-  // After a clock was set back, attestations may have future times.
-  if (head.attested && Math.abs(now.getTime() - head.attested.at.getTime()) < ATTESTED_EVERY_MS) return;
-  const { ref, isVaultBroken } = await attest(parts, tenantId, head);
-  if (isVaultBroken) parts.onVaultBroken?.();
-  const attested = signHead(keys, { ...head, attested: ref });
-  const before = stored.mac;
-  // If another process has moved the head meanwhile, the head names an older attestation until the next.
-  await database.of(tenantId).bulk((tx) => tx.query(moveChainHead, { before, head: attested }));
-}
-
-/** The midnight after a time: expired rows are looked for once a day. */
-export function nextDay(time: Date): Date {
-  return new Date((Math.floor(time.getTime() / DAY_MS) + 1) * DAY_MS);
 }

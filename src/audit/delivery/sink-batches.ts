@@ -5,7 +5,7 @@ import type { SealRow } from "../../store/audit/audit-seals.js";
 import { readSealsAfter, readSetBacksAfter, type SinkPosition } from "../../store/audit/audit-sinks.js";
 import { type RawLogRow, readRawLog, type SealedGroup } from "../../store/audit/raw-log.js";
 import type { Database } from "../../store/database.js";
-import { sealedUntil } from "../chain/seal-log.js";
+import { sealedUntil } from "../chain/next-seals.js";
 import { sealedGroupOf } from "../chain/sealed-rows.js";
 import { recordOfRow, recordOfSeal } from "./sink-record.js";
 

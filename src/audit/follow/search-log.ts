@@ -5,7 +5,7 @@ import { type LogFilter, type LogRow, listLogRows } from "../../store/audit/log-
 import type { Database } from "../../store/database.js";
 import { OPERATOR_CONTEXT } from "../audit-context.js";
 import { isOwnEntry, readChain } from "../chain/chain.js";
-import { sealedUntil } from "../chain/seal-log.js";
+import { sealedUntil } from "../chain/next-seals.js";
 import { ANY_ENTITY_ID, logEntry } from "../log-entry.js";
 import { asServer } from "../tenant-database.js";
 

@@ -68,6 +68,20 @@ export const closeLog = defineStatement<Closing, boolean, unknown>({
   outputs: (rows, closings) => closings.map((_, index) => (rows[2 * index + 1]?.length ?? 0) > 0),
 });
 
+/**
+ * Closes a log as {@link closeLog} does, unless a transaction holds the tenant's row: then it waits for none, and returns
+ * false. A transaction that closes several logs must not hold one while it waits for another.
+ */
+export const closeFreeLog = defineHasRow<Closing>(
+  "write",
+  "tenants",
+  (sql, tenantId, { until, notBefore }) => sql`
+    update tenants set audit_closed_until = greatest(coalesce(audit_closed_until, ${until}), ${until})
+    where tenant_id = ${tenantId} and now() >= ${notBefore} and tenant_id = any(array(
+      select tenant_id from tenants where tenant_id = ${tenantId} for update skip locked))
+    returning 1`,
+);
+
 export const SEAL_COLUMNS =
   "kind, version, window_start, number, row_count, digest, previous, key_version, mac, sealed_at, subject, signed_body, signature";
 

@@ -86,16 +86,27 @@ export interface DueMinute<Kind extends DueKind = DueKind> {
   readonly minute: Date;
 }
 
+/** Replicas share work on tenants by shards: the last byte of a tenant's id, which is random, modulo this number. */
+export const TENANT_SHARDS = 16;
+
+/** Which minutes are listed. */
+export interface DueRange {
+  readonly now: Date;
+  readonly after?: DueMinute | undefined;
+  /** Tenants of these shards alone. Absent: of all. */
+  readonly shards?: readonly number[];
+}
+
 /** The minutes of some kinds that have begun, oldest first, a thousand at a time. The only query across tenants. */
 export async function listDue<Kind extends DueKind>(
   sql: Sql,
   kinds: readonly Kind[],
-  now: Date,
-  after: DueMinute | undefined,
+  { now, after, shards }: DueRange,
 ): Promise<readonly DueMinute<Kind>[]> {
   return sql<DueMinute<Kind>[]>`
     select tenant_id as "tenantId", kind, due_at as minute from due
     where due_at <= ${now} and kind = any(${[...kinds]})
+      ${shards ? sql`and get_byte(uuid_send(tenant_id), 15) % ${TENANT_SHARDS}::int = any(${shards.map(String)}::text[]::int[])` : sql``}
       ${after ? sql`and (due_at, tenant_id, kind) > (${after.minute}, ${after.tenantId}, ${after.kind})` : sql``}
     order by due_at, tenant_id, kind limit 1000`;
 }

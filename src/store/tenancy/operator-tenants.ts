@@ -1,11 +1,9 @@
 import { isTenantId, type TenantId, timeOfUuid, type Uuid, VAULT_TENANT_ID } from "../../base/ids.js";
+import { TENANT_SHARDS } from "../jobs/due.js";
 import { connect, type DatabaseAddress, type Sql } from "../postgres/connect.js";
 
-/**
- * The lease of the server that seals logs. The releases before layout 2 of the digest use `log-seals`: they fail at each
- * seal, and would keep this one from a server that can.
- */
-export const SEALING_LEASE = "log-seals-2";
+/** The name of the leases of the shards of tenants whose logs a server seals. */
+export const SEALING_LEASE = "log-seals";
 
 /**
  * The tenants that are not deleted, oldest first. Only the owner of the tables can list them.
@@ -72,12 +70,17 @@ export function listEmptiedLogs(ownerAddress: DatabaseAddress): Promise<EmptiedL
   });
 }
 
-/** Since when a server has been sealing logs, if one is. Its id in the lease contains the time. */
+/**
+ * Since when servers have been sealing the logs of all tenants, if they are. The id of each in its leases contains the
+ * time of its start.
+ */
 export function sealingSince(address: DatabaseAddress): Promise<Date | undefined> {
   return asOwner(address, async (sql) => {
-    const [lease] = await sql<{ holder: Uuid }[]>`
-      select holder from leases where name = ${SEALING_LEASE} and until > clock_timestamp()`;
-    return lease && timeOfUuid(lease.holder);
+    const shards = Array.from({ length: TENANT_SHARDS }, (_, shard) => `${SEALING_LEASE} ${shard}`);
+    const leases = await sql<{ holder: Uuid }[]>`
+      select holder from leases where name = any(${shards}) and until > clock_timestamp()`;
+    const starts = leases.map(({ holder }) => timeOfUuid(holder)?.getTime() ?? Number.NaN);
+    return leases.length === TENANT_SHARDS ? new Date(Math.max(...starts)) : undefined;
   });
 }
 

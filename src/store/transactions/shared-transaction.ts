@@ -6,11 +6,11 @@ import type { Engine, Opened } from "../postgres/open-connection.js";
 import { boundQuery } from "../statements/bound-statement.js";
 import { bigint } from "../statements/parameter.js";
 import { StatementBatch } from "../statements/statement-batch.js";
-import type { Connection, Execution, LateStep, StepEnd } from "../wire/connection.js";
-import { PreparedStatement } from "../wire/prepared-statement.js";
+import type { Connection, LateStep, StepEnd } from "../wire/connection.js";
 import { BatchedRequest } from "./batched-request.js";
 import type { LargeReads } from "./large-reads.js";
 import type { CommitMarker, OrdinaryTransaction, TransactionStart, Work } from "./transaction.js";
+import { BEGIN, COMMIT, Command, DISCARD_PLANS, everyoneWaits, ROLLBACK, setTenant } from "./transaction-commands.js";
 
 /** The revision under which all requests of a transaction were authorized. Undefined for the server's own work. */
 export type Guard = number | undefined;
@@ -158,14 +158,6 @@ async function startAll(
   return requests;
 }
 
-/**
- * Resolves when every work has ended or awaits an output: a tick requested in a promise callback runs after all promise
- * callbacks. A turn of the event loop would also do, but takes 30 ms if hundreds of requests arrive in each.
- */
-function everyoneWaits(): Promise<void> {
-  return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));
-}
-
 function hasFailedLate({ hasWritten, outcome }: BatchedRequest): boolean {
   return hasWritten && outcome?.ok === false;
 }
@@ -175,40 +167,6 @@ function errorOf(request: BatchedRequest | undefined): unknown {
     ? request.outcome.error
     : new Error("work awaited something outside its transaction");
 }
-
-/** A statement of the transaction itself, without rows to read. */
-class Command implements Execution {
-  readonly statement: PreparedStatement;
-  readonly writeValues: Execution["writeValues"];
-  tag: string | undefined;
-  hasWarned = false;
-
-  constructor(statement: PreparedStatement, writeValues: Execution["writeValues"] = () => {}) {
-    this.statement = statement;
-    this.writeValues = writeValues;
-  }
-
-  takeRow(): void {}
-
-  takeTag(tag: string): void {
-    this.tag = tag;
-  }
-
-  takeWarning(): void {
-    this.hasWarned = true;
-  }
-}
-
-const BEGIN = new PreparedStatement("begin", [], []);
-const COMMIT = new PreparedStatement("commit", [], []);
-const ROLLBACK = new PreparedStatement("rollback", [], []);
-const DISCARD_PLANS = new PreparedStatement("discard plans", [], []);
-const TEXT = 25;
-const SET_TENANT = new PreparedStatement(
-  "select set_config('app.tenant_id', $1, true)",
-  [{ type: TEXT, format: 0 }],
-  [],
-);
 
 /**
  * Fails unless an active tenant has the revision that the requests were authorized under. The division by zero is
@@ -236,17 +194,6 @@ function addOpening(connection: Connection, engine: Engine, options: RunOptions)
   const check = new StatementBatch();
   CHECK_REVISION.joinTo(check, guard);
   check.addTo(connection, options);
-}
-
-/**
- * Citus propagates `set local` to its workers, and no other form of setting. Without it the workers show no rows. The
- * text is made for each tenant and not kept.
- */
-function setTenant(engine: Engine, tenantId: TenantId): Command {
-  return engine === "citus"
-    ? // The literal is safe because a TenantId is a UUID.
-      new Command(PreparedStatement.unnamed(`set local app.tenant_id = '${tenantId}'`))
-    : new Command(SET_TENANT, (out) => out.textValue(tenantId));
 }
 
 /**

@@ -48,7 +48,7 @@ describe("an error code", () => {
     const [status] = CONTRACT[code];
     const problem = problemOf(new Fault(code, "Something."), TRACE);
     expect(problem).toEqual({
-      ...{ type: `urn:cloakroom:fault:${code}`, title: FAULT_TABLE[code].title, status, detail: "Something." },
+      ...{ type: `/docs/guides/errors#${code}`, title: FAULT_TABLE[code].title, status, detail: "Something." },
       ...{ instance: `urn:cloakroom:trace:${TRACE}`, code },
       // Published clients read errors of every 400.
       ...(status === 400 ? { errors: {} } : {}),
@@ -89,7 +89,7 @@ describe("problem details", () => {
         { line: 1, column: 2 },
       );
       expect(functionProblem(failed, code, TRACE)).toMatchObject({
-        ...{ type: `urn:cloakroom:fault:${code}`, code, status: 402, detail: "Invalid Payment Method" },
+        ...{ type: `/docs/guides/errors#${code}`, code, status: 402, detail: "Invalid Payment Method" },
         ...{ errors: { card: ["is declined"] }, position: { line: 1, column: 2 } },
       });
     },

@@ -1,32 +1,39 @@
 // Needs: chromium
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { sharedBrowser } from "../../support/browser.js";
-import { newTenant } from "../../support/tenant.js";
 
 const url = inject("serverUrl");
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** The paths that the page at /docs refers to. */
-async function filesOfPage(): Promise<string[]> {
-  const html = await (await fetch(`${url}/docs`)).text();
-  const paths = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].flatMap(([, path]) => path ?? []);
-  // The console is a page of its own. The name and the first entry lead to the same page.
-  return [...new Set(paths)].filter((path) => path !== "/console");
+/** The paths that a page refers to. The console is no part of the documentation. */
+async function filesOfPage(path: string): Promise<string[]> {
+  const html = await (await fetch(`${url}${path}`)).text();
+  const paths = [...html.matchAll(/(?:src|href|data-search-index)="(\/[^"#]+)(?:#[^"]*)?"/g)].flatMap(
+    ([, to]) => to ?? [],
+  );
+  return [...new Set(paths)].filter((to) => to !== "/console");
+}
+
+/** Every page and file that the documentation leads to from its front page. */
+async function everyFile(): Promise<ReadonlySet<string>> {
+  const found = new Set(["/docs"]);
+  for (const path of found) {
+    if (!/\.\w+$/.test(path)) for (const next of await filesOfPage(path)) found.add(next);
+  }
+  return found;
 }
 
 describe("the documentation's files", () => {
-  it("are the committed description, and a page", async () => {
+  it("are the committed description, and pages", async () => {
     const description = await fetch(`${url}/openapi.json`);
     expect(description.status).toBe(200);
     expect(description.headers.get("content-type")).toBe("application/json; charset=utf-8");
     expect(await description.text()).toBe(readFileSync("gen/openapi.json", "utf8"));
-
     const page = await fetch(`${url}/docs`);
-    expect(page.status).toBe(200);
-    expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
   });
 
   it("have the protos beside them, with every import", async () => {
@@ -36,13 +43,39 @@ describe("the documentation's files", () => {
     expect(Buffer.from(await protos.arrayBuffer()).equals(readFileSync("dist/protos.tar.gz"))).toBe(true);
   });
 
-  it("come from our own origin, and contain no inline script", async () => {
-    const html = await (await fetch(`${url}/docs`)).text();
-    expect(html.replace(/xmlns%3D%22[^"]*?%22/, "")).not.toMatch(/https?:/);
-    expect(html).not.toMatch(/<script(?![^>]* src=)|<style| on[a-z]+=/);
-    const files = await filesOfPage();
-    expect(files.filter((path) => /\.(?:js|css)$/.test(path))).toHaveLength(4);
-    for (const path of files) expect((await fetch(`${url}${path}`)).status, path).toBe(200);
+  it("come from our own origin, contain no inline script, and are all reached from the front page", async () => {
+    const files = await everyFile();
+    const pages = [...files].filter((path) => !/\.\w+$/.test(path));
+    const { tags }: { tags: unknown[] } = JSON.parse(readFileSync("gen/openapi.json", "utf8"));
+    const tree: { guides: object }[] = JSON.parse(readFileSync("docs/tree.json", "utf8"));
+    const guides = tree.flatMap((group) => Object.keys(group.guides));
+    expect(pages.filter((path) => path.startsWith("/docs/api/"))).toHaveLength(tags.length);
+    expect(pages.filter((path) => path.startsWith("/docs/guides/")).toSorted()).toEqual(
+      guides.map((name) => `/docs/guides/${name}`).toSorted(),
+    );
+    for (const path of files) {
+      const response = await fetch(`${url}${path}`);
+      expect([path, response.status]).toEqual([path, 200]);
+      if (!pages.includes(path)) continue;
+      expect(response.headers.get("content-security-policy"), path).toContain("default-src 'none'");
+      expect(await response.text(), path).not.toMatch(
+        /<script(?![^>]* src="\/docs\/assets\/)|<style|<[^>]+ (?:on[a-z]+|style)=/,
+      );
+    }
+  });
+
+  it("lead to sections that exist", async () => {
+    const ids = new Map<string, ReadonlySet<string>>();
+    const links = new Set<string>();
+    for (const path of await everyFile()) {
+      if (/\.\w+$/.test(path)) continue;
+      const html = await (await fetch(`${url}${path}`)).text();
+      ids.set(path, new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id ?? "")));
+      for (const [, to = ""] of html.matchAll(/<a [^>]*href="([^"]+)"/g)) links.add(new URL(to, `${url}${path}`).href);
+    }
+    const targets = [...links].map((link) => new URL(link)).filter(({ origin, hash }) => origin === url && hash !== "");
+    expect(targets.length).toBeGreaterThan(300);
+    expect(targets.filter(({ pathname, hash }) => !ids.get(pathname)?.has(hash.slice(1))).map(String)).toEqual([]);
   });
 
   it("may run nothing else, whatever a description contains", async () => {
@@ -57,16 +90,25 @@ describe("the documentation's files", () => {
   });
 
   it.each(["/openapi.json", "/docs", "/docs/"])("%s answers HEAD like GET, without a body", async (path) => {
-    const get = await fetch(`${url}${path}`);
-    const head = await fetch(`${url}${path}`, { method: "HEAD" });
+    const get = await fetch(`${url}${path}`, { headers: { "Accept-Encoding": "identity" } });
+    const head = await fetch(`${url}${path}`, { method: "HEAD", headers: { "Accept-Encoding": "identity" } });
     expect(head.status).toBe(200);
     expect(head.headers.get("content-length")).toBe(String((await get.arrayBuffer()).byteLength));
     expect(head.headers.get("etag")).toBe(get.headers.get("etag"));
     expect(await head.text()).toBe("");
   });
 
+  it("are compressed for browsers that take it, each page below 40 KB", async () => {
+    for (const path of await everyFile()) {
+      if (/\.\w+$/.test(path)) continue;
+      const response = await fetch(`${url}${path}`, { method: "HEAD", headers: { "Accept-Encoding": "gzip" } });
+      expect([path, response.headers.get("content-encoding")]).toEqual([path, "gzip"]);
+      expect(Number(response.headers.get("content-length")), path).toBeLessThan(40 * 1_024);
+    }
+  });
+
   it("are not sent again while they are unchanged", async () => {
-    for (const path of ["/openapi.json", "/docs", ...(await filesOfPage())]) {
+    for (const path of ["/openapi.json", "/docs", ...(await filesOfPage("/docs"))]) {
       const etag = (await fetch(`${url}${path}`)).headers.get("etag") ?? "";
       const again = await fetch(`${url}${path}`, { headers: { "If-None-Match": etag } });
       expect([again.status, await again.text()], path).toEqual([304, ""]);
@@ -77,11 +119,12 @@ describe("the documentation's files", () => {
 
   it("may be cached if their path names their content, and are revalidated otherwise", async () => {
     const caching = async (path: string) => (await fetch(`${url}${path}`)).headers.get("cache-control");
-    expect(await caching("/docs")).toBe("no-cache");
     expect(await caching("/openapi.json")).toBe("no-cache");
-    for (const path of await filesOfPage()) {
+    const files = await filesOfPage("/docs");
+    expect(files.filter((path) => path.startsWith("/docs/assets/"))).toHaveLength(3);
+    for (const path of ["/docs", ...files]) {
       expect(await caching(path), path).toBe(
-        /\/(?:swagger-ui|docs)\.(?:js|css)$/.test(path) ? "public, max-age=31536000, immutable" : "no-cache",
+        path.startsWith("/docs/assets/") ? "public, max-age=31536000, immutable" : "no-cache",
       );
     }
   });
@@ -91,33 +134,12 @@ describe("the documentation's files", () => {
     expect(response.headers.get("access-control-allow-origin")).toBe("*");
   });
 
-  it("include the guides next to the reference, with working links", async () => {
-    const guides = (await filesOfPage()).filter((path) => path.startsWith("/docs/guides/"));
-    const tree: { guides: string[] }[] = JSON.parse(readFileSync("docs/tree.json", "utf8"));
-    const names = tree.flatMap((group) => group.guides);
-    expect(names).toHaveLength(28);
-    expect(new Set(names).size).toBe(28);
-    expect(guides).toEqual(names.map((name) => `/docs/guides/${name}`));
-    for (const path of guides) {
-      const page = await fetch(`${url}${path}`);
-      const html = await page.text();
-      expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
-      expect(html).toContain(`<a href="${path}" aria-current="page">`);
-      for (const [, target = ""] of html.matchAll(/<a href="([^"]+)"/g)) {
-        const { pathname, hash, origin } = new URL(target, `${url}${path}`);
-        if (origin !== url) continue;
-        const found = await fetch(`${url}${pathname}`);
-        expect(found.status, target).toBe(200);
-        if (hash !== "") expect(await found.text(), target).toContain(`id="${hash.slice(1)}"`);
-      }
-    }
-  });
-
   it("are served as Markdown, too, with a list for programs", async () => {
     const index = await (await fetch(`${url}/llms.txt`)).text();
     const whole = await (await fetch(`${url}/llms-full.txt`)).text();
-    const listed = [...index.matchAll(/\]\((\/docs\/guides\/[\w-]+\.md)\)/g)].map(([, path]) => path ?? "");
-    expect(listed).toHaveLength(28);
+    const listed = [...index.matchAll(/\]\((\/docs\/guides\/[\w-]+\.md)\): \S/g)].map(([, path]) => path ?? "");
+    const guides = (await filesOfPage("/docs")).filter((path) => path.startsWith("/docs/guides/"));
+    expect(listed).toEqual(guides.map((path) => `${path}.md`));
     for (const path of listed) {
       const response = await fetch(`${url}${path}`);
       expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/markdown; charset=utf-8"]);
@@ -134,72 +156,31 @@ describe("the documentation's files", () => {
   });
 
   it("are the only files below /docs", async () => {
-    for (const path of ["/docs/none", "/docs/..%2fpackage.json", "/docs/swagger-ui.js", "/openapi.yaml"]) {
-      expect((await fetch(`${url}${path}`)).status, path).toBe(404);
-    }
+    const others = [
+      "/docs/none",
+      "/docs/..%2fpackage.json",
+      "/docs/index.html",
+      "/docs/guides/start.md.gz",
+      "/openapi.yaml",
+    ];
+    for (const path of others) expect((await fetch(`${url}${path}`)).status, path).toBe(404);
   });
 });
 
-describe("the page in a browser", () => {
-  let browser: Browser;
-  let page: Page;
-  const requested: string[] = [];
-  const complaints: string[] = [];
-
-  beforeAll(async () => {
-    browser = await sharedBrowser();
-    page = await browser.newPage();
-    page.on("request", (request) => requested.push(request.url()));
-    page.on("console", (message) => {
-      if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-    });
-    page.on("pageerror", (error) => complaints.push(error.message));
-    await page.goto(`${url}/docs`);
-    await page.locator(".opblock-tag").first().waitFor();
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-  });
-
-  it("shows every group of operations, tokens first, below the product's name and the guides", async () => {
-    expect(await page.locator("header .brand").textContent()).toBe("Cloakroom");
-    expect(await page.locator("nav.tree a").allTextContents()).toContain("Payments");
-    const { tags }: { tags: { name: string }[] } = JSON.parse(readFileSync("gen/openapi.json", "utf8"));
-    const shown = await page
-      .locator(".opblock-tag")
-      .evaluateAll((all) => all.map((tag) => tag.getAttribute("data-tag")));
-    expect(shown).toEqual(tags.map(({ name }) => name));
-    expect(shown.slice(0, 3)).toEqual(["Token", "Tokenize", "Application"]);
-    expect(await page.locator(".info .title").textContent()).toContain("Cloakroom");
-  });
-
-  it("sends a request with the entered key, and shows the response", async () => {
-    const tenant = await newTenant();
-    await page.getByRole("button", { name: "Authorize" }).first().click();
-    await page.locator(".auth-container input").fill(tenant.managementKey);
-    await page.locator(".auth-container").getByRole("button", { name: "Apply credentials" }).click();
-    await page.locator(".modal-ux").getByRole("button", { name: "Close" }).first().click();
-    await page.locator('.opblock-tag[data-tag="Tenant"]').click();
-    const operation = page.locator("#operations-Tenant-getTenant");
-    await operation.locator(".opblock-summary-control").click();
-    await operation.getByRole("button", { name: "Try it out" }).click();
-    await operation.getByRole("button", { name: "Execute" }).click();
-    const response = operation.locator(".live-responses-table .response");
-    await response.waitFor();
-    expect(await response.locator(".response-col_status").textContent()).toContain("200");
-    expect(await response.locator(".highlight-code").first().textContent()).toContain(tenant.id);
-  });
-
-  it("made no request to another origin, and violated no rule of its policy", () => {
-    const origins = requested.map((each) => new URL(each)).filter(({ protocol }) => protocol !== "data:");
-    expect(new Set(origins.map(({ origin }) => origin))).toEqual(new Set([url]));
-    expect(complaints).toEqual([]);
+describe("the type of a problem response", () => {
+  it("is the address of what the documentation says of its code", async () => {
+    const response = await fetch(`${url}/tokens`, { method: "POST" });
+    const { type, code }: { type: string; code: string } = JSON.parse(await response.text());
+    const address = new URL(type, url);
+    const page = await (await fetch(new URL(address.pathname, url))).text();
+    expect(code).toBe("unauthenticated");
+    expect(page).toContain(`<tr id="${address.hash.slice(1)}">\n<td><code>${code}</code>`);
   });
 });
 
-describe("a guide in a browser", () => {
-  const paths = ["start", "operations", "elements", "command-line", "errors"].map((name) => `/docs/guides/${name}`);
+describe("a page in a browser", () => {
+  const guides = ["start", "operations", "elements", "command-line", "errors"].map((name) => `/docs/guides/${name}`);
+  const paths = ["/docs", "/docs/api", "/docs/api/token", "/docs/api/proxy", ...guides];
   let browser: Browser;
   beforeAll(async () => {
     browser = await sharedBrowser();
@@ -232,6 +213,53 @@ describe("a guide in a browser", () => {
     await page.goto(`${url}/docs/guides/start`);
     await page.locator("a[rel=next]").click();
     await page.getByRole("heading", { level: 1, name: "Glossary" }).waitFor();
+    await context.close();
+  });
+
+  it("finds sections and operations by Ctrl K, and opens them by keyboard", async () => {
+    const page = await browser.newPage();
+    const complaints: string[] = [];
+    page.on("console", (message) => complaints.push(message.text()));
+    page.on("pageerror", (error) => complaints.push(error.message));
+    await page.goto(`${url}/docs`);
+    await page.keyboard.press("Control+k");
+    await page.getByRole("searchbox").fill("verification code");
+    await page.getByRole("dialog").getByRole("link").first().waitFor();
+    await page.getByRole("searchbox").fill("regenerate application key");
+    await page.getByRole("link", { name: "Regenerate application key" }).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/docs/api/application#regenerateApplicationKey");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("searchbox").fill("zzzzqqqq");
+    await page.getByText("Nothing is found for “zzzzqqqq”.").waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.getByRole("dialog").isVisible()).toBe(false);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it("shows calls in one language, on all pages until another is chosen", async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${url}/docs/api/token`);
+    const shown = () =>
+      page.locator("#createToken").evaluate((heading) => {
+        const figures = [...(heading.closest("section")?.querySelectorAll("figure[data-language]") ?? [])];
+        return [
+          ...new Set(
+            figures
+              .filter((figure) => !figure.hasAttribute("hidden"))
+              .map((each) => each.getAttribute("data-language")),
+          ),
+        ];
+      });
+    expect(await shown()).toEqual(["curl"]);
+    await page.getByRole("button", { name: "TypeScript" }).first().click();
+    expect(await shown()).toEqual(["TypeScript"]);
+    await page.goto(`${url}/docs/api/tokenize`);
+    await page.goto(`${url}/docs/api/token`);
+    expect(await shown()).toEqual(["TypeScript"]);
     await context.close();
   });
 });

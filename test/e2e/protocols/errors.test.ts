@@ -43,7 +43,7 @@ describe("an error over REST", () => {
     expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
     const { errors, ...problem } = response.body;
     expect(problem).toEqual({
-      type: `urn:cloakroom:fault:${code}`,
+      type: `/docs/guides/errors#${code}`,
       title: expect.stringMatching(/\S/),
       status,
       detail: expect.stringMatching(/\S/),

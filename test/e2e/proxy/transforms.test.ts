@@ -142,7 +142,7 @@ describe("transforms", () => {
       const received = await through({ request_transform: code(statements) });
       expect([received.status, received.asked]).toEqual([status, 0]);
       expect(received.body.proxy_error).toEqual({
-        ...{ type: "urn:cloakroom:fault:proxy_error", title: "One or more validation errors occurred." },
+        ...{ type: "/docs/guides/errors#proxy_error", title: "One or more validation errors occurred." },
         ...{ status, detail, errors, code: "proxy_error" },
         // Callers see the location of errors outside the published classes.
         ...(what === "an error of its own" ? { position: { line: 1, column: expect.any(Number) } } : {}),

@@ -146,7 +146,7 @@ describe("a reactor that fails returns status, detail and errors", () => {
     const { body, ...response } = await react(failing(`throw new errors.${name}('the reason');`));
     expect(response.status).toBe(status);
     expect(body).toEqual({
-      ...{ type: "urn:cloakroom:fault:reactor_error", title: "The code of the reactor failed.", code: "reactor_error" },
+      ...{ type: "/docs/guides/errors#reactor_error", title: "The code of the reactor failed.", code: "reactor_error" },
       instance: `urn:cloakroom:trace:${response.headers.get("bt-trace-id")}`,
       ...{ status, detail, errors: { error: ["the reason"] } },
     });

@@ -1,0 +1,47 @@
+import type { TenantId } from "../../base/ids.js";
+import type { SealedMinute } from "../../crypto/log-seal.js";
+import { RowDigest } from "../../crypto/row-digest.js";
+import { cellsOf, type RawLogRow } from "../../store/audit/raw-log.js";
+import { minuteOf } from "./minute-counts.js";
+
+/** A minute with its row count and digest, before it has a place in the chain. */
+export type CountedMinute = Pick<SealedMinute, "windowStart" | "rowCount" | "digest">;
+
+/** Counts and digests the rows of a tenant's minutes, in the order of the log. */
+export class MinuteDigests {
+  readonly #tenantId: TenantId;
+  #open: { readonly windowStart: Date; readonly digest: RowDigest } | undefined;
+  #counted: CountedMinute[] = [];
+
+  constructor(tenantId: TenantId) {
+    this.#tenantId = tenantId;
+  }
+
+  add(row: RawLogRow): void {
+    const windowStart = minuteOf(row);
+    if (this.#open?.windowStart.getTime() !== windowStart.getTime()) {
+      this.#close();
+      this.#open = { windowStart, digest: new RowDigest(this.#tenantId) };
+    }
+    this.#open.digest.add(cellsOf(row));
+  }
+
+  /** The minutes that are complete, each once. */
+  take(): readonly CountedMinute[] {
+    const counted = this.#counted;
+    this.#counted = [];
+    return counted;
+  }
+
+  /** The minutes that were not taken, after the last row. */
+  finish(): readonly CountedMinute[] {
+    this.#close();
+    return this.take();
+  }
+
+  #close(): void {
+    const { windowStart, digest } = this.#open ?? {};
+    this.#open = undefined;
+    if (windowStart && digest) this.#counted.push({ windowStart, rowCount: digest.count, digest: digest.finish() });
+  }
+}
