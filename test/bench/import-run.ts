@@ -1,6 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createReadStream, createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,6 +34,8 @@ const RESULT_BYTES = 150;
  */
 export async function importRun(rows: number): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "cloakroom-import-"));
+  // PostgreSQL's own account must be able to enter.
+  chmodSync(directory, 0o755);
   try {
     const file = join(directory, "cards.csv");
     await writeCards(file, rows);
@@ -41,8 +52,8 @@ async function runImport(directory: string, file: string, rows: number): Promise
     ...{ CLOAKROOM_PORT: String(port), CLOAKROOM_ADMIN_PORT: "0" },
   };
   const url = `http://127.0.0.1:${port}`;
-  let { server, said } = await startServer(environment);
-  const managementKey = readFileSync(/^ +(\S+\/first-management-key)$/m.exec(said)?.[1] ?? "", "utf8").trim();
+  let server = await startServer(environment, /first-management-key\n/);
+  const managementKey = readFileSync(join(directory, "data", "first-management-key"), "utf8").trim();
   const key = await importingKey(url, managementKey);
   const caller = { PATH: process.env.PATH, CLOAKROOM_URL: url, CLOAKROOM_API_KEY: key, XDG_CONFIG_HOME: directory };
   const start = () =>
@@ -62,7 +73,7 @@ async function runImport(directory: string, file: string, rows: number): Promise
     say(`  kill ${kills}: the ${kills % 2 === 1 ? "server" : "command"}, after ${Math.round(done)} rows`);
     if (kills % 2 === 1) {
       await killed(server);
-      ({ server, said } = await startServer(environment));
+      server = await startServer(environment, /Health at/);
     } else {
       await killed(command);
       command = start();
@@ -151,13 +162,11 @@ async function requireEachOnce(results: string, rows: number): Promise<void> {
   }
 }
 
-interface StartedServer {
-  readonly server: ChildProcess;
-  /** What it said until it was ready. */
-  readonly said: string;
-}
-
-async function startServer(environment: Readonly<Record<string, string | undefined>>): Promise<StartedServer> {
+/** @param ready what it says once it serves. */
+async function startServer(
+  environment: Readonly<Record<string, string | undefined>>,
+  ready: RegExp,
+): Promise<ChildProcess> {
   const server = spawn(process.execPath, [...startFlags(), "dist/src/main.js", "serve"], {
     env: environment,
     stdio: ["ignore", "ignore", "pipe"],
@@ -166,11 +175,11 @@ async function startServer(environment: Readonly<Record<string, string | undefin
   await new Promise<void>((resolve, reject) => {
     server.stderr.setEncoding("utf8").on("data", (text: string) => {
       said += text;
-      if (said.includes("Health at")) resolve();
+      if (ready.test(said)) resolve();
     });
     server.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
   });
-  return { server, said };
+  return server;
 }
 
 async function killed(process_: ChildProcess): Promise<void> {
