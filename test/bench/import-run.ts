@@ -62,7 +62,8 @@ async function runImport(directory: string, file: string, rows: number): Promise
   const memory: Record<"server" | "command", number[]> = { server: [], command: [] };
   const since = performance.now();
   let command = start();
-  for (let kills = 0; ; ) {
+  let kills = 0;
+  for (;;) {
     await pause(250);
     memory.server.push(residentOf(server.pid));
     memory.command.push(residentOf(command.pid));
@@ -82,7 +83,7 @@ async function runImport(directory: string, file: string, rows: number): Promise
   const seconds = (performance.now() - since) / 1_000;
   if (command.exitCode !== 0) throw new Error(`the import ended with ${command.exitCode}`);
   await requireEachOnce(results, rows);
-  say(`imported ${rows} cards in ${seconds.toFixed(0)} s with ${KILLS} kills: ${Math.round(rows / seconds)} rows/s`);
+  say(`imported ${rows} cards in ${seconds.toFixed(0)} s with ${kills} kills: ${Math.round(rows / seconds)} rows/s`);
   for (const [name, samples] of Object.entries(memory)) say(`  ${name}: ${memoryText(samples)}`);
   say(
     `  processor time since its last start: server and database ${Math.round(processorTime(server.pid ?? 0) / 1e6)} s`,
@@ -113,7 +114,7 @@ async function exportAll(url: string, { managementKey, pid, rows }: ExportedVaul
   let most = 0;
   for await (const { data } of client.exportTokens({})) {
     tokens += data.length;
-    if (tokens % 10_000 === 0) most = Math.max(most, residentOf(pid));
+    if (tokens % 1_000 === 0) most = Math.max(most, residentOf(pid));
     if (tokens >= Math.min(rows, EXPORTED)) break;
   }
   const seconds = (performance.now() - since) / 1_000;
