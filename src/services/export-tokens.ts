@@ -11,9 +11,11 @@ const MESSAGE_TOKENS = 100;
 export function exportingTokens(bins: BinTable | undefined): ServedStream {
   return serveStream(TokenService.method.exportTokens, async function* ({ start, ...fields }, call) {
     for (let after = start; !call.signal.aborted; ) {
-      // With the rights of now: they may have changed since the last page.
-      const { query, page } = exporterOf(call.caller, call.keys, fields);
-      const { items, next } = await call.read(page(after, MESSAGE_TOKENS));
+      const { query, items, next } = await call.read(async (tx) => {
+        // The rights and keys of now: both may have changed since the last page.
+        const exporter = exporterOf(tx.caller, tx.keys, fields);
+        return { query: exporter.query, ...(await exporter.page(after, MESSAGE_TOKENS)(tx)) };
+      });
       yield { data: await showAll(query, items, bins), ...(next === undefined ? {} : { cursor: next }) };
       if (next === undefined) return;
       after = next;

@@ -101,6 +101,30 @@ describe("a stream of tokens", () => {
     expect(operations).not.toContain("read");
   });
 
+  it("shows nothing more in the clear once the rule that revealed it masks", async () => {
+    const own = await newTenant();
+    const reader = await exporterIn(own);
+    // Its caller takes nothing for a while: the server reads no further than buffers go.
+    const [batches, long] = [10, "x".repeat(10_000)];
+    for (let batch = 0; batch < batches; batch += 1) {
+      const rows = Array.from({ length: 100 }, () => ({ type: "token", data: long }));
+      const body = { import_id: "long", position: batch * 100 + 1, rows };
+      expect((await reader("POST", "/tokens/import", { body })).status).toBe(200);
+    }
+    const messages = client("gRPC", reader.key).exportTokens({})[Symbol.asyncIterator]();
+    const first = await messages.next();
+    expect(first.value?.data[0]?.data).toBeDefined();
+    const rules = REVEALED.map((rule) => ({ ...rule, transform: "mask" }));
+    const body = { name: "Export", type: "private", permissions: ["token:import"], rules };
+    expect((await own.manage("PUT", `/applications/${reader.id}`, { body })).status).toBe(200);
+    const shown: boolean[] = [];
+    for (let next = await messages.next(); !next.done; next = await messages.next()) {
+      shown.push(next.value.data.some(({ data }) => data !== undefined));
+    }
+    expect(shown).toHaveLength(batches - 1);
+    expect(shown.at(-1)).toBe(false);
+  });
+
   it("is refused without token:export, and to a key that is revoked before it continues", async () => {
     const reader = await tenant.application({ type: "private", permissions: ["token:read"] });
     const refused = await failureOf(firstOf(client("gRPC", reader.key).exportTokens({})));
