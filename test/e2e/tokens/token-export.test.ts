@@ -170,6 +170,10 @@ describe("an export that two people must agree to", () => {
 
   it("is refused before, works after the approval of another OWNER, and ends with it", async () => {
     expect(await exported()).toBe(403);
+    const stream = rpcClient(TokenService, "gRPC", { key: exporter.key }).exportTokens({});
+    expect((await failureOf(firstOf(stream))).reason).toBe("permission_denied");
+    const { body: denials } = await tenant.manage("GET", "/logs?entity_type=token_export");
+    expect(denials.data.map(({ outcome }: { outcome: string }) => outcome)).toEqual(["denied", "denied"]);
     expect(await exported({ without_data: true })).toBe(200);
     const { body: asked } = await request(asks);
     expect(asked).toMatchObject({ state: "waiting", applicationId: exporter.id, reason: "moving out" });
