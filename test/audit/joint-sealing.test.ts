@@ -111,7 +111,7 @@ describe("logs that are sealed together", () => {
     for (const tenantId of [broken, headless]) await ledger.tamper(tenantId, "delete from due where kind = 'log_seal'");
   });
 
-  it("have each minute sealed once, wherever servers are killed and whoever takes over", async () => {
+  it("have each minute sealed once, wherever servers are killed and whichever takes over", async () => {
     const step = fc.record({
       rows: fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 4, maxLength: 4 }),
       minutes: fc.integer({ min: 0, max: 3 }),

@@ -64,7 +64,8 @@ export class SecureElement {
   readonly $element: string;
   readonly #group: ElementGroup;
   #options: CreateOptions;
-  readonly #listeners = new Map<string, Set<Listener>>();
+  /** By the type of event, then by the page's function. */
+  readonly #listeners = new Map<string, Map<unknown, Listener>>();
   #frame: OpenFrame | undefined;
   #port: MessagePort | undefined;
   #place: Element | undefined;
@@ -167,15 +168,34 @@ export class SecureElement {
     this.#group.remove(this);
   }
 
+  /** A listener that is added again is called once. */
   on<K extends keyof ElementEvents>(type: K, listener: (event: ElementEvents[K]) => void): Unsubscribe {
-    const call: Listener = (event) => {
-      if (isOfType(event, type)) listener(event);
-    };
-    const listeners = this.#listeners.get(type) ?? new Set();
-    this.#listeners.set(type, listeners.add(call));
-    const unsubscribe = () => {
-      listeners.delete(call);
-    };
+    return this.#listen(type, listener, listener);
+  }
+
+  /** As `on`, for the next event alone. */
+  once<K extends keyof ElementEvents>(type: K, listener: (event: ElementEvents[K]) => void): Unsubscribe {
+    return this.#listen(type, listener, (event) => {
+      this.off(type, listener);
+      listener(event);
+    });
+  }
+
+  off<K extends keyof ElementEvents>(type: K, listener: (event: ElementEvents[K]) => void): void {
+    this.#listeners.get(type)?.delete(listener);
+  }
+
+  #listen<K extends keyof ElementEvents>(
+    type: K,
+    listener: (event: ElementEvents[K]) => void,
+    call: (event: ElementEvents[K]) => void,
+  ): Unsubscribe {
+    const listeners = this.#listeners.get(type) ?? new Map<unknown, Listener>();
+    listeners.set(listener, (event) => {
+      if (isOfType(event, type)) call(event);
+    });
+    this.#listeners.set(type, listeners);
+    const unsubscribe = () => this.off(type, listener);
     return Object.assign(unsubscribe, { unsubscribe });
   }
 
@@ -254,7 +274,8 @@ export class SecureElement {
   }
 
   #emit(event: ElementEvents[keyof ElementEvents]): void {
-    for (const listener of this.#listeners.get(event.type) ?? []) listener(event);
+    // A listener may end itself or another.
+    for (const listener of [...(this.#listeners.get(event.type)?.values() ?? [])]) listener(event);
   }
 
   #send(command: FieldCommand): void {

@@ -4,6 +4,7 @@ import { fieldsOf, type OpenFrame, openFrame } from "./frame.js";
 import { keyNameOf } from "./key-name.js";
 import { LABELS } from "./labels.js";
 import {
+  type Appearance,
   type CallError,
   type ControllerCommand,
   FIELD_TYPES,
@@ -17,6 +18,7 @@ import { problemOfForm } from "./text-form.js";
 export type { ChangeEvent, CreateOptions, ElementEvents, SecureElement, Unsubscribe } from "./element.js";
 export { ElementsError } from "./error.js";
 export type {
+  Appearance,
   ElementOptions,
   ElementStyle,
   FieldError,
@@ -35,6 +37,8 @@ export interface ElementsOptions {
   readonly session?: string;
   /** Language of labels and errors. Default: the page's, or English. */
   readonly locale?: string;
+  /** How the group's fields look; an element's own `appearance` replaces it. */
+  readonly appearance?: Appearance;
 }
 
 /** JSON that contains elements in the place of values. */
@@ -82,6 +86,7 @@ class Group implements ElementGroup, Elements {
   readonly nonce: string;
   readonly locale: Locale;
   readonly #key: string;
+  readonly #appearance: Appearance;
   readonly #elements = new Set<SecureElement>();
   readonly #calls = new Map<number, { resolve(value: unknown): void; reject(error: ElementsError): void }>();
   /** Calls without options, by their body. */
@@ -90,7 +95,7 @@ class Group implements ElementGroup, Elements {
   #frame: OpenFrame | undefined;
   #controller: Promise<MessagePort> | undefined;
 
-  constructor({ baseUrl, publicKey, session, locale }: ElementsOptions) {
+  constructor({ baseUrl, publicKey, session, locale, appearance = {} }: ElementsOptions) {
     const key = publicKey ?? session;
     if (key === undefined || (publicKey !== undefined && session !== undefined)) {
       throw new ElementsError({ code: "options", message: "Give either publicKey or session." });
@@ -100,6 +105,7 @@ class Group implements ElementGroup, Elements {
       throw new ElementsError({ code: "frame_sandboxed", message: "This page is sandboxed: it has no origin." });
     }
     this.#key = key;
+    this.#appearance = appearance;
     this.nonce = randomHex(16);
     const wanted = (locale ?? document.documentElement.lang).slice(0, 2).toLowerCase();
     this.locale = LOCALES.find((known) => known === wanted) ?? "en";
@@ -114,7 +120,7 @@ class Group implements ElementGroup, Elements {
     }
     const problem = type === "text" ? problemOfForm(options) : undefined;
     if (problem !== undefined) throw new ElementsError({ code: "options", message: problem });
-    const element = new SecureElement(this, randomHex(8), type, options);
+    const element = new SecureElement(this, randomHex(8), type, { appearance: this.#appearance, ...options });
     this.#elements.add(element);
     return element;
   }

@@ -29,6 +29,22 @@ export interface ElementStyle {
   readonly placeholder?: StyleRules;
 }
 
+/** How fields look without a line of CSS. */
+export interface Appearance {
+  /** Default: plain, without a border of its own. */
+  readonly theme?: "plain" | "outlined" | "filled";
+  /** CSS colours in the place of the theme's own. */
+  readonly colors?: {
+    readonly text?: string;
+    readonly placeholder?: string;
+    readonly background?: string;
+    readonly border?: string;
+    /** Of the focused field. */
+    readonly accent?: string;
+    readonly danger?: string;
+  };
+}
+
 /** Options of an element, as its frame gets them. */
 export interface ElementOptions {
   /** What screen readers call the field. Default: its name in the language of the group. */
@@ -37,6 +53,9 @@ export interface ElementOptions {
   readonly required?: boolean;
   readonly disabled?: boolean;
   readonly style?: ElementStyle;
+  readonly appearance?: Appearance;
+  /** For `card` and `cardNumber`: whether the brand is drawn beside the number. Default: true. */
+  readonly brandIcon?: boolean;
   /** Shows the error below the input, in the frame. Default: only to screen readers; the page shows the text. */
   readonly showError?: boolean;
   /**

@@ -3,21 +3,24 @@ import type { CreateOptions, ElementEvents, Elements, ElementsOptions, FieldType
 import { elements as createElements } from "./index.js";
 
 /** A group of fields for as long as the component is mounted; null before the first effect and on a server. */
-export function useElements({ baseUrl, publicKey, session, locale }: ElementsOptions): Elements | null {
+export function useElements({ baseUrl, publicKey, session, locale, appearance }: ElementsOptions): Elements | null {
   const [group, setGroup] = useState<Elements | null>(null);
+  // A new object with the same content changes nothing.
+  const look = JSON.stringify(appearance ?? {});
   useEffect(() => {
     const made = createElements({
       baseUrl,
       ...(publicKey === undefined ? {} : { publicKey }),
       ...(session === undefined ? {} : { session }),
       ...(locale === undefined ? {} : { locale }),
+      appearance: JSON.parse(look),
     });
     setGroup(made);
     return () => {
       made.destroy();
       setGroup(null);
     };
-  }, [baseUrl, publicKey, session, locale]);
+  }, [baseUrl, publicKey, session, locale, look]);
   return group;
 }
 

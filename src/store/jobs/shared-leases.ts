@@ -17,7 +17,7 @@ interface LeaseRow {
 
 /**
  * Leases of the parts of some work, numbered from 0, which replicas share evenly. Each replica that takes part has a row
- * of its own beside the leases, so that all know how many they are. A replica takes free parts up to its share, and gives
+ * of its own beside the leases, by which all know how many they are. A replica takes free parts up to its share, and gives
  * up what it has beyond it. The parts of a replica that died are free after `seconds`.
  */
 export class SharedLeases {

@@ -1,5 +1,6 @@
+import { createBrandMark } from "./brand-mark.js";
 import type { EntryKind, Reading } from "./entry-kind.js";
-import type { ErrorCode, Texts } from "./locales.js";
+import { type ErrorCode, errorText, type Texts } from "./locales.js";
 
 /** An input with its label and error. */
 export interface Entry {
@@ -17,6 +18,8 @@ export interface Entry {
   refresh(): void;
   /** Drops an error that no longer holds, because the person has finished. */
   recheck(): void;
+  /** For a card number. */
+  showBrand(isShown: boolean): void;
 }
 
 /** How an entry changed: typed or pasted, changed otherwise by a person or a browser, or by a call. */
@@ -36,28 +39,29 @@ export interface EntryOptions {
   readonly isDisabled: boolean;
   readonly isSecret: boolean;
   readonly showsError: boolean;
+  readonly showsBrand: boolean;
   readonly className: string;
 }
 
 export function createEntry(kind: EntryKind, options: EntryOptions, texts: Texts, hooks: EntryHooks): Entry {
   const input = createInput(kind, options);
-  const error = document.createElement("p");
-  error.id = `${options.id}-error`;
-  error.className = options.showsError ? "error" : "error is-quiet";
-  const label = document.createElement("label");
-  label.htmlFor = input.id;
-  label.textContent = options.label;
+  const error = createError(options);
+  const label = createLabel(options);
   input.setAttribute("aria-describedby", error.id);
+  const brandMark = createBrandMark();
   const box = document.createElement("div");
   box.className = `entry ${options.className}`;
-  box.append(label, input, error);
+  box.append(label, input, ...(kind.autocomplete === "cc-number" ? [brandMark.svg] : []), error);
+  const showBrand = (isShown: boolean) => box.classList.toggle("has-brand", isShown);
+  showBrand(options.showsBrand);
   let shown: ErrorCode | undefined;
   const show = (code: ErrorCode | undefined) => {
     shown = code;
-    error.textContent = code ? texts.errors[code] : "";
+    error.textContent = code ? errorText(texts, kind.name, code) : "";
     if (code) input.setAttribute("aria-invalid", "true");
     else input.removeAttribute("aria-invalid");
-    const { problem, value, looksComplete = false } = kind.read(input.value);
+    const { problem, value, brand, looksComplete = false } = kind.read(input.value);
+    brandMark.show(brand);
     input.classList.toggle("is-invalid", code !== undefined);
     input.classList.toggle("is-complete", value !== undefined || looksComplete);
     input.classList.toggle("is-empty", value === undefined && problem === undefined);
@@ -94,7 +98,22 @@ export function createEntry(kind: EntryKind, options: EntryOptions, texts: Texts
       changed("set");
     },
     recheck,
+    showBrand,
   };
+}
+
+function createError({ id, showsError }: EntryOptions): HTMLParagraphElement {
+  const error = document.createElement("p");
+  error.id = `${id}-error`;
+  error.className = showsError ? "error" : "error is-quiet";
+  return error;
+}
+
+function createLabel({ id, label: text }: EntryOptions): HTMLLabelElement {
+  const label = document.createElement("label");
+  label.htmlFor = id;
+  label.textContent = text;
+  return label;
 }
 
 function createInput(kind: EntryKind, options: EntryOptions): HTMLInputElement {

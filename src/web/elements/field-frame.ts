@@ -1,4 +1,5 @@
 import type { ElementOptions, FieldEvent, InitMessage } from "../../../clients/elements/src/protocol.js";
+import { applyAppearance } from "./appearance.js";
 import { createEntry, type Entry, type EntryOptions } from "./entry.js";
 import type { EntryValue } from "./entry-kind.js";
 import { entryOptions, partsOf } from "./field-parts.js";
@@ -44,6 +45,10 @@ export function createFieldFrame(type: string, init: InitMessage, hooks: FieldHo
   const lengths: { current: readonly number[] } = { current: [3, 4] };
   let options = init.options;
   const warn = (message: string) => hooks.send({ type: "warning", message });
+  const dress = () => {
+    applyAppearance(options.appearance, warn);
+    applyStyle(sheet, options.style, warn);
+  };
   const parts: Part[] = [];
   const report = reporter(parts, texts, hooks.send);
   const onChange = (part: Part, isTyped: boolean) => {
@@ -75,7 +80,7 @@ export function createFieldFrame(type: string, init: InitMessage, hooks: FieldHo
     update(next) {
       options = { ...options, ...next };
       for (const { entry, name } of parts) relabel(entry, entryOptions(name, type, options, texts));
-      applyStyle(sheet, options.style, warn);
+      dress();
     },
     setCodeLengths(given) {
       lengths.current = given;
@@ -84,7 +89,7 @@ export function createFieldFrame(type: string, init: InitMessage, hooks: FieldHo
       report();
     },
   };
-  applyStyle(sheet, options.style, warn);
+  dress();
   const hidden = type === "cardNumber" ? createHiddenInputs(hooks.onFilled) : [];
   document.body.replaceChildren(formOf(parts, hidden));
   for (const part of parts) listen(part, parts, hooks, report);
@@ -153,7 +158,8 @@ function keepFocus(input: HTMLInputElement): void {
   addEventListener("focus", () => setTimeout(restore), { once: true });
 }
 
-function relabel(entry: Entry, { label, placeholder, isDisabled }: EntryOptions): void {
+function relabel(entry: Entry, { label, placeholder, isDisabled, showsBrand }: EntryOptions): void {
+  entry.showBrand(showsBrand);
   Object.assign(entry.input, { placeholder, disabled: isDisabled });
   entry.label.textContent = label;
 }

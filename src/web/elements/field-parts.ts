@@ -91,6 +91,7 @@ export function entryOptions(name: string, type: string, options: ElementOptions
     isDisabled: options.disabled ?? false,
     isSecret: options.secret ?? false,
     showsError: options.showError ?? false,
+    showsBrand: kind === "cardNumber" && (options.brandIcon ?? true),
     className: PART_CLASSES[name] ?? "",
   };
 }

@@ -1,7 +1,7 @@
 import type { FieldEvent, FieldState } from "../../../clients/elements/src/protocol.js";
 import type { Entry } from "./entry.js";
 import type { PartPlan } from "./field-parts.js";
-import type { Texts } from "./locales.js";
+import { errorText, type Texts } from "./locales.js";
 
 /** An input of a frame. */
 export interface Part extends PartPlan {
@@ -24,13 +24,16 @@ function stateOf(parts: readonly Part[], texts: Texts): FieldState {
   const readings = parts.map(({ entry }) => entry.reading());
   const number = readings.find(({ codeLengths }) => codeLengths !== undefined);
   const shown = parts.find(({ progress }) => progress !== undefined)?.progress?.shown;
-  const error = parts.map(({ entry }) => entry.shownError()).find((code) => code !== undefined);
+  const error = parts.flatMap(({ entry, kind }) => {
+    const code = entry.shownError();
+    return code === undefined ? [] : [{ code, message: errorText(texts, kind.name, code) }];
+  })[0];
   return {
     complete: readings.every(({ value }) => value !== undefined),
     empty: readings.every(({ value, problem }) => value === undefined && problem === undefined),
     valid: error === undefined && readings.every(({ problem }) => problem === undefined || problem === "incomplete"),
     ...(number?.brand === undefined ? {} : { brand: number.brand }),
     ...shown,
-    ...(error === undefined ? {} : { error: { code: error, message: texts.errors[error] } }),
+    ...(error === undefined ? {} : { error }),
   };
 }

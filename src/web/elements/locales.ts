@@ -9,6 +9,8 @@ export interface Texts {
   /** Password managers read the year's format from it: its letters stay ASCII in every language. */
   readonly expirationPlaceholder: string;
   readonly errors: Readonly<Record<ErrorCode, string>>;
+  /** In their place for one kind of entry, by its name. */
+  readonly errorsByEntry: Readonly<Record<string, Partial<Record<ErrorCode, string>>>>;
   readonly show: string;
   readonly hide: string;
   readonly copy: string;
@@ -19,6 +21,11 @@ export interface Texts {
 
 export function labelOf({ labels }: Texts, type: FieldType): string {
   return labels[type];
+}
+
+/** What is wrong with an entry of this name, such as `cardnumber`. */
+export function errorText({ errors, errorsByEntry }: Texts, entry: string, code: ErrorCode): string {
+  return errorsByEntry[entry]?.[code] ?? errors[code];
 }
 
 export const TEXTS: Readonly<Record<Locale, Texts>> = {
@@ -32,6 +39,11 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
       expired: "This card has expired.",
       unsupported: "This entry cannot be used here.",
       retype: "Empty this field and type the number again.",
+    },
+    errorsByEntry: {
+      cardnumber: { incomplete: "The card number is incomplete.", invalid: "The card number is not valid." },
+      "exp-date": { incomplete: "The expiry date is incomplete.", invalid: "The expiry date is not valid." },
+      cvc: { incomplete: "The security code is incomplete." },
     },
     show: "Show",
     hide: "Hide",
@@ -51,6 +63,11 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
       unsupported: "Diese Angabe ist hier nicht möglich.",
       retype: "Leeren Sie das Feld und geben Sie die Nummer neu ein.",
     },
+    errorsByEntry: {
+      cardnumber: { incomplete: "Die Kartennummer ist unvollständig.", invalid: "Die Kartennummer ist ungültig." },
+      "exp-date": { incomplete: "Das Ablaufdatum ist unvollständig.", invalid: "Das Ablaufdatum ist ungültig." },
+      cvc: { incomplete: "Der Sicherheitscode ist unvollständig." },
+    },
     show: "Anzeigen",
     hide: "Verbergen",
     copy: "Kopieren",
@@ -68,6 +85,14 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
       expired: "Cette carte a expiré.",
       unsupported: "Cette saisie n’est pas acceptée ici.",
       retype: "Videz ce champ et saisissez de nouveau le numéro.",
+    },
+    errorsByEntry: {
+      cardnumber: { incomplete: "Le numéro de carte est incomplet.", invalid: "Le numéro de carte n’est pas valide." },
+      "exp-date": {
+        incomplete: "La date d’expiration est incomplète.",
+        invalid: "La date d’expiration n’est pas valide.",
+      },
+      cvc: { incomplete: "Le code de sécurité est incomplet." },
     },
     show: "Afficher",
     hide: "Masquer",
@@ -87,6 +112,17 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
       unsupported: "Este dato no se admite aquí.",
       retype: "Vacíe el campo y escriba de nuevo el número.",
     },
+    errorsByEntry: {
+      cardnumber: {
+        incomplete: "El número de tarjeta está incompleto.",
+        invalid: "El número de tarjeta no es válido.",
+      },
+      "exp-date": {
+        incomplete: "La fecha de caducidad está incompleta.",
+        invalid: "La fecha de caducidad no es válida.",
+      },
+      cvc: { incomplete: "El código de seguridad está incompleto." },
+    },
     show: "Mostrar",
     hide: "Ocultar",
     copy: "Copiar",
@@ -104,6 +140,11 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
       expired: "انتهت صلاحية هذه البطاقة.",
       unsupported: "لا يمكن استخدام هذا الإدخال هنا.",
       retype: "أفرغ هذا الحقل واكتب الرقم من جديد.",
+    },
+    errorsByEntry: {
+      cardnumber: { incomplete: "رقم البطاقة غير مكتمل.", invalid: "رقم البطاقة غير صالح." },
+      "exp-date": { incomplete: "تاريخ انتهاء الصلاحية غير مكتمل.", invalid: "تاريخ انتهاء الصلاحية غير صالح." },
+      cvc: { incomplete: "رمز الأمان غير مكتمل." },
     },
     show: "إظهار",
     hide: "إخفاء",

@@ -34,8 +34,36 @@ export function applyStyle(sheet: CSSStyleSheet, style: ElementStyle | undefined
     }
     const rule = sheet.cssRules[sheet.insertRule(`${selector}{}`, sheet.cssRules.length)];
     if (!(rule instanceof CSSStyleRule)) continue;
-    for (const [property, value] of Object.entries(rules)) setProperty(rule, state, property, value, warn);
+    for (const [property, value] of Object.entries(rules)) {
+      if (property === "iconColor") setIconColor(sheet, { state, selector, value }, warn);
+      else setProperty(rule, state, property, value, warn);
+    }
   }
+}
+
+interface IconRule {
+  readonly state: string;
+  readonly selector: string;
+  readonly value: unknown;
+}
+
+/** The brand is beside the input, and a placeholder has nothing beside it. */
+function setIconColor(sheet: CSSStyleSheet, { state, selector, value }: IconRule, warn: (text: string) => void): void {
+  if (state === "placeholder") warn("style.placeholder.iconColor is not among the properties of a field");
+  else if (!isColor(value)) warn(`style.${state}.iconColor has a value that is refused`);
+  else {
+    const rule = sheet.cssRules[sheet.insertRule(`${selector} ~ .brand{}`, sheet.cssRules.length)];
+    if (rule instanceof CSSStyleRule) rule.style.setProperty("color", value);
+  }
+}
+
+/** A colour that loads nothing. */
+export function isColor(value: unknown): value is string {
+  return isSafe(value) && CSS.supports("color", value);
+}
+
+function isSafe(value: unknown): value is string {
+  return typeof value === "string" && value.length <= 200 && !DANGEROUS.test(value);
 }
 
 function setProperty(
@@ -46,8 +74,7 @@ function setProperty(
   warn: (text: string) => void,
 ): void {
   const name = property.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const isSafe = typeof value === "string" && value.length <= 200 && !DANGEROUS.test(value);
   if (!PROPERTIES.has(property)) warn(`style.${state}.${property} is not among the properties of a field`);
-  else if (!isSafe || !CSS.supports(name, value)) warn(`style.${state}.${property} has a value that is refused`);
+  else if (!isSafe(value) || !CSS.supports(name, value)) warn(`style.${state}.${property} has a value that is refused`);
   else rule.style.setProperty(name, value);
 }

@@ -118,7 +118,7 @@ describe("errors", () => {
     await input.press("Tab");
     expect(await input.getAttribute("aria-invalid")).toBe("true");
     const described = await input.getAttribute("aria-describedby");
-    expect(await frame.locator(`#${described}`).textContent()).toBe("Diese Angabe ist ungültig.");
+    expect(await frame.locator(`#${described}`).textContent()).toBe("Die Kartennummer ist ungültig.");
     await input.press("End");
     await input.press("Backspace");
     await input.press("2");
@@ -261,6 +261,99 @@ describe("a field", () => {
       `Promise.all([1, 2].map(() => group.tokenize(number, { idempotencyKey: "order-7-${crypto.randomUUID()}" })))`,
     );
     expect(new Set(ids).size).toBe(1);
+    await page.close();
+  });
+});
+
+describe("the brand beside the number", () => {
+  const drawn = (page: Page) =>
+    inField<string[]>(
+      page,
+      "cardNumber",
+      `[...document.querySelectorAll(".brand > .is-shown")].map((part) => part.textContent || part.tagName)`,
+    );
+
+  it("is drawn as soon as only one fits, and a card without a name before", async () => {
+    const page = await openCard();
+    const input = await inputOf(page, "cardNumber");
+    expect(await drawn(page)).toEqual(["rect"]);
+    await input.fill("4242");
+    expect(await drawn(page)).toEqual(["VISA"]);
+    await input.fill("5555");
+    expect(await drawn(page)).toEqual(["g"]);
+    await page.close();
+  });
+
+  it.each(["ltr", "rtl"])("is beside the digits and not over them, %s", async (direction) => {
+    const page = await openCard();
+    await page.evaluate(`document.getElementById("number").style.direction = ${JSON.stringify(direction)}`);
+    await page.evaluate(`(number.unmount(), window.mounted = number.mount("#number").then(() => undefined))`);
+    const input = await inputOf(page, "cardNumber");
+    await input.fill("4242424242424242");
+    const spot = await inField<{ start: number; end: number; left: number; right: number }>(
+      page,
+      "cardNumber",
+      `(() => {
+        const [box, brand, style] = [input.getBoundingClientRect(), document.querySelector(".brand").getBoundingClientRect(), getComputedStyle(input)];
+        return { start: box.left + parseFloat(style.paddingLeft), end: box.right - parseFloat(style.paddingRight), left: brand.left, right: brand.right };
+      })()`,
+    );
+    expect(spot.right <= spot.start || spot.left >= spot.end).toBe(true);
+    expect(spot.left < (spot.start + spot.end) / 2).toBe(direction === "rtl");
+    await page.close();
+  });
+});
+
+describe("the appearance", () => {
+  it("is a theme with the page's colours, and refuses what could load something", async () => {
+    const warnings: string[] = [];
+    const page = await browser.newPage();
+    page.on("console", (message) => warnings.push(message.text()));
+    const options = {
+      theme: "outlined",
+      colors: { text: "rgb(1, 2, 3)", border: "#040506", accent: "url(https://evil.example/x)", glow: "red" },
+    };
+    await page.goto(shop.page(cardPage(shop.publicKey, "", `, appearance: ${JSON.stringify(options)}`)));
+    const style = (property: string) => inField(page, "cardNumber", `getComputedStyle(input).${property}`);
+    expect(await style("color")).toBe("rgb(1, 2, 3)");
+    expect([await style("borderTopWidth"), await style("borderTopColor")]).toEqual(["1px", "rgb(4, 5, 6)"]);
+    await page.evaluate(
+      `number.update({ appearance: { theme: "filled" }, style: { base: { iconColor: "#070809" } }, brandIcon: true })`,
+    );
+    await expect.poll(() => style("borderTopWidth")).toBe("0px");
+    expect(await inField(page, "cardNumber", `getComputedStyle(document.querySelector(".brand")).color`)).toBe(
+      "rgb(7, 8, 9)",
+    );
+    await page.evaluate(`number.update({ appearance: { theme: "neon" }, style: { base: { iconColor: "url(#a)" } } })`);
+    await expect.poll(() => warnings.filter((text) => text.startsWith("Cloakroom: ")).length).toBeGreaterThanOrEqual(8);
+    expect(new Set(warnings)).toEqual(
+      new Set([
+        "Cloakroom: appearance.colors.accent has a value that is refused",
+        "Cloakroom: appearance.colors.glow is not among the colours of a field",
+        "Cloakroom: appearance.theme is not one of plain, outlined, filled",
+        "Cloakroom: style.base.iconColor has a value that is refused",
+      ]),
+    );
+    await page.close();
+  });
+});
+
+describe("listeners", () => {
+  it("hear one event by once, none after off, and each event once however often they are added", async () => {
+    const page = await openCard();
+    const input = await inputOf(page, "cardNumber");
+    await page.evaluate(`(() => {
+      window.heard = { once: 0, on: 0, off: 0 };
+      const [on, off] = [() => { heard.on += 1; }, () => { heard.off += 1; }];
+      number.once("focus", () => { heard.once += 1; });
+      number.on("focus", on); number.on("focus", on);
+      number.on("focus", off); number.off("focus", off);
+    })()`);
+    for (let time = 0; time < 2; time += 1) {
+      await input.focus();
+      await input.blur();
+    }
+    await expect.poll(() => page.evaluate("window.heard")).toEqual({ once: 1, on: 2, off: 0 });
     await page.close();
   });
 });
