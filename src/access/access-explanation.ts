@@ -19,7 +19,7 @@ export interface AccessExplanation {
 }
 
 /** The steps of one layer. Without a deciding rule the permissions that need none decide, if the layer holds this one. */
-export function stepsOf(
+export function explainedSteps(
   rules: readonly AccessRule[],
   refusals: ReadonlyMap<AccessRule, RuleRefusal>,
   decider: AccessRule | undefined,

@@ -64,13 +64,12 @@ const MAX_RULES_CHARACTERS = 100_000;
 
 /** @throws {Fault} validation_failed for rules that are too large to be stored. */
 export function requireRulesSize(rules: readonly AccessRule[]): void {
-  const size = rules.reduce((sum, rule) => sum + charactersOf(rule), 0);
+  const size = rules.reduce((sum, rule) => sum + ruleCharacters(rule), 0);
   if (size > MAX_RULES_CHARACTERS)
     throw invalid("rules", `must have at most ${MAX_RULES_CHARACTERS} characters in all`);
 }
 
-/** The characters of a rule's texts. */
-export function charactersOf({ description = "", scope }: AccessRule): number {
+export function ruleCharacters({ description = "", scope }: AccessRule): number {
   const texts = scope.kind === "container" ? [scope.container] : scope.conditions.map(({ value }) => value);
   return texts.reduce((sum, { length }) => sum + length, description.length);
 }
@@ -192,7 +191,7 @@ export function readRule(stored: Json): AccessRuleDraft {
     container: textIn(stored.container),
     conditions: conditions.map(readCondition),
     transform: textIn(stored.transform),
-    permissions: listOf(stored.permissions).flatMap((item) => textIn(item) ?? []),
+    permissions: storedList(stored.permissions).flatMap((item) => textIn(item) ?? []),
     requiresReason: stored.requires_reason === true,
   };
 }
@@ -205,6 +204,6 @@ function readCondition(stored: Json): AccessCondition {
   return { attribute, operator, value };
 }
 
-function listOf(value: Json | undefined): readonly Json[] {
+function storedList(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : [];
 }

@@ -14,13 +14,13 @@ export function parseAllowedOrigins(type: ApplicationType, texts: readonly strin
     throw invalid("allowed_origins", "must be empty: only public applications have pages");
   }
   for (const [index, text] of texts.entries()) {
-    const problem = problemOf(text) ?? (texts.indexOf(text) < index ? "must not repeat an origin" : undefined);
+    const problem = originProblem(text) ?? (texts.indexOf(text) < index ? "must not repeat an origin" : undefined);
     if (problem) throw invalid(`allowed_origins[${index}]`, problem);
   }
   return texts;
 }
 
-function problemOf(text: string): string | undefined {
+function originProblem(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || /[*\s;,]/.test(text)) {
     return "must be an origin without a wildcard, such as https://shop.example.com";

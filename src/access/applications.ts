@@ -59,7 +59,6 @@ export function prepareApplication(type: ApplicationType, draft: ApplicationDraf
 /** An application with its keys, without their values. */
 export async function getApplication(tx: CallerTransaction, id: Uuid): Promise<Application> {
   const found = await find(tx, id);
-  if (!found) throw notFound("application");
   tx.log("application", id, "read");
   return found;
 }
@@ -83,7 +82,6 @@ export async function updateApplication(
   draft: ApplicationDraft,
 ): Promise<Application> {
   const found = await find(tx, id);
-  if (!found) throw notFound("application");
   requireOwn(tx.caller, found.createdBy);
   const rights = namedRights(found.type, { ...pagesOf(found), ...draft });
   requireGrantable(tx.caller, found.type, rights);
@@ -113,7 +111,6 @@ export async function holdForCode(tx: OrdinaryTenantTransaction, id: Uuid): Prom
 /** Deletes an application and its keys, which stop working everywhere at once. */
 export async function deleteApplication(tx: CallerTransaction, id: Uuid): Promise<void> {
   const found = await find(tx, id);
-  if (!found) throw notFound("application");
   requireOwn(tx.caller, found.createdBy);
   tx.enqueue(incrementAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteApplicationRow, id))) throw notFound("application");
@@ -147,7 +144,6 @@ export async function createKey(tx: OrdinaryCallerTransaction, applicationId: Uu
  */
 export async function regenerateKey(tx: CallerTransaction, id: Uuid): Promise<WithKey<Application>> {
   const found = await find(tx, id);
-  if (!found) throw notFound("application");
   requireOwn(tx.caller, found.createdBy);
   requireGrantable(tx.caller, found.type, found);
   const [only, ...others] = found.keys;
@@ -233,9 +229,11 @@ function namedRights(type: ApplicationType, draft: ApplicationDraft): NamedRight
   return { name: draft.name, ...rights, ...pages };
 }
 
-async function find(tx: TenantTransaction, id: Uuid): Promise<Application | undefined> {
+/** @throws {Fault} not_found. */
+async function find(tx: TenantTransaction, id: Uuid): Promise<Application> {
   const [row, keyRows] = await Promise.all([tx.query(readApplication, id), tx.query(listApplicationKeysOf, id)]);
-  return row ? openApplication(tx.keys, row, keyRows) : undefined;
+  if (!row) throw notFound("application");
+  return openApplication(tx.keys, row, keyRows);
 }
 
 /** A new key needs no new revision: no caller can have been granted or denied anything by it before. */

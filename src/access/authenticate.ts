@@ -11,7 +11,7 @@ import { type CredentialRow, findApplicationKey, findApplicationRights } from ".
 import { findSession, type SessionRow } from "../store/access/sessions.js";
 import type { Database } from "../store/database.js";
 import { unavailable } from "../store/postgres/database-error.js";
-import { type AccessRights, charactersOf } from "./access-rule.js";
+import { type AccessRights, ruleCharacters } from "./access-rule.js";
 import { applicationOf, type CachedCaller, type Caller } from "./caller.js";
 import { Grant } from "./grant.js";
 import { isMarked, type PresentedKey, parseKey } from "./key-text.js";
@@ -39,10 +39,10 @@ const UNVERIFIED_WAITING = 2_000;
 /** Estimated memory of all callers that are kept. A tenant can have thousands of sessions with many rules. */
 const MAX_LOADED_BYTES = 64 * 1024 * 1024;
 
-function bytesOf({ caller }: Loaded): number {
+function loadedBytes({ caller }: Loaded): number {
   const rules = caller.grant.layers.flatMap((layer) => layer.rules);
   const templates = 2 * templateCharacters(applicationOf(caller).pages?.templates ?? []);
-  return rules.reduce((sum, rule) => sum + 1_000 + 2 * charactersOf(rule), 1_000 + templates);
+  return rules.reduce((sum, rule) => sum + 1_000 + 2 * ruleCharacters(rule), 1_000 + templates);
 }
 
 interface Loaded {
@@ -66,7 +66,7 @@ export class Authenticator {
   readonly #loaded = new LRUCache<string, Loaded>({
     max: 20_000,
     maxSize: MAX_LOADED_BYTES,
-    sizeCalculation: bytesOf,
+    sizeCalculation: loadedBytes,
   });
   readonly #loading = new Map<string, Promise<CachedCaller>>();
   readonly #unverified = new Semaphore(UNVERIFIED_AT_ONCE, UNVERIFIED_WAITING);
@@ -153,7 +153,7 @@ export class Authenticator {
     const row = await this.#database.of(tenantId).shared((tx) => tx.query(findApplicationRights, id));
     if (!row) return undefined;
     const keys = await this.#keyring.of(tenantId, row.revision);
-    const caller = callerOf(keys, row, undefined);
+    const caller = applicationCaller(keys, row, undefined);
     this.#keyring.expect(tenantId, caller.revision);
     this.#loaded.set(name, { caller, since });
     return { ...caller, context };
@@ -164,7 +164,7 @@ export class Authenticator {
   }
 
   /** The tenant of a key at its last look-up; undefined if that is forgotten. Says nothing about its rights. */
-  tenantOf(keyText: string): TenantId | undefined {
+  presentedTenant(keyText: string): TenantId | undefined {
     return this.#loaded.peek(digest("sha256", keyText, "base64"))?.caller.tenantId;
   }
 
@@ -215,7 +215,7 @@ export class Authenticator {
         if (!row) return undefined;
         const keys = await this.#keyring.of(key.tenantId, row.revision);
         keyIssuanceProof.require(keys, { ...row, id: row.key_id, created_by: row.key_created_by });
-        return callerOf(keys, row, row.key_id);
+        return applicationCaller(keys, row, row.key_id);
       }
       case "ses": {
         const row = await this.#database.of(key.tenantId).shared((tx) => tx.query(findSession, key.hash));
@@ -259,7 +259,7 @@ function authorizerRightsOf(keys: TenantKeys, row: SessionRow): AccessRights | u
   return openRights(keys, { id, type, created_by: row.authorizer_created_by }, definition);
 }
 
-function callerOf(keys: TenantKeys, row: CredentialRow, keyId: Uuid | undefined): CachedCaller {
+function applicationCaller(keys: TenantKeys, row: CredentialRow, keyId: Uuid | undefined): CachedCaller {
   const { type } = row;
   if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
   const columns = { id: row.application_id, type, created_by: row.created_by };

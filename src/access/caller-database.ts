@@ -21,25 +21,25 @@ export function asCaller(
 }
 
 class CallerDatabase implements TenantDatabase<CallerTransaction, OrdinaryCallerTransaction> {
+  readonly keys: TenantKeys;
   readonly #transactions: TenantTransactions;
-  readonly #keys: TenantKeys;
   readonly #caller: Caller;
 
   constructor(transactions: TenantTransactions, keys: TenantKeys, caller: Caller) {
     this.#transactions = transactions;
-    this.#keys = keys;
+    this.keys = keys;
     this.#caller = caller;
   }
 
   shared<T>(work: Work<T, CallerTransaction>): Promise<T> {
-    return this.#transactions.shared((tx) => work(callerTransaction(tx, this.#keys, this.#caller)));
+    return this.#transactions.shared((tx) => work(callerTransaction(tx, this.keys, this.#caller)));
   }
 
   ordinary<T>(work: Work<T, OrdinaryCallerTransaction>): Promise<T> {
-    return this.#transactions.ordinary((tx) => work(callerTransaction(tx, this.#keys, this.#caller)));
+    return this.#transactions.ordinary((tx) => work(callerTransaction(tx, this.keys, this.#caller)));
   }
 
   bulk<T>(work: Work<T, OrdinaryCallerTransaction>): Promise<T> {
-    return this.#transactions.bulk((tx) => work(callerTransaction(tx, this.#keys, this.#caller)));
+    return this.#transactions.bulk((tx) => work(callerTransaction(tx, this.keys, this.#caller)));
   }
 }

@@ -11,6 +11,9 @@ export interface CallerTransaction extends TenantTransaction {
   actingAs(caller: Caller): CallerTransaction;
 }
 
+/** What work of a caller before its transaction, which touches no row, shares with the transaction. */
+export type CallerContext = Pick<CallerTransaction, "caller" | "keys" | "now">;
+
 /** A {@link CallerTransaction} that may lock rows and await anything. */
 export type OrdinaryCallerTransaction = OrdinaryTransaction &
   Omit<CallerTransaction, "actingAs"> & { actingAs(caller: Caller): OrdinaryCallerTransaction };

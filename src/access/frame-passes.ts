@@ -8,7 +8,7 @@ import { type CredentialRow, findApplicationKey, findApplicationRights } from ".
 import { findSession } from "../store/access/sessions.js";
 import type { Database } from "../store/database.js";
 import { unavailable } from "../store/postgres/database-error.js";
-import { actorOf, type Caller, type Frame } from "./caller.js";
+import type { Caller, Frame } from "./caller.js";
 import {
   isGenuine,
   type KeyName,
@@ -125,12 +125,12 @@ export class FramePasses {
    */
   async frameOf(sent: string, apiKey: string | undefined, caller: Caller): Promise<Frame> {
     const pass = parseSentPass(sent);
-    const problem = pass ? await this.#problemOf(pass, apiKey, caller) : OTHER_KEY;
+    const problem = pass ? await this.#passProblem(pass, apiKey, caller) : OTHER_KEY;
     if (pass && !problem) return { pass: pass.id, origin: pass.origin };
     throw deniedTo(caller, problem ?? OTHER_KEY);
   }
 
-  async #problemOf(pass: SentPass, apiKey: string | undefined, caller: Caller): Promise<string | undefined> {
+  async #passProblem(pass: SentPass, apiKey: string | undefined, caller: Caller): Promise<string | undefined> {
     const { principal, tenantId, session } = caller;
     const used = parseKey(apiKey ?? "");
     if (principal.kind !== "application" || !used || pass.key.tenantId !== tenantId) return OTHER_KEY;
@@ -215,5 +215,5 @@ function refused(problem: string): Fault {
 }
 
 function deniedTo(caller: Caller, problem: string): Denied {
-  return deniedWith(caller, refused(problem), "application", actorOf(caller).id, "frame");
+  return deniedWith(caller, refused(problem), "frame");
 }

@@ -1,7 +1,7 @@
 import type { Caller } from "./caller.js";
 import type { ContainerPath } from "./container.js";
 import { type Deed, powerRefusal, powersInRole } from "./power.js";
-import { deniedWith } from "./refusal.js";
+import { callingEntity, deniedWith } from "./refusal.js";
 import type { Role } from "./role.js";
 
 /** A role, and the containers in which a DEVELOPER may give applications more than token:create. */
@@ -42,9 +42,5 @@ export function requireMayTakeRole(caller: Caller, role: Role, what: string): vo
 
 function requireDeed(caller: Caller, deed: Deed): void {
   const refusal = powerRefusal(caller, deed);
-  if (!refusal) return;
-  const { principal } = caller;
-  const [type, id] =
-    principal.kind === "person" ? (["member", principal.memberId] as const) : (["application", principal.id] as const);
-  throw deniedWith(caller, refusal, type, id, deed.act);
+  if (refusal) throw deniedWith(caller, refusal, deed.act, callingEntity(caller));
 }

@@ -1,5 +1,5 @@
 import { Fault, permissionDenied } from "../base/fault.js";
-import { type AccessExplanation, type AccessStep, type RuleRefusal, stepsOf } from "./access-explanation.js";
+import { type AccessExplanation, type AccessStep, explainedSteps, type RuleRefusal } from "./access-explanation.js";
 import type { AccessCondition, AccessRights, AccessRule, RuleScope, Transform } from "./access-rule.js";
 import { type ContainerPath, covers, parentOrSelf } from "./container.js";
 import { isTokenPermission, type Permission, type TokenPermission } from "./permissions.js";
@@ -106,7 +106,7 @@ export class Grant {
     const refusals = layers && new Map<AccessRule, RuleRefusal>();
     const rule = this.#ruleFor(permission, token, refusals);
     const isHeld = this.#permissions.has(permission);
-    if (refusals) layers.push(stepsOf(this.rules, refusals, rule, isHeld));
+    if (refusals) layers.push(explainedSteps(this.rules, refusals, rule, isHeld));
     if (rule) return rule.transform;
     return isHeld ? IMPLICIT_TRANSFORM[permission] : undefined;
   }

@@ -35,7 +35,7 @@ export async function listByName<Row>(
   do {
     const rows: readonly NamedRow[] = await tx.query(names, { ids: search.ids ?? [], after });
     for (const row of rows) {
-      if (isWanted(nameOf(tx.keys, row))) found.push(row);
+      if (isWanted(openedName(tx.keys, row))) found.push(row);
     }
     after = rows.length < NAMES_PER_BATCH ? undefined : rows.at(-1);
   } while (after);
@@ -47,7 +47,7 @@ export async function listByName<Row>(
   return { items: rows.filter((row) => row !== null), total: found.length, bytes };
 }
 
-function nameOf(keys: TenantKeys, { id, name, official_name }: NamedRow): string {
+function openedName(keys: TenantKeys, { id, name, official_name }: NamedRow): string {
   return name ? openName(keys, id, name) : (official_name ?? "");
 }
 

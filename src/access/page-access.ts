@@ -1,5 +1,5 @@
 import { Fault } from "../base/fault.js";
-import { actorOf, type Caller, type Frame } from "./caller.js";
+import type { Caller, Frame } from "./caller.js";
 import { needsFrame } from "./pages.js";
 import { type Denied, deniedWith } from "./refusal.js";
 
@@ -9,7 +9,6 @@ export type PageAccess =
   | "none"
   /** The page with the key alone, because the method neither returns nor changes a token's value. */
   | "key"
-  /** Frames. */
   | "frame"
   /** Frames with the key of a session. */
   | "frame_session";
@@ -54,5 +53,5 @@ function keyAlone(caller: Caller): Denied {
 
 function refusedTo(caller: Caller, text: string): Denied {
   const fault = new Fault("permission_denied", text);
-  return deniedWith(caller, fault, "application", actorOf(caller).id, "frame");
+  return deniedWith(caller, fault, "frame");
 }

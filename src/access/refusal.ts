@@ -33,24 +33,34 @@ export class Denied extends Error {
 /** Denies a caller that lacks a permission. */
 export function denied(caller: Caller, permission: Permission, entityType: EntityType, entityId: string): Denied {
   const fault = new Fault("permission_denied", `The key used lacks the permission ${permission} for this resource.`);
-  return deniedWith(caller, fault, entityType, entityId, permission);
+  return deniedWith(caller, fault, permission, { type: entityType, id: entityId });
+}
+
+/** What a log row is about. */
+export interface LoggedEntity {
+  readonly type: EntityType;
+  readonly id: string;
 }
 
 /**
  * Denies a caller for another reason.
  * @param remark the reason, as a fixed text.
+ * @param entity what the caller may not use. Absent: the caller's own application.
  */
-export function deniedWith(
-  caller: Caller,
-  fault: Fault,
-  entityType: EntityType,
-  entityId: string,
-  remark: string,
-): Denied {
+export function deniedWith(caller: Caller, fault: Fault, remark: string, entity?: LoggedEntity): Denied {
   const { tenantId, principal } = caller;
-  const details = { remark, outcome: "denied", code: fault.code } as const;
+  const actor = actorOf(caller);
+  const { type, id } = entity ?? { type: "application", id: actor.id };
+  const details = { actor, remark, outcome: "denied", code: fault.code } as const;
   const isOfPage = principal.kind === "application" && principal.type === "public";
-  return new Denied(tenantId, fault, logEntry(actorOf(caller), entityType, entityId, "refuse", details), isOfPage);
+  return new Denied(tenantId, fault, logEntry(type, id, "refuse", details), isOfPage);
+}
+
+/** The application or the member that calls. */
+export function callingEntity({ principal }: Caller): LoggedEntity {
+  return principal.kind === "person"
+    ? { type: "member", id: principal.memberId }
+    : { type: "application", id: principal.id };
 }
 
 const pageRefusals = new PageRefusals();
@@ -65,7 +75,7 @@ export async function recordDenial(database: Database, denied: Denied): Promise<
   const write = (row: LogEntry) => database.of(tenantId).shared(async (tx) => writeLog(tx, row));
   const summarize = (remark: string) => {
     const details = { remark, outcome: "denied", code: "permission_denied" } as const;
-    return write(logEntry(undefined, "application", ANY_ENTITY_ID, "refuse", details));
+    return write(logEntry("application", ANY_ENTITY_ID, "refuse", details));
   };
   if (!isOfPage || pageRefusals.count(tenantId, entry.context.address, summarize)) await write(entry);
   return markRecorded(fault);
@@ -89,10 +99,7 @@ const REFUSALS = new Set(["permission_denied", "second_factor_required", "reason
  */
 export function unrecordedDenial(caller: Caller | undefined, fault: Fault, operation: string): Denied | undefined {
   if (!caller || !REFUSALS.has(fault.code) || recorded.has(fault)) return undefined;
-  const { principal } = caller;
-  const [type, id] =
-    principal.kind === "person" ? (["member", principal.memberId] as const) : (["application", principal.id] as const);
-  return deniedWith(caller, fault, type, id, operation);
+  return deniedWith(caller, fault, operation, callingEntity(caller));
 }
 
 /**

@@ -33,7 +33,8 @@ export function requireReason(
   if (transform !== "reveal" || !mightNeedReason(caller, permission)) return;
   if (!caller.settings.require_reveal_reason && !caller.grant.asksReason(permission, token)) return;
   const text = "Send the reason for reading this value in the clear, in the header X-Cloakroom-Reason.";
-  throw deniedWith(caller, new Fault("reason_required", text), token.entityType, token.id, "reason required");
+  const entity = { type: token.entityType, id: token.id };
+  throw deniedWith(caller, new Fault("reason_required", text), "reason required", entity);
 }
 
 /**
@@ -44,5 +45,6 @@ export function requireReason(
 export function requireReasonToStopAsking(caller: Caller): void {
   if (caller.context.reason !== undefined) return;
   const text = "Send the reason for switching require_reveal_reason off, in the header X-Cloakroom-Reason.";
-  throw deniedWith(caller, new Fault("reason_required", text), "tenant", caller.tenantId, "require_reveal_reason off");
+  const tenant = { type: "tenant", id: caller.tenantId } as const;
+  throw deniedWith(caller, new Fault("reason_required", text), "require_reveal_reason off", tenant);
 }

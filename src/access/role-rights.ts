@@ -126,7 +126,8 @@ const REVEAL = new Grant({ permissions: [], rules: [{ ...ruleOn("reveal", ["toke
 export function withRevealGrant(caller: Caller): Caller {
   if (caller.settings.reveal_to_people) return { ...caller, grant: REVEAL };
   const text = "Revealing values to people is off for this tenant; turn on reveal_to_people.";
-  throw deniedWith(caller, new Fault("permission_denied", text), "tenant", caller.tenantId, "reveal_to_people is off");
+  const tenant = { type: "tenant", id: caller.tenantId } as const;
+  throw deniedWith(caller, new Fault("permission_denied", text), "reveal_to_people is off", tenant);
 }
 
 /** Where or by which rules a person of a role does not give a permission. Empty: nowhere. */

@@ -64,7 +64,6 @@ export const applicationRecord = sealedRecord({
 /** Proves that a server gave a key to its application. */
 export const keyIssuanceProof = sealedProof({ field: "application_key", bound: AAD_COLUMNS.application_keys });
 
-/** Seals the rights of a session. */
 export function sealSessionRights(
   keys: TenantKeys,
   session: Omit<SessionColumns, "rights">,

@@ -34,7 +34,7 @@ export function requireFrame(
   { frameRequired, frameAddress }: FrameDemand,
 ): void {
   const refuse = (text: string) =>
-    deniedWith(caller, new Fault("permission_denied", text), "session", sessionId, "frame");
+    deniedWith(caller, new Fault("permission_denied", text), "frame", { type: "session", id: sessionId });
   if (!frameRequired) return;
   if (!frame) throw refuse("No hosted field created this session: its key may be known to a page or to others.");
   if (frameAddress === undefined) return;

@@ -46,7 +46,7 @@ export function isKeyOf(type: ApplicationType, { principal, session }: Caller): 
 /** Denies a key of the wrong kind of application. */
 export function wrongApplicationType(caller: Caller, type: ApplicationType): Denied {
   const fault = new Fault("permission_denied", `This takes the key of a ${type} application.`);
-  return deniedWith(caller, fault, "session", ANY_ENTITY_ID, `needs a ${type} application`);
+  return deniedWith(caller, fault, `needs a ${type} application`, { type: "session", id: ANY_ENTITY_ID });
 }
 
 /** Makes a session without rights, for a public application. A frame's session works in this frame only. */
@@ -58,7 +58,7 @@ export async function createSession(tx: CallerTransaction): Promise<NewSession> 
   const columns = {
     id,
     key_hash: hash,
-    nonce_hash: hashOf(nonce),
+    nonce_hash: nonceHash(nonce),
     application_id: applicationOf(tx.caller).id,
     expires_at: expiresAt,
   };
@@ -95,7 +95,7 @@ export function prepareAuthorization(caller: Caller, request: SessionRequest) {
   const demand = parseFrameDemand(request);
   return async (tx: CallerTransaction): Promise<void> => {
     const expiresAt = request.expiresAt === undefined ? undefined : parseSessionExpiry(request.expiresAt, tx.now);
-    const session = await tx.query(findSessionByNonce, hashOf(request.nonce));
+    const session = await tx.query(findSessionByNonce, nonceHash(request.nonce));
     if (!session) throw notFound("session");
     if (exceeded) throw denied(caller, exceeded, "session", session.id);
     // The nonce must be the one issued with the session. Opening the seal proves it: the nonce's hash is bound to it
@@ -134,6 +134,6 @@ function parseSessionExpiry(text: string, now: Date): Date {
   return at;
 }
 
-function hashOf(nonce: string): Buffer {
+function nonceHash(nonce: string): Buffer {
   return createHash("sha256").update(nonce).digest();
 }

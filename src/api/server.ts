@@ -11,7 +11,6 @@ import type { InFlight } from "./connection/in-flight.js";
 import { createMultiProtocolServer, type MultiProtocolServer } from "./connection/multi-protocol-server.js";
 import { KEYLESS_RPC_LIMITS, registerHealth, registerRpcHealth } from "./health/health.js";
 import { type Observe, observeInto } from "./observation/observation.js";
-import type { OperatorLog } from "./observation/operator-log.js";
 import { compileRulesLater } from "./pipeline/validation.js";
 import { createProxyRoute } from "./proxy/proxy-route.js";
 import { createRestPort } from "./rest/rest-port.js";
@@ -55,7 +54,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   const closing = new AbortController();
   registerHealth(app, options.readiness);
   await options.extend?.(app);
-  await registerRpc(app, options, rpcLimits, observe, shutdown.signal);
+  await registerRpc(app, options, { limits: rpcLimits, observe, shutdownSignal: shutdown.signal });
   await app.ready();
   const { begin } = edge;
   const { pipelines, visits, rpcFastPath } = options;
@@ -84,48 +83,66 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
     stopListening: port.stopListening,
     async close(graceMs) {
       closing.abort();
-      await drain(port, edge.inFlight, log, graceMs, () => shutdown.abort());
+      await drain(port, edge.inFlight, graceMs, {
+        onWait: (reason) => log.info({ reason }, "stopping: requests are in flight"),
+        onCutOff(reason) {
+          if (reason !== undefined) log.warn({ reason }, "stopping: requests were cut off");
+          shutdown.abort();
+        },
+      });
       await app.close();
     },
   };
+}
+
+interface Rpc {
+  readonly limits: RpcLimits;
+  readonly observe: Observe;
+  /** Ends streams. */
+  readonly shutdownSignal: AbortSignal;
 }
 
 /** gRPC, gRPC-Web and Connect, with reflection and health. */
 async function registerRpc(
   app: FastifyInstance,
   { services, pipelines, streams, readiness, visits }: ServerOptions,
-  limits: RpcLimits,
-  observe: Observe,
-  shutdownSignal: AbortSignal,
+  { limits, observe, shutdownSignal }: Rpc,
 ): Promise<void> {
   const names = services.map(({ typeName }) => typeName);
   const rpc = rpcOptions(
     services,
     pipelines,
     { pipelines: streams, draining: readiness.draining },
-    (router) => {
-      registerReflection(router, services, KEYLESS_RPC_LIMITS);
-      registerRpcHealth(router, names, readiness, KEYLESS_RPC_LIMITS);
+    {
+      limits,
+      observe,
+      visits,
+      others(router) {
+        registerReflection(router, services, KEYLESS_RPC_LIMITS);
+        registerRpcHealth(router, names, readiness, KEYLESS_RPC_LIMITS);
+      },
     },
-    { limits, observe, visits },
   );
   await app.register(fastifyConnectPlugin, { ...rpc, shutdownSignal });
+}
+
+interface DrainEvents {
+  /** @param requests those in flight. */
+  onWait(requests: string): void;
+  /** @param requests those that are cut off, if there are any. */
+  onCutOff(requests: string | undefined): void;
 }
 
 /** Waits up to `graceMs` for requests in flight, then cuts them off. */
 async function drain(
   port: MultiProtocolServer,
   inFlight: InFlight,
-  log: OperatorLog,
   graceMs: number,
-  onCutOff: () => void,
+  { onWait, onCutOff }: DrainEvents,
 ): Promise<void> {
-  const waiting = setInterval(() => {
-    log.info({ reason: inFlight.summary() }, "stopping: requests are in flight");
-  }, TELL_EVERY_MS);
+  const waiting = setInterval(() => onWait(inFlight.summary()), TELL_EVERY_MS);
   const end = setTimeout(() => {
-    if (inFlight.count > 0) log.warn({ reason: inFlight.summary() }, "stopping: requests were cut off");
-    onCutOff();
+    onCutOff(inFlight.count > 0 ? inFlight.summary() : undefined);
     port.destroy();
   }, graceMs);
   await port.drain();

@@ -130,6 +130,8 @@ export interface EntryDetails {
   readonly transform?: ShownAs | undefined;
   /** Neither secrets nor values of tokens. */
   readonly changes?: readonly LogChange[];
+  /** Absent: the server itself. */
+  readonly actor?: Actor | undefined;
   /** The request, for entries without an actor. */
   readonly context?: AuditContext;
 }
@@ -139,14 +141,13 @@ export interface EntryDetails {
  * @param details a text is the remark.
  */
 export function logEntry(
-  actor: Actor | undefined,
   entityType: EntityType,
   entityId: string,
   operation: Operation,
   details: string | EntryDetails = {},
 ): LogEntry {
   const given: EntryDetails = typeof details === "string" ? { remark: details } : details;
-  const { remark, outcome = "allowed", code, transform, context = actor?.context ?? EMPTY_CONTEXT } = given;
+  const { remark, outcome = "allowed", code, transform, actor, context = actor?.context ?? EMPTY_CONTEXT } = given;
   const changes = writeChanges(given.changes ?? []);
   const message = `${ENTITY_TYPES[entityType]} ${OPERATIONS[operation]}${remark ? `: ${remark}` : ""}`;
   const subject = TOKEN_TYPES.some((type) => type === entityType) ? "token" : entityType;

@@ -75,7 +75,7 @@ function hasSeparateCardNumber(text: string): boolean {
   let between = 0;
   for (const character of text) {
     if (DIGITS.test(character)) {
-      digits.push({ value: digitOf(character), beginsGroup: digits.length === 0 || between > 0 });
+      digits.push({ value: digitValue(character), beginsGroup: digits.length === 0 || between > 0 });
       between = 0;
     } else {
       if (between === 0 && endsWithCardNumber(digits)) return true;
@@ -109,11 +109,11 @@ function endsWithCardNumber(digits: readonly Digit[]): boolean {
 }
 
 function asciiDigits(text: string): string {
-  return text.replaceAll(/\p{Nd}/gu, (digit) => String(digitOf(digit)));
+  return text.replaceAll(/\p{Nd}/gu, (digit) => String(digitValue(digit)));
 }
 
 /** The value of a decimal digit of any script: Unicode encodes the ten of each script in order, zero first. */
-function digitOf(character: string): number {
+function digitValue(character: string): number {
   const point = character.codePointAt(0) ?? 0;
   if (point < 0x80) return point - 0x30;
   let zero = point;

@@ -5,6 +5,7 @@ import { type OrdinaryTenantTransaction, type TenantTransaction, tenantTransacti
 
 /** The kinds of transactions of a tenant: see {@link Database}. */
 export interface TenantDatabase<Shared, Ordinary> {
+  readonly keys: TenantKeys;
   shared<T>(work: (tx: Shared) => Promise<T>): Promise<T>;
   ordinary<T>(work: (tx: Ordinary) => Promise<T>): Promise<T>;
   bulk<T>(work: (tx: Ordinary) => Promise<T>): Promise<T>;
@@ -19,23 +20,23 @@ export function asServer(
 }
 
 class ServerDatabase implements TenantDatabase<TenantTransaction, OrdinaryTenantTransaction> {
+  readonly keys: TenantKeys;
   readonly #transactions: TenantTransactions;
-  readonly #keys: TenantKeys;
 
   constructor(transactions: TenantTransactions, keys: TenantKeys) {
     this.#transactions = transactions;
-    this.#keys = keys;
+    this.keys = keys;
   }
 
   shared<T>(work: Work<T, TenantTransaction>): Promise<T> {
-    return this.#transactions.shared((tx) => work(tenantTransaction(tx, this.#keys)));
+    return this.#transactions.shared((tx) => work(tenantTransaction(tx, this.keys)));
   }
 
   ordinary<T>(work: Work<T, OrdinaryTenantTransaction>): Promise<T> {
-    return this.#transactions.ordinary((tx) => work(tenantTransaction(tx, this.#keys)));
+    return this.#transactions.ordinary((tx) => work(tenantTransaction(tx, this.keys)));
   }
 
   bulk<T>(work: Work<T, OrdinaryTenantTransaction>): Promise<T> {
-    return this.#transactions.bulk((tx) => work(tenantTransaction(tx, this.#keys)));
+    return this.#transactions.bulk((tx) => work(tenantTransaction(tx, this.keys)));
   }
 }

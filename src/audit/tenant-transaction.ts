@@ -61,7 +61,8 @@ export class TenantWork implements OrdinaryTenantTransaction {
   }
 
   log(entityType: EntityType, entityId: string, operation: Operation, details?: string | EntryDetails): void {
-    this.record(logEntry(this.author, entityType, entityId, operation, details));
+    const given = typeof details === "string" ? { remark: details } : details;
+    this.record(logEntry(entityType, entityId, operation, { actor: this.author, ...given }));
   }
 
   record(entry: LogEntry, content?: () => JsonObject): void {

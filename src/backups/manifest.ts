@@ -8,7 +8,7 @@ export interface Manifest {
   readonly format: typeof FORMAT;
   /** Of the backup's files, without their endings. */
   readonly name: string;
-  /** The fingerprint of the vault's own log. Several vaults may share a place. */
+  /** The fingerprint of the vault's own log. Several vaults may share a directory or bucket. */
   readonly vault: string;
   /** By the database's clock, ISO 8601. */
   readonly taken_at: string;

@@ -1,5 +1,5 @@
 import { UNFINISHED } from "../base/whole-file.js";
-import type { BackupPlace } from "./backup-place.js";
+import type { BackupTarget } from "./backup-target.js";
 import { EXPORT_ENDING, MANIFEST_ENDING, type Manifest, nameInManifestFile, timeInName } from "./manifest.js";
 import { listBackups, manifestOf } from "./stored-backups.js";
 
@@ -39,25 +39,25 @@ export function expiredBackups(
  * @returns the names of the removed backups.
  */
 export async function removeExpired(
-  place: BackupPlace,
+  target: BackupTarget,
   newest: Pick<Manifest, "vault" | "taken_at">,
   retention: Retention,
 ): Promise<readonly string[]> {
   if (retention.keep === undefined && retention.keepDays === undefined) return [];
   const now = new Date(newest.taken_at);
   const own: TakenBackup[] = [];
-  for (const name of await listBackups(place)) {
+  for (const name of await listBackups(target)) {
     // A damaged manifest tells nothing: its backup stays for a person to look at.
-    const manifest = await manifestOf(place, name).catch(() => undefined);
+    const manifest = await manifestOf(target, name).catch(() => undefined);
     if (manifest?.vault === newest.vault) own.push({ name, takenAt: new Date(manifest.taken_at) });
   }
   const expired = expiredBackups(own, retention, now).map(({ name }) => name);
   for (const name of expired) {
     // First the manifest: without it the backup does not count, wherever this stops.
-    await place.remove(`${name}${MANIFEST_ENDING}`);
-    await place.remove(`${name}${EXPORT_ENDING}`);
+    await target.remove(`${name}${MANIFEST_ENDING}`);
+    await target.remove(`${name}${EXPORT_ENDING}`);
   }
-  for (const file of leftovers(await place.list(), now)) await place.remove(file);
+  for (const file of leftovers(await target.list(), now)) await target.remove(file);
   return expired;
 }
 

@@ -1,41 +1,41 @@
 import { createHash } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { BackupError } from "./backup-error.js";
-import type { BackupPlace } from "./backup-place.js";
+import type { BackupTarget } from "./backup-target.js";
 import { EXPORT_ENDING, MANIFEST_ENDING, type Manifest, nameInManifestFile, readBackupManifest } from "./manifest.js";
 
-/** The names of the backups at a place, oldest first. Those without a manifest were not finished, and do not count. */
-export async function listBackups(place: BackupPlace): Promise<readonly string[]> {
-  const files = await place.list();
+/** The names of the backups there, oldest first. Those without a manifest were not finished, and do not count. */
+export async function listBackups(target: BackupTarget): Promise<readonly string[]> {
+  const files = await target.list();
   const names = files.flatMap((file) => nameInManifestFile(file) ?? []);
   return names.filter((name) => files.includes(`${name}${EXPORT_ENDING}`)).toSorted();
 }
 
 /** @throws {BackupError} */
-export async function manifestOf(place: BackupPlace, name: string): Promise<Manifest> {
-  return readBackupManifest(await text(place.read(`${name}${MANIFEST_ENDING}`)), name);
+export async function manifestOf(target: BackupTarget, name: string): Promise<Manifest> {
+  return readBackupManifest(await text(target.read(`${name}${MANIFEST_ENDING}`)), name);
 }
 
 /**
  * @param wanted the name of a backup. Absent: the newest.
  * @throws {BackupError} if it is not there.
  */
-export async function chosenBackup(place: BackupPlace, wanted: unknown): Promise<Manifest> {
-  const names = await listBackups(place);
+export async function chosenBackup(target: BackupTarget, wanted: unknown): Promise<Manifest> {
+  const names = await listBackups(target);
   const name = wanted === undefined ? names.at(-1) : names.find((each) => each === wanted);
-  if (name !== undefined) return manifestOf(place, name);
-  if (names.length === 0) throw new BackupError(`There is no backup in ${place.name}.`);
-  throw new BackupError(`There is no backup ${String(wanted)} in ${place.name}. The newest is ${names.at(-1)}.`);
+  if (name !== undefined) return manifestOf(target, name);
+  if (names.length === 0) throw new BackupError(`There is no backup in ${target.name}.`);
+  throw new BackupError(`There is no backup ${String(wanted)} in ${target.name}. The newest is ${names.at(-1)}.`);
 }
 
 /**
  * The export of a backup.
  * @throws {BackupError} after the last byte, if they are not those that were written.
  */
-export async function* readBackup(place: BackupPlace, { name, sha256, bytes }: Manifest): AsyncGenerator<Uint8Array> {
+export async function* readBackup(target: BackupTarget, { name, sha256, bytes }: Manifest): AsyncGenerator<Uint8Array> {
   const hash = createHash("sha256");
   let read = 0;
-  for await (const piece of place.read(`${name}${EXPORT_ENDING}`)) {
+  for await (const piece of target.read(`${name}${EXPORT_ENDING}`)) {
     hash.update(piece);
     read += piece.length;
     yield piece;

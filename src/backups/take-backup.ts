@@ -5,7 +5,7 @@ import { newUuid, VAULT_TENANT_ID } from "../base/ids.js";
 import { logSigningKey } from "../crypto/log-signing.js";
 import { exportVault } from "../vault/export-vault.js";
 import type { Vault } from "../vault/vault.js";
-import type { BackupPlace } from "./backup-place.js";
+import type { BackupTarget } from "./backup-target.js";
 import { backupName, EXPORT_ENDING, MANIFEST_ENDING, type Manifest, manifestLine } from "./manifest.js";
 
 export interface BackupOptions {
@@ -18,7 +18,7 @@ export interface BackupOptions {
  * Takes a backup of all stored data, as of one moment. It counts once its manifest is there, which is written last. The
  * vault's own log says that data was exported, before, and that the backup is complete, after, with its checksum.
  */
-export async function takeBackup(vault: Vault, place: BackupPlace, options: BackupOptions): Promise<Manifest> {
+export async function takeBackup(vault: Vault, target: BackupTarget, options: BackupOptions): Promise<Manifest> {
   const { by, onProgress } = options;
   const vaultKeys = await vault.keyring.of(VAULT_TENANT_ID);
   const id = newUuid();
@@ -27,7 +27,7 @@ export async function takeBackup(vault: Vault, place: BackupPlace, options: Back
   const manifest = await exportVault(vault, onProgress, async ({ snapshot, file, rows }) => {
     const name = backupName(snapshot.takenAt, id.slice(-8));
     const written = new Hashed(file);
-    await place.write(`${name}${EXPORT_ENDING}`, written);
+    await target.write(`${name}${EXPORT_ENDING}`, written);
     const described = {
       name,
       vault: logSigningKey(vaultKeys.audit, VAULT_TENANT_ID).fingerprint,
@@ -40,7 +40,7 @@ export async function takeBackup(vault: Vault, place: BackupPlace, options: Back
       rows,
       ...written.result(),
     };
-    await place.write(`${name}${MANIFEST_ENDING}`, once(manifestLine(described)));
+    await target.write(`${name}${MANIFEST_ENDING}`, once(manifestLine(described)));
     return { format: "cloakroom-backup-1", ...described } as const;
   });
   const taken = { entityType: "backup", entityId: id, operation: "create" } as const;

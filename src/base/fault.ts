@@ -110,7 +110,7 @@ export function withFurtherFaults(fault: Fault, checks: readonly (() => unknown)
   const all: Record<string, readonly string[]> = { ...fault.fields };
   let failed = 0;
   for (const check of checks) {
-    const found = Object.entries(faultOf(check)?.fields ?? {});
+    const found = Object.entries(faultThrownBy(check)?.fields ?? {});
     if (found.length > 0) failed += 1;
     // A list that is too long has one check per entry.
     if (failed > MAX_FAULTS || Object.keys(all).length >= MAX_FAULTS) break;
@@ -122,7 +122,7 @@ export function withFurtherFaults(fault: Fault, checks: readonly (() => unknown)
   return Object.keys(all).length === Object.keys(fault.fields).length ? fault : invalidFields(all);
 }
 
-function faultOf(check: () => unknown): Fault | undefined {
+function faultThrownBy(check: () => unknown): Fault | undefined {
   try {
     check();
     return undefined;

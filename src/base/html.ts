@@ -1,4 +1,3 @@
-/** Escapes text for HTML. */
 export function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }

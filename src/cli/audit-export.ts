@@ -11,9 +11,10 @@ import { configuredSinks } from "../settings/log-sinks.js";
 import { readStamp } from "../store/audit/audit-anchors.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { openLogSnapshot } from "../store/audit/log-snapshot.js";
-import { openVault, type Vault } from "../vault/vault.js";
+import type { Vault } from "../vault/vault.js";
 import { chosenTenants } from "./chosen-tenants.js";
 import { requireNew, writeNewFile } from "./new-file.js";
+import { openForCommand } from "./open-for-command.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
 import { progressOf } from "./progress.js";
 import { UsageError } from "./usage-error.js";
@@ -28,7 +29,7 @@ export async function auditExport({ config, options, say, printResult }: Command
   if (range.since >= range.until) throw new UsageError("--since must be before --until.");
   const file = options.file === undefined ? undefined : requiredText(options, "file");
   if (file !== undefined) await requireNew(file);
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  await using vault = await openForCommand({ config, say });
   const [tenantId] = await chosenTenants(vault, options);
   if (!tenantId) return;
   const keys = await vault.keyring.of(tenantId);
@@ -56,7 +57,7 @@ export async function auditExport({ config, options, say, printResult }: Command
 async function recordExport({ database }: Vault, tenantId: TenantId): Promise<void> {
   const details = { remark: "exported by an operator", context: OPERATOR_CONTEXT };
   await database.of(tenantId).ordinary(async (tx) => {
-    writeLog(tx, logEntry(undefined, "log", ANY_ENTITY_ID, "list", details));
+    writeLog(tx, logEntry("log", ANY_ENTITY_ID, "list", details));
   });
 }
 

@@ -1,11 +1,10 @@
-import { systemClock } from "../base/clock.js";
 import { logSigningKey } from "../crypto/log-signing.js";
-import { openVault } from "../vault/vault.js";
 import { chosenTenants } from "./chosen-tenants.js";
+import { openForCommand } from "./open-for-command.js";
 import type { CommandInput } from "./operator-command.js";
 
 export async function auditKey({ config, options, say, printResult }: CommandInput): Promise<void> {
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  await using vault = await openForCommand({ config, say });
   const shown: Readonly<Record<string, unknown>>[] = [];
   for (const tenantId of await chosenTenants(vault, options)) {
     const { fingerprint, publicKey } = logSigningKey((await vault.keyring.of(tenantId)).audit, tenantId);

@@ -1,10 +1,10 @@
 import { attestTenantGone, restartChain } from "../audit/chain/restart-chain.js";
-import { systemClock } from "../base/clock.js";
 import { VAULT_TENANT_ID } from "../base/ids.js";
 import { listActiveTenants } from "../store/tenancy/operator-tenants.js";
-import { openVault, type Vault } from "../vault/vault.js";
+import type { Vault } from "../vault/vault.js";
 import { verifyTenant } from "./audit-verify.js";
 import { chosenOf } from "./chosen-tenants.js";
+import { openForCommand } from "./open-for-command.js";
 import type { CommandInput } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
 import { vaultVerdict } from "./vault-verdict.js";
@@ -13,7 +13,7 @@ export async function auditRestart({ config, options, say, printResult }: Comman
   if ((options.tenant === undefined) === (options.vault === undefined)) {
     throw new UsageError("Choose one of --tenant ID and --vault.");
   }
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  await using vault = await openForCommand({ config, say });
   printResult(options.vault === true ? await restartVault(vault) : await restartTenant(vault, options, say));
 }
 
@@ -32,7 +32,7 @@ async function restartTenant(vault: Vault, options: CommandInput["options"], say
     await attestTenantGone(vault, tenantId);
     return { tenant_id: tenantId, released: true };
   }
-  const known = await verifyTenant(vault, tenantId, own.attested.get(tenantId), say);
+  const known = await verifyTenant(vault, tenantId, say, { attested: own.attested.get(tenantId) });
   const number = await restartChain(vault, tenantId, known);
   return { tenant_id: tenantId, restarted: true, number, acknowledged: known.findingCount };
 }

@@ -1,4 +1,5 @@
 import type { LogCoverage } from "../audit/follow/search-log.js";
+import { type LogChange, readChanges } from "../audit/log-changes.js";
 import type { TenantId } from "../base/ids.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import type { CommandInput } from "./operator-command.js";
@@ -27,10 +28,15 @@ export function readWindow(options: CommandInput["options"], now: Date, defaultS
   };
 }
 
+/** A row of a log, and whose log. */
+export interface FoundRow {
+  readonly tenantId: TenantId;
+  readonly row: LogRow;
+}
+
 /** A row as commands print it, without what it does not have. */
-export function showRow(tenantId: TenantId, row: LogRow): Readonly<Record<string, unknown>> {
-  const { created_at, entity_type, entity_id, id, actor_id, actor_type, operation, message, ...request } = row;
-  const all = { actor_id, actor_type, ...request };
+export function showRow({ tenantId, row }: FoundRow): Readonly<Record<string, unknown>> {
+  const { created_at, entity_type, entity_id, id, operation, message, changes, ...request } = row;
   return {
     tenant_id: tenantId,
     id,
@@ -39,7 +45,8 @@ export function showRow(tenantId: TenantId, row: LogRow): Readonly<Record<string
     entity_type,
     entity_id,
     message,
-    ...Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null)),
+    ...Object.fromEntries(Object.entries(request).filter(([, value]) => value !== null)),
+    ...(changes === null ? {} : { changes: readChanges(changes).map(showChange) }),
   };
 }
 
@@ -59,4 +66,8 @@ export function showCoverage(
     ...(keptFrom ? { kept_from: keptFrom.toISOString() } : {}),
     verify: `cloakroom audit verify --tenant ${tenantId}`,
   };
+}
+
+function showChange({ field, before, after, isTruncated }: LogChange) {
+  return { field, before, after, ...(isTruncated ? { truncated: true } : {}) };
 }

@@ -2,7 +2,7 @@ import { verifiedHead } from "../audit/chain/chain.js";
 import type { Finding } from "../audit/chain/findings.js";
 import { type AttestedSeal, type LogVerdict, type SeenSeal, verifyLog } from "../audit/verify/verify-log.js";
 import { findHeadMismatch, isOwnDeletion, type VaultVerdict } from "../audit/verify/verify-vault.js";
-import { MINUTE_MS, systemClock } from "../base/clock.js";
+import { MINUTE_MS } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { terminal } from "../base/terminal.js";
@@ -12,11 +12,12 @@ import { readSeal } from "../store/audit/audit-seals.js";
 import { readLogSnapshot } from "../store/audit/log-snapshot.js";
 import { deletionOf, listActiveTenants, sealingSince } from "../store/tenancy/operator-tenants.js";
 import { StoredRights } from "../tenancy/stored-rights.js";
-import { openVault, type Vault } from "../vault/vault.js";
+import type { Vault } from "../vault/vault.js";
 import { verifyExportFile } from "./audit-verify-export.js";
 import { verifyReceivedFile } from "./audit-verify-received.js";
 import { chosenOf } from "./chosen-tenants.js";
 import { describeFinding } from "./describe-finding.js";
+import { openForCommand } from "./open-for-command.js";
 import type { CommandInput } from "./operator-command.js";
 import { progressOf } from "./progress.js";
 import { type EarlierResult, readSeenSeals } from "./seen-seals.js";
@@ -31,7 +32,7 @@ export async function auditVerify(input: CommandInput): Promise<void> {
   if (file !== undefined) return verifyFile(file, input);
   const { config, options, say, printResult } = input;
   const earlier = typeof options.since === "string" ? await readSeenSeals(options.since) : undefined;
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  await using vault = await openForCommand({ config, say });
   const { isIntact, shown } = await verifyLogs(vault, input, earlier);
   if (!isIntact) terminal().exitCode = 1;
   printResult(shown);
@@ -113,7 +114,7 @@ async function verify(
   seen: SeenSeal | undefined,
 ): Promise<Verdict> {
   try {
-    return await verifyTenant(vault, tenantId, own.attested.get(tenantId), say, { seen, sealing });
+    return await verifyTenant(vault, tenantId, say, { attested: own.attested.get(tenantId), seen, sealing });
   } catch (error) {
     if (!(error instanceof KeysClosed)) throw error;
     return unchecked({ kind: "keys_closed", minute: undefined, detail: error.message }, seen);
@@ -125,6 +126,16 @@ class KeysClosed extends Error {
   override readonly name = "KeysClosed";
 }
 
+/** What is known of a tenant's log from elsewhere. */
+interface KnownOfLog {
+  /** The last seal that the vault's own chain names. */
+  readonly attested: AttestedSeal | undefined;
+  /** The last seal of an earlier result. */
+  readonly seen?: SeenSeal | undefined;
+  /** The start of the sealing server, if one runs. */
+  readonly sealing?: Date | undefined;
+}
+
 /**
  * Verifies the current log of a tenant.
  * @throws {KeysClosed}
@@ -132,9 +143,8 @@ class KeysClosed extends Error {
 export async function verifyTenant(
   vault: Vault,
   tenantId: TenantId,
-  attested: AttestedSeal | undefined,
   say: CommandInput["say"],
-  { seen, sealing }: { readonly seen?: SeenSeal | undefined; readonly sealing?: Date | undefined } = {},
+  { attested, seen, sealing }: KnownOfLog,
 ): Promise<LogVerdict & { readonly claimed: AttestationRef | undefined }> {
   const keys = await vault.keyring.of(tenantId).catch((error: unknown) => {
     throw new KeysClosed(whyClosed(error));

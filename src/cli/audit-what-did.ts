@@ -1,44 +1,26 @@
-import { searchLog } from "../audit/follow/search-log.js";
 import { systemClock } from "../base/clock.js";
-import { parseUuid, type Uuid } from "../base/ids.js";
+import { parseUuid } from "../base/ids.js";
 import type { LogRow } from "../store/audit/log-listing.js";
-import { openVault, type Vault } from "../vault/vault.js";
-import { readWindow, showCoverage, showRow, type Window } from "./audit-search.js";
-import { chosenTenants } from "./chosen-tenants.js";
+import { readWindow, showRow } from "./audit-search.js";
 import type { CommandInput } from "./operator-command.js";
+import { searchTenants } from "./search-tenants.js";
 import { UsageError } from "./usage-error.js";
 
-export async function auditWhatDid({ config, options, operands, say, printResult }: CommandInput): Promise<void> {
-  const id = parseUuid(operands[0] ?? "");
+export async function auditWhatDid(input: CommandInput): Promise<void> {
+  const id = parseUuid(input.operands[0] ?? "");
   if (!id) throw new UsageError("ID must be the id of an application, a person, a key or a session.");
-  const window = readWindow(options, new Date(systemClock.now()), "30d");
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-  const { rows, hasMore, coverages } = await collect(vault, options, id, window);
-  printResult({
-    days: byDay(rows.map(({ row }) => row)),
-    ...(options.rows === true ? { rows: rows.map(({ tenantId, row }) => showRow(tenantId, row)) } : {}),
-    complete: !hasMore,
-    worth: coverages,
+  const { from, until, limit } = readWindow(input.options, new Date(systemClock.now()), "30d");
+  const { rows, proof } = await searchTenants(input, async (search) => {
+    const wanted = { isWanted: () => true, limit, remark: "what an actor or key did" };
+    const asActor = await search({ ...wanted, filter: { actorId: id, from, until } });
+    // Most ids are of actors: a key is looked up only where no actor has the id.
+    return asActor.rows.length > 0 ? asActor : search({ ...wanted, filter: { keyId: id, from, until } });
   });
-}
-
-async function collect(vault: Vault, options: CommandInput["options"], id: Uuid, { from, until, limit }: Window) {
-  const rows: { readonly tenantId: Parameters<typeof showRow>[0]; readonly row: LogRow }[] = [];
-  const coverages: Readonly<Record<string, unknown>>[] = [];
-  let hasMore = false;
-  for (const tenantId of await chosenTenants(vault, options)) {
-    const ask = { isWanted: () => true, limit, remark: "what an actor or key did" };
-    const asActor = await searchLog(vault, tenantId, { ...ask, filter: { actorId: id, from, until } });
-    // Keys and sessions have no index: the window bounds the search.
-    const found =
-      asActor.rows.length > 0
-        ? asActor
-        : await searchLog(vault, tenantId, { ...ask, filter: { keyId: id, from, until } });
-    rows.push(...found.rows.map((row) => ({ tenantId, row })));
-    hasMore ||= found.hasMore;
-    if (found.rows.length > 0) coverages.push(showCoverage(tenantId, found.coverage, found.rows));
-  }
-  return { rows, hasMore, coverages };
+  input.printResult({
+    days: byDay(rows.map(({ row }) => row)),
+    ...(input.options.rows === true ? { rows: rows.map(showRow) } : {}),
+    ...proof,
+  });
 }
 
 /** Counts for each day, newest first. */

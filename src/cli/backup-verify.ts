@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Manifest } from "../backups/manifest.js";
-import { openPlace } from "../backups/open-place.js";
+import { openTarget } from "../backups/open-target.js";
 import { chosenBackup, readBackup } from "../backups/stored-backups.js";
 import { systemClock } from "../base/clock.js";
 import { terminal } from "../base/terminal.js";
@@ -25,8 +25,8 @@ const SAMPLE_ROWS = 1_000;
 export async function backupVerify(input: CommandInput): Promise<void> {
   const { config, options, say, printResult } = input;
   const sample = wholeOption(options, "sample", [1, 10_000_000]) ?? SAMPLE_ROWS;
-  const place = openPlace(requiredText(options, "from"), config.backups);
-  const backup = await chosenBackup(place, options.backup);
+  const target = openTarget(requiredText(options, "from"), config.backups);
+  const backup = await chosenBackup(target, options.backup);
   await using scratch = await newScratch();
   // Its own database: what DATABASE_URL names is not touched. The root key is the configured one.
   const scratchConfig: Config = {
@@ -36,7 +36,7 @@ export async function backupVerify(input: CommandInput): Promise<void> {
     migrateDatabaseUrl: undefined,
   };
   const onProgress = progressOf(say, "Restore", backup.bytes, "bytes");
-  const started = await startImport(countedBytes(readBackup(place, backup), onProgress));
+  const started = await startImport(countedBytes(readBackup(target, backup), onProgress));
   await using opened = await openForImport(scratchConfig, started.header.migrations, say);
   const { rows, unsealed } = await finishImport(started, opened, say);
   await using vault = await openVault({

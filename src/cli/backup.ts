@@ -1,8 +1,7 @@
-import { openPlace } from "../backups/open-place.js";
+import { openTarget } from "../backups/open-target.js";
 import { removeExpired } from "../backups/retention.js";
 import { takeBackup } from "../backups/take-backup.js";
-import { systemClock } from "../base/clock.js";
-import { openVault } from "../vault/vault.js";
+import { openForCommand } from "./open-for-command.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
 import { operatorName } from "./operator-name.js";
 import { progressOf } from "./progress.js";
@@ -13,14 +12,14 @@ export async function backupCommand({ config, options, say, printResult }: Comma
     keep: wholeOption(options, "keep", [1, 100_000]),
     keepDays: wholeOption(options, "keep-days", [1, 36_500]),
   };
-  const place = openPlace(requiredText(options, "to"), config.backups);
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  const target = openTarget(requiredText(options, "to"), config.backups);
+  await using vault = await openForCommand({ config, say });
   const onProgress = progressOf(say, "Backup", 0, "bytes");
-  const taken = await takeBackup(vault, place, { by: operatorName(), onProgress });
-  const removed = await removeExpired(place, taken, retention);
+  const taken = await takeBackup(vault, target, { by: operatorName(), onProgress });
+  const removed = await removeExpired(target, taken, retention);
   printResult({
     backup: taken.name,
-    to: place.name,
+    to: target.name,
     taken_at: taken.taken_at,
     bytes: taken.bytes,
     sha256: taken.sha256,

@@ -13,11 +13,12 @@ import { clockGap, clockProblem } from "../store/clock-gap.js";
 import { type ClusterReport, reportCluster } from "../store/cluster/cluster-report.js";
 import { SINGLE_CONNECTIONS } from "../store/database.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
-import { connect, type DatabaseAddress } from "../store/postgres/connect.js";
+import { type DatabaseAddress, soleConnection } from "../store/postgres/connect.js";
 import { DatabaseSetupError } from "../store/postgres/roles.js";
 import { listClosedAhead } from "../store/tenancy/operator-tenants.js";
 import { privilegedLogins } from "../vault/configured-database.js";
-import { openVault, type Vault } from "../vault/vault.js";
+import type { Vault } from "../vault/vault.js";
+import { openForCommand } from "./open-for-command.js";
 import type { CommandInput } from "./operator-command.js";
 import { runnerTrouble } from "./runner-check.js";
 
@@ -26,7 +27,7 @@ const OURS = [DatabaseSetupError, KeyFileError, RootKeyDenied, RootKeyUnreachabl
 
 export async function doctor({ config, say, printResult }: CommandInput): Promise<void> {
   try {
-    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+    await using vault = await openForCommand({ config, say });
     const cluster = vault.embedded ? undefined : await reportCluster(vault.ownerAddress);
     const clocks = await clockTrouble(vault);
     const runner = await runnerTrouble();
@@ -86,18 +87,14 @@ async function clockTrouble({ database, ownerAddress }: Vault): Promise<string |
 
 /** With the application's role. */
 async function readServer(address: DatabaseAddress) {
-  const sql = connect(address, { role: "cloakroom_app", connections: 1, statementTimeout: 10_000 });
-  try {
-    const [facts] = await sql<{ version: string; role: string; bytes: number }[]>`
-      select current_setting('server_version') as version, current_user as role, pg_database_size(current_database()) as bytes`;
-    return {
-      server_version: facts?.version ?? "unknown",
-      role: facts?.role ?? "unknown",
-      database_bytes: facts?.bytes ?? 0,
-    };
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  await using sql = soleConnection(address, { role: "cloakroom_app" });
+  const [facts] = await sql<{ version: string; role: string; bytes: number }[]>`
+    select current_setting('server_version') as version, current_user as role, pg_database_size(current_database()) as bytes`;
+  return {
+    server_version: facts?.version ?? "unknown",
+    role: facts?.role ?? "unknown",
+    database_bytes: facts?.bytes ?? 0,
+  };
 }
 
 function showCluster({ version, nodes }: ClusterReport) {
@@ -121,23 +118,19 @@ function showCluster({ version, nodes }: ClusterReport) {
  * coordinator of a cluster has no rows of distributed tables.
  */
 async function showDisk(address: DatabaseAddress, cluster: ClusterReport | undefined) {
-  const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
-  try {
-    const use = await readDiskUse(sql);
-    const onNodes = new Map(cluster?.tables.map((found) => [found.table, found]));
-    const tables = use.tables.map((here) => onNodes.get(here.table) ?? here).sort((a, b) => b.bytes - a.bytes);
-    const placements = new Map(cluster?.placements.map(({ table, actual }) => [table, actual]));
-    return {
-      tables: cluster
-        ? tables.map((found) => ({ ...found, placement: placements.get(found.table) ?? "coordinator" }))
-        : tables,
-      statistics_since: use.statisticsSince?.toISOString() ?? "the start",
-      wal_bytes: use.walBytes ?? "not visible: grant pg_monitor to this login",
-      wal_written_bytes: use.walWritten,
-      connections: use.connections,
-      max_connections: use.maxConnections,
-    };
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  await using sql = soleConnection(address);
+  const use = await readDiskUse(sql);
+  const onNodes = new Map(cluster?.tables.map((found) => [found.table, found]));
+  const tables = use.tables.map((here) => onNodes.get(here.table) ?? here).sort((a, b) => b.bytes - a.bytes);
+  const placements = new Map(cluster?.placements.map(({ table, actual }) => [table, actual]));
+  return {
+    tables: cluster
+      ? tables.map((found) => ({ ...found, placement: placements.get(found.table) ?? "coordinator" }))
+      : tables,
+    statistics_since: use.statisticsSince?.toISOString() ?? "the start",
+    wal_bytes: use.walBytes ?? "not visible: grant pg_monitor to this login",
+    wal_written_bytes: use.walWritten,
+    connections: use.connections,
+    max_connections: use.maxConnections,
+  };
 }

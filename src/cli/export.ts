@@ -1,11 +1,10 @@
 import { stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { recordVaultEvent } from "../audit/chain/vault-log.js";
-import { systemClock } from "../base/clock.js";
 import { newUuid } from "../base/ids.js";
 import { exportVault } from "../vault/export-vault.js";
-import { openVault } from "../vault/vault.js";
 import { requireNew, writeNewFile } from "./new-file.js";
+import { openForCommand } from "./open-for-command.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
 import { operatorName } from "./operator-name.js";
 import { progressOf } from "./progress.js";
@@ -13,7 +12,7 @@ import { progressOf } from "./progress.js";
 export async function exportCommand({ config, options, say, printResult }: CommandInput): Promise<void> {
   const file = requiredText(options, "file");
   await requireNew(file);
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  await using vault = await openForCommand({ config, say });
   const event = { entityType: "export", entityId: newUuid(), operation: "create" } as const;
   await recordVaultEvent(vault, { ...event, remark: `all stored data, ${operatorName()}` });
   await exportVault(vault, progressOf(say, "Export", 0, "bytes"), (exported) =>

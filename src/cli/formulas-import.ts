@@ -15,8 +15,8 @@ import { createSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { readFormulaDraft } from "../services/reactor-formulas.js";
 import { uuidOf } from "../services/show.js";
 import { type OfficialFormula, writeOfficialFormulas } from "../store/functions/reactor-formulas.js";
-import { connect } from "../store/postgres/connect.js";
-import { openVault } from "../vault/vault.js";
+import { soleConnection } from "../store/postgres/connect.js";
+import { openForCommand } from "./open-for-command.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
 import { operatorName } from "./operator-name.js";
 import { UsageError } from "./usage-error.js";
@@ -24,13 +24,9 @@ import { UsageError } from "./usage-error.js";
 export async function formulasImport({ config, options, say, printResult }: CommandInput): Promise<void> {
   const documents = await readDocuments(requiredText(options, "file"));
   const formulas = await checkAll(documents);
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-  const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
-  try {
-    await writeOfficialFormulas(owner, formulas, new Date(systemClock.now()));
-  } finally {
-    await owner.end({ timeout: 5 });
-  }
+  await using vault = await openForCommand({ config, say });
+  await using owner = soleConnection(vault.ownerAddress);
+  await writeOfficialFormulas(owner, formulas, new Date(systemClock.now()));
   for (const { id } of formulas) {
     const event = { entityType: "reactor_formula", entityId: id, operation: "create" } as const;
     await recordVaultEvent(vault, { ...event, remark: `official, ${operatorName()}` });

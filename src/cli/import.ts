@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { openPlace } from "../backups/open-place.js";
+import { openTarget } from "../backups/open-target.js";
 import { chosenBackup, readBackup } from "../backups/stored-backups.js";
 import { finishImport, startImport } from "../vault/import-vault.js";
 import { openForImport } from "../vault/vault.js";
@@ -11,7 +11,7 @@ import { UsageError } from "./usage-error.js";
 
 export async function importCommand(input: CommandInput): Promise<void> {
   const { config, say, printResult } = input;
-  const source = await sourceOf(input);
+  const source = await importSource(input);
   const started = await startImport(source.bytes);
   await using opened = await openForImport(config, started.header.migrations, say);
   const { rows } = await finishImport(started, opened, say);
@@ -23,7 +23,7 @@ interface Source {
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-async function sourceOf({ config, options, say }: CommandInput): Promise<Source> {
+async function importSource({ config, options, say }: CommandInput): Promise<Source> {
   if (options.from === undefined) {
     const file = requiredText(options, "file");
     const found = await stat(file).catch(() => undefined);
@@ -31,8 +31,8 @@ async function sourceOf({ config, options, say }: CommandInput): Promise<Source>
     return { name: file, bytes: countedBytes(createReadStream(file), progressOf(say, "Import", found.size, "bytes")) };
   }
   if (options.file !== undefined) throw new UsageError("Give --file or --from, not both.");
-  const place = openPlace(requiredText(options, "from"), config.backups);
-  const backup = await chosenBackup(place, options.backup);
-  const bytes = countedBytes(readBackup(place, backup), progressOf(say, "Import", backup.bytes, "bytes"));
+  const target = openTarget(requiredText(options, "from"), config.backups);
+  const backup = await chosenBackup(target, options.backup);
+  const bytes = countedBytes(readBackup(target, backup), progressOf(say, "Import", backup.bytes, "bytes"));
   return { name: backup.name, bytes };
 }

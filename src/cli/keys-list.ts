@@ -1,11 +1,11 @@
-import { systemClock } from "../base/clock.js";
 import { isTenantId, type TenantId } from "../base/ids.js";
-import { connect, type Sql } from "../store/postgres/connect.js";
+import { type Sql, soleConnection } from "../store/postgres/connect.js";
 import { listRootKeys } from "../store/tenancy/root-keys.js";
 import { listTenantKeys } from "../store/tenancy/tenant-keys.js";
 import { listTenantIds } from "../store/tenancy/tenants.js";
 import { countStale } from "../tenancy/reseal.js";
-import { openVault, type Vault } from "../vault/vault.js";
+import type { Vault } from "../vault/vault.js";
+import { openForCommand } from "./open-for-command.js";
 import type { CommandInput } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
 
@@ -13,20 +13,17 @@ export async function keysList({ config, options, say, printResult }: CommandInp
   const tenant = typeof options.tenant === "string" ? options.tenant.toLowerCase() : options.tenant;
   if (tenant !== undefined && (typeof tenant !== "string" || !isTenantId(tenant)))
     throw new UsageError("--tenant must be the id of a tenant. Run: cloakroom tenants list");
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-  const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
-  try {
-    const roots = (await listRootKeys(owner)).map(({ id, retired_at }) => ({
-      root_key: id,
-      state: retired_at ? "retired" : "current",
-    }));
-    const keys: Readonly<Record<string, unknown>>[] = [];
-    for (const tenantId of tenant ? [tenant] : await listTenants(owner)) keys.push(...(await keysOf(vault, tenantId)));
-    if (tenant && keys.length === 0) throw new UsageError("There is no such tenant.");
-    printResult([...roots, ...keys]);
-  } finally {
-    await owner.end({ timeout: 5 });
-  }
+  await using vault = await openForCommand({ config, say });
+  await using owner = soleConnection(vault.ownerAddress);
+  const roots = (await listRootKeys(owner)).map(({ id, retired_at }) => ({
+    root_key: id,
+    state: retired_at ? "retired" : "current",
+  }));
+  const keys: Readonly<Record<string, unknown>>[] = [];
+  for (const tenantId of tenant ? [tenant] : await listTenants(owner))
+    keys.push(...(await listedKeys(vault, tenantId)));
+  if (tenant && keys.length === 0) throw new UsageError("There is no such tenant.");
+  printResult([...roots, ...keys]);
 }
 
 async function listTenants(owner: Sql): Promise<TenantId[]> {
@@ -38,7 +35,7 @@ async function listTenants(owner: Sql): Promise<TenantId[]> {
   }
 }
 
-async function keysOf({ database }: Vault, tenantId: TenantId): Promise<Readonly<Record<string, unknown>>[]> {
+async function listedKeys({ database }: Vault, tenantId: TenantId): Promise<Readonly<Record<string, unknown>>[]> {
   const rows = await database.of(tenantId).shared((tx) => tx.query(listTenantKeys, tenantId));
   const versionOf = (purpose: string) =>
     rows.find((row) => row.purpose === purpose && row.state === "current")?.version ?? 0;

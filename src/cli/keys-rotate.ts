@@ -5,7 +5,7 @@ import { isTenantId, type TenantId } from "../base/ids.js";
 import { terminal } from "../base/terminal.js";
 import { RootKeyRefused } from "../crypto/root-key.js";
 import { withLease } from "../store/jobs/lease.js";
-import { connect, type Sql } from "../store/postgres/connect.js";
+import { type Sql, soleConnection } from "../store/postgres/connect.js";
 import { listTenantIds } from "../store/tenancy/tenants.js";
 import type { BrokenRow } from "../tenancy/broken-rows.js";
 import { rotateRootKey } from "../tenancy/root-rotation.js";
@@ -31,19 +31,15 @@ export async function keysRotate({ config, options, say, printResult }: CommandI
   const retireAfter = readRetireAfter(options["retire-after"]);
   const mayMove = options.root === true;
   await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock, mayMove });
-  const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
-  try {
-    if (mayMove) {
-      await rotateRoot(vault, owner, say, printResult);
-      return;
-    }
-    say("Keys of the purposes fingerprint, search, proof and audit stay, because old and new results are compared.");
-    const rotated = await rotateTenants(vault, owner, tenant, retireAfter, say);
-    if (rotated.length === 0) throw new UsageError("There is no such tenant.");
-    printResult(rotated);
-  } finally {
-    await owner.end({ timeout: 5 });
+  await using owner = soleConnection(vault.ownerAddress);
+  if (mayMove) {
+    await rotateRoot(vault, owner, say, printResult);
+    return;
   }
+  say("Keys of the purposes fingerprint, search, proof and audit stay, because old and new results are compared.");
+  const rotated = await rotateTenants(owner, tenant, { vault, retireAfter, say });
+  if (rotated.length === 0) throw new UsageError("There is no such tenant.");
+  printResult(rotated);
 }
 
 async function rotateRoot(
@@ -88,12 +84,18 @@ async function rotateRoot(
   });
 }
 
+/** Rotations of tenants' keys, as the command asks for them. */
+interface TenantRotation {
+  readonly vault: Vault;
+  /** Seconds for which old keys are kept. */
+  readonly retireAfter: number;
+  readonly say: CommandInput["say"];
+}
+
 async function rotateTenants(
-  vault: Vault,
   owner: Sql,
   tenant: TenantId | undefined,
-  retireAfter: number,
-  say: CommandInput["say"],
+  rotation: TenantRotation,
 ): Promise<Readonly<Record<string, unknown>>[]> {
   const rotated: Readonly<Record<string, unknown>>[] = [];
   for (let after: TenantId | undefined; ; ) {
@@ -101,16 +103,15 @@ async function rotateTenants(
     // Starts all rotations at once, so their waiting periods for old keys overlap.
     const begun: TenantId[] = [];
     for (const tenantId of tenants) {
-      const start = await beginRotation(vault, tenantId).catch(refusal);
+      const start = await beginRotation(rotation.vault, tenantId).catch(refusal);
       if (typeof start !== "string") {
-        rotated.push({ tenant_id: tenantId, ...tellRefused(tenantId, say) });
+        rotated.push({ tenant_id: tenantId, ...tellRefused(tenantId, rotation.say) });
         continue;
       }
-      if (start === "under way") say(`${tenantId}: an earlier rotation is under way, and is finished first.`);
+      if (start === "under way") rotation.say(`${tenantId}: an earlier rotation is under way, and is finished first.`);
       if (start !== "gone") begun.push(tenantId);
     }
-    for (const tenantId of begun)
-      rotated.push({ tenant_id: tenantId, ...(await finish(vault, tenantId, retireAfter, say)) });
+    for (const tenantId of begun) rotated.push({ tenant_id: tenantId, ...(await finish(rotation, tenantId)) });
     after = tenants.at(-1);
     if (after === undefined) return rotated;
   }
@@ -126,12 +127,7 @@ interface Finished {
 }
 
 /** Finishes the rotation of a tenant as far as possible. A problem of one tenant must not stop the others. */
-async function finish(
-  vault: Vault,
-  tenantId: TenantId,
-  retireAfter: number,
-  say: CommandInput["say"],
-): Promise<Finished> {
+async function finish({ vault, retireAfter, say }: TenantRotation, tenantId: TenantId): Promise<Finished> {
   let resealed = 0;
   let printedAt = performance.now();
   const onProgress = (table: string, count: number) => {

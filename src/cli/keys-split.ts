@@ -1,10 +1,9 @@
 import { recordVaultEvent } from "../audit/chain/vault-log.js";
-import { systemClock } from "../base/clock.js";
 import { LocalRootKey } from "../crypto/local-root-key.js";
 import { MAX_SHARES, splitRootKey } from "../crypto/shares.js";
-import { connect } from "../store/postgres/connect.js";
+import { soleConnection } from "../store/postgres/connect.js";
 import { setRootKeyThreshold } from "../store/tenancy/root-keys.js";
-import { openVault } from "../vault/vault.js";
+import { openForCommand } from "./open-for-command.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
 import { operatorName } from "./operator-name.js";
 import { removeShares, requireNewShares, writeShares } from "./share-files.js";
@@ -15,20 +14,18 @@ export async function keysSplit({ config, options, say, printResult }: CommandIn
   const threshold = readCount(options, "threshold", shares);
   const out = options.out === undefined ? undefined : requiredText(options, "out");
   if (out !== undefined) await requireNewShares(out, shares);
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  await using vault = await openForCommand({ config, say });
   if (!(vault.rootKey instanceof LocalRootKey)) {
     throw new UsageError("Only a root key in a key file can be split; a service holds this one.");
   }
   const made = await splitRootKey(vault.rootKey, { shares, threshold });
   const files = out === undefined ? [] : await writeShares(out, made);
-  const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
+  await using owner = soleConnection(vault.ownerAddress);
   // Last, because servers ask for the recorded number of shares from then on, which must be distributed by that time.
-  await setRootKeyThreshold(owner, vault.rootKey.id, threshold)
-    .catch(async (error: unknown) => {
-      await removeShares(files);
-      throw error;
-    })
-    .finally(() => owner.end({ timeout: 5 }));
+  await setRootKeyThreshold(owner, vault.rootKey.id, threshold).catch(async (error: unknown) => {
+    await removeShares(files);
+    throw error;
+  });
   await recordVaultEvent(vault, {
     entityType: "root_key",
     entityId: vault.rootKey.id,

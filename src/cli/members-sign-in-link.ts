@@ -1,38 +1,25 @@
-import { asServer } from "../audit/tenant-database.js";
-import { systemClock } from "../base/clock.js";
-import type { TenantId, Uuid } from "../base/ids.js";
 import { resetPasskeys } from "../people/passkey.js";
 import { addressForPeople } from "../people/relying-party.js";
 import { createOperatorLink, memberWithAddress } from "../people/sign-in-link.js";
 import { SIGN_IN_PATH } from "../people/sign-in-message.js";
 import { parseEmailAddress } from "../tenancy/email-address.js";
-import { openVault, type Vault } from "../vault/vault.js";
 import { chosenTenants } from "./chosen-tenants.js";
+import { openForCommand } from "./open-for-command.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
 
 export async function membersSignInLink({ config, options, say, printResult }: CommandInput): Promise<void> {
   const email = parseEmailAddress(requiredText(options, "email"));
   if (!email) throw new UsageError("--email must be an e-mail address.");
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  await using vault = await openForCommand({ config, say });
   const [tenantId, ...others] = await chosenTenants(vault, options);
   if (!tenantId) throw new UsageError("There is no tenant. Run: cloakroom tenants create");
   if (others.length > 0) throw new UsageError("--tenant is missing: there are several. Run: cloakroom tenants list");
-  const memberId = await memberOf(vault, tenantId, email);
-  if (options["reset-passkeys"] === true) await resetPasskeysOf(vault, tenantId, memberId);
-  const link = await createOperatorLink(vault, tenantId, memberId);
+  const tenant = await vault.tenants.of(tenantId);
+  const member = await tenant.ordinary((tx) => memberWithAddress(tx, email));
+  if (!member) throw new UsageError("--email must be the address of a member of this tenant.");
+  if (options["reset-passkeys"] === true) await tenant.ordinary((tx) => resetPasskeys(tx, member.id));
+  const link = await createOperatorLink(vault, tenantId, member.id);
   const url = config.publicUrl ?? `http://${config.host}:${config.port}`;
   printResult({ link: `${addressForPeople(url)}${SIGN_IN_PATH}#${link.reveal()}` });
-}
-
-async function resetPasskeysOf({ database, keyring }: Vault, tenantId: TenantId, memberId: Uuid): Promise<void> {
-  const keys = await keyring.of(tenantId);
-  await asServer(database, keys).ordinary((tx) => resetPasskeys(tx, memberId));
-}
-
-async function memberOf({ database, keyring }: Vault, tenantId: TenantId, email: string) {
-  const keys = await keyring.of(tenantId);
-  const member = await asServer(database, keys).ordinary((tx) => memberWithAddress(tx, email));
-  if (!member) throw new UsageError("--email must be the address of a member of this tenant.");
-  return member.id;
 }

@@ -2,7 +2,6 @@ import type { Config } from "../settings/config.js";
 import type { Command, Flags } from "./command.js";
 import { UsageError } from "./usage-error.js";
 
-/** The input of a command. */
 export interface CommandInput {
   readonly config: Config;
   readonly options: Readonly<Record<string, string | boolean | undefined>>;

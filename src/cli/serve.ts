@@ -55,7 +55,7 @@ export async function serveCommand({ config, say }: CommandInput): Promise<void>
 async function introduce({ url, vault }: RunningServer, dataDir: string, say: (line: string) => void): Promise<void> {
   const tenant = { name: "First tenant", ownerEmail: "owner@localhost" };
   const provision = () => provisionTenant(vault, tenant);
-  const linkOf = async ({ tenantId, memberId }: ProvisionedTenant) => {
+  const ownerLink = async ({ tenantId, memberId }: ProvisionedTenant) => {
     const link = await createOperatorLink(vault, tenantId, memberId);
     return new Sensitive(`${addressForPeople(url)}${SIGN_IN_PATH}#${link.reveal()}`);
   };
@@ -67,7 +67,7 @@ async function introduce({ url, vault }: RunningServer, dataDir: string, say: (l
   // A service's standard error is a log that many people can read.
   if (process.stderr.isTTY) {
     const first = await provision();
-    say(welcome(url, first.managementKey.reveal(), (await linkOf(first)).reveal()));
+    say(welcome(url, first.managementKey.reveal(), (await ownerLink(first)).reveal()));
     return record(first);
   }
   const provisioned = Promise.withResolvers<ProvisionedTenant>();
@@ -76,7 +76,9 @@ async function introduce({ url, vault }: RunningServer, dataDir: string, say: (l
     provisioned.resolve(first);
     return first.managementKey;
   });
-  const linkFile = await writeFirstSecret(dataDir, "first-sign-in-link", async () => linkOf(await provisioned.promise));
+  const linkFile = await writeFirstSecret(dataDir, "first-sign-in-link", async () =>
+    ownerLink(await provisioned.promise),
+  );
   say(welcomeWithFile(url, keyFile, linkFile));
   record(await provisioned.promise);
 }

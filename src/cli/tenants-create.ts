@@ -1,8 +1,7 @@
 import { recordTenantEvent } from "../audit/chain/vault-log.js";
-import { systemClock } from "../base/clock.js";
 import { parseEmailAddress } from "../tenancy/email-address.js";
 import { provisionTenant } from "../tenancy/provision.js";
-import { openVault } from "../vault/vault.js";
+import { openForCommand } from "./open-for-command.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
 import { operatorName } from "./operator-name.js";
 import { UsageError } from "./usage-error.js";
@@ -12,7 +11,7 @@ export async function tenantsCreate({ config, options, say, printResult }: Comma
   const ownerEmail = parseEmailAddress(requiredText(options, "owner-email"));
   if (name.length > 200) throw new UsageError("--name must have at most 200 characters.");
   if (!ownerEmail) throw new UsageError("--owner-email must be an e-mail address.");
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  await using vault = await openForCommand({ config, say });
   const { tenantId, applicationId, managementKey } = await provisionTenant(vault, {
     name,
     ownerEmail,

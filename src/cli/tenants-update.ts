@@ -1,7 +1,6 @@
-import { systemClock } from "../base/clock.js";
 import { isTenantId } from "../base/ids.js";
 import { setIncludedMonthlyTokens, stopAskingForApproval } from "../tenancy/plan.js";
-import { openVault } from "../vault/vault.js";
+import { openForCommand } from "./open-for-command.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
 
@@ -15,7 +14,7 @@ export async function tenantsUpdate({ config, options, say, printResult }: Comma
   if (given === undefined && !stops) throw new UsageError("Say what to change: run cloakroom tenants update --help");
   const included =
     given === undefined ? undefined : readIncluded(requiredText(options, "included-monthly-active-tokens"));
-  await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+  await using vault = await openForCommand({ config, say });
   const isThere = await vault.database.of(id).ordinary(async (tx) => {
     if (included !== undefined && !(await setIncludedMonthlyTokens(tx, included))) return false;
     return !stops || (await stopAskingForApproval(tx));

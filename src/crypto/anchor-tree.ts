@@ -25,11 +25,11 @@ export class AnchorTree {
 
   proofOf(index: number): AnchorProof {
     const proof: string[] = [];
-    let place = index;
+    let position = index;
     for (const level of this.#levels) {
-      const neighbour = level[place % 2 === 0 ? place + 1 : place - 1];
-      if (neighbour) proof.push(`${place % 2 === 0 ? "R" : "L"}${neighbour.toString("hex")}`);
-      place = Math.floor(place / 2);
+      const neighbour = level[position % 2 === 0 ? position + 1 : position - 1];
+      if (neighbour) proof.push(`${position % 2 === 0 ? "R" : "L"}${neighbour.toString("hex")}`);
+      position = Math.floor(position / 2);
     }
     return proof;
   }

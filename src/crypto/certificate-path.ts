@@ -27,15 +27,19 @@ export function extensionOf(certificate: X509Certificate, id: string): Certifica
   return found && { isCritical: found.critical, value: found.extnValue.buffer };
 }
 
+export interface KnownCertificates {
+  readonly trusted: readonly X509Certificate[];
+  /** Certificates that may lie between. */
+  readonly others: readonly X509Certificate[];
+}
+
 /**
  * Whether a certificate leads to a trusted one: each issuer is an authority that may issue it, signed it, and was valid
  * at that time. Revocation is not looked up.
- * @param others certificates that may lie between.
  */
 export function chainsToTrustAnchor(
   certificate: X509Certificate,
-  others: readonly X509Certificate[],
-  trusted: readonly X509Certificate[],
+  { others, trusted }: KnownCertificates,
   at: Date,
   below = 0,
 ): boolean {
@@ -50,7 +54,7 @@ export function chainsToTrustAnchor(
       certificate.verify(issuer.publicKey) &&
       // The first certificate of a path is no authority, and does not count.
       allowedBelow(issuer) >= below &&
-      chainsToTrustAnchor(issuer, others, trusted, at, below + 1),
+      chainsToTrustAnchor(issuer, { others, trusted }, at, below + 1),
   );
 }
 

@@ -19,7 +19,7 @@ export class KeyFileError extends Error {
 export async function createKeyFile(path: string): Promise<LocalRootKey> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const key = newKey();
-  await writeNew(path, lineOf(key)).catch((error: unknown) => {
+  await writeNew(path, keyLine(key)).catch((error: unknown) => {
     if (!isExisting(error)) throw error;
     throw new KeyFileError(
       `There is a root key at ${path} already; it is never overwritten. If nothing uses it, move it away.`,
@@ -42,7 +42,7 @@ export async function readKeyFile(path: string): Promise<readonly [LocalRootKey,
   if (process.platform !== "win32" && (found.mode & 0o077) !== 0) {
     throw new KeyFileError(`The root key ${path} can be read by others. Run: chmod 600 ${path}`);
   }
-  const keys = (await readFile(path, "utf8")).trim().split("\n").map(keyOf);
+  const keys = (await readFile(path, "utf8")).trim().split("\n").map(parseRootKey);
   const [first, ...others] = keys.filter((key) => key !== undefined);
   if (!first || others.length + 1 !== keys.length) {
     throw new KeyFileError(
@@ -101,19 +101,19 @@ function newKey(): LocalRootKey {
   return new LocalRootKey(randomBytes(8).toString("hex"), new Sensitive(randomBytes(32)));
 }
 
-function keyOf(line: string): LocalRootKey | undefined {
+function parseRootKey(line: string): LocalRootKey | undefined {
   const [, id, secret] = LINE.exec(line.trim()) ?? [];
   return id && secret ? new LocalRootKey(id, new Sensitive(Buffer.from(secret, "base64url"))) : undefined;
 }
 
-function lineOf(key: LocalRootKey): string {
+function keyLine(key: LocalRootKey): string {
   return `cloakroom-root-key-1.${key.id}.${key.export().reveal().toString("base64url")}\n`;
 }
 
 async function replace(path: string, keys: readonly LocalRootKey[]): Promise<void> {
   const draft = `${path}.new`;
   await rm(draft, { force: true });
-  await writeNew(draft, keys.map(lineOf).join(""));
+  await writeNew(draft, keys.map(keyLine).join(""));
   await rename(draft, path);
   await syncDirectory(path);
 }

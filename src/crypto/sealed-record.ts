@@ -18,18 +18,17 @@ interface FieldName<Column extends string> {
   readonly bound?: readonly Column[];
 }
 
-/** A sealed column of bytes. */
 export function sealedBytes<Column extends string = never>({
   field,
   bound,
 }: FieldName<Column>): SealedField<BoundRow<Column>, Uint8Array, Buffer> {
-  const contextOf = ({ tenantId }: TenantKeys, row: BoundRow<Column>): SealContext =>
+  const sealContext = ({ tenantId }: TenantKeys, row: BoundRow<Column>): SealContext =>
     bound
       ? { tenantId, entity: row.id, field, bound: encodeAad<Column>(row, bound) }
       : { tenantId, entity: row.id, field };
   return {
-    seal: (keys, row, plaintext) => seal(keys.data, contextOf(keys, row), plaintext),
-    open: (keys, row, sealed) => open(keys.data, contextOf(keys, row), sealed),
+    seal: (keys, row, plaintext) => seal(keys.data, sealContext(keys, row), plaintext),
+    open: (keys, row, sealed) => open(keys.data, sealContext(keys, row), sealed),
   };
 }
 

@@ -8,7 +8,7 @@ const HEADER = 1 + 4 + 12;
 const TAG = 16;
 const DERIVATION = "cloakroom/seal/1";
 
-/** What a sealed value belongs to. A ciphertext opens under exactly the place it was sealed for. */
+/** What a sealed value belongs to. A ciphertext opens under exactly the context it was sealed for. */
 export interface SealContext {
   readonly tenantId: TenantId;
   /** The id of the token, proxy, connection ... that has the value. */
@@ -42,11 +42,11 @@ export class KeyVersionUnknown extends SealBroken {}
  * entity instead of per tenant. Layout: format, key version (4), nonce (12), ciphertext, tag (16): 33 bytes more than
  * the plaintext.
  */
-export function seal(keys: KeyVersions, place: SealContext, plaintext: Uint8Array): Buffer {
+export function seal(keys: KeyVersions, context: SealContext, plaintext: Uint8Array): Buffer {
   const version = keys.current;
   const nonce = newNonce();
-  const cipher = createCipheriv("aes-256-gcm", entityKey(keys, version, place.entity), nonce);
-  cipher.setAAD(additionalData(place, version));
+  const cipher = createCipheriv("aes-256-gcm", entityKey(keys, version, context.entity), nonce);
+  cipher.setAAD(additionalData(context, version));
   const sealed = Buffer.allocUnsafe(HEADER + plaintext.length + TAG);
   sealed[0] = FORMAT;
   sealed.writeUInt32BE(version, 1);
@@ -61,15 +61,19 @@ export function seal(keys: KeyVersions, place: SealContext, plaintext: Uint8Arra
  * @throws {SealBroken} without naming the part that did not match. For a value of a format that this program does not
  *   know, with the format's number.
  */
-export function open(keys: KeyVersions, place: SealContext, sealed: Uint8Array): Buffer {
+export function open(keys: KeyVersions, context: SealContext, sealed: Uint8Array): Buffer {
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
   if (bytes.length < HEADER + TAG) throw new SealBroken("a sealed value is malformed");
   if (bytes[0] !== FORMAT) throw new SealBroken(unknownFormat("a sealed value", bytes[0], FORMAT));
   const version = bytes.readUInt32BE(1);
   if (!keys.byVersion.has(version)) throw new KeyVersionUnknown("the key of a sealed value is not loaded");
   try {
-    const decipher = createDecipheriv("aes-256-gcm", entityKey(keys, version, place.entity), bytes.subarray(5, HEADER));
-    decipher.setAAD(additionalData(place, version));
+    const decipher = createDecipheriv(
+      "aes-256-gcm",
+      entityKey(keys, version, context.entity),
+      bytes.subarray(5, HEADER),
+    );
+    decipher.setAAD(additionalData(context, version));
     decipher.setAuthTag(bytes.subarray(bytes.length - TAG));
     const plaintext = decipher.update(bytes.subarray(HEADER, bytes.length - TAG));
     decipher.final();
@@ -108,9 +112,9 @@ function writable(value: AadValue): Exclude<AadValue, Uint8Array> {
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex");
 }
 
-function additionalData(place: SealContext, version: number): Buffer {
+function additionalData(context: SealContext, version: number): Buffer {
   const versionBytes = Buffer.allocUnsafe(4);
   versionBytes.writeUInt32BE(version);
-  const parts = [place.tenantId, place.entity, place.field, versionBytes];
-  return lengthPrefixed(place.bound === undefined ? parts : [...parts, place.bound]);
+  const parts = [context.tenantId, context.entity, context.field, versionBytes];
+  return lengthPrefixed(context.bound === undefined ? parts : [...parts, context.bound]);
 }

@@ -119,7 +119,7 @@ export function verifyTimeStamp(token: Buffer, imprint: Buffer, trusted: readonl
     requireOnlyTimeStamping(certificate);
     requireContent(signer, content);
     requireSignature(signer, signed, certificate);
-    if (!chainsToTrustAnchor(certificate, certificates, trusted, stamp.time)) {
+    if (!chainsToTrustAnchor(certificate, { others: certificates, trusted }, stamp.time)) {
       throw new TimeStampInvalid("the certificate does not lead to a trusted authority that was valid at that time");
     }
     return stamp;
@@ -178,7 +178,7 @@ function readCertificateSet(set: BaseBlock | undefined): readonly X509Certificat
   });
 }
 
-function digestOf({ algorithm }: AlgorithmIdentifier): string {
+function digestName({ algorithm }: AlgorithmIdentifier): string {
   const digest = DIGESTS.get(algorithm);
   if (digest === undefined) throw new TimeStampInvalid("the digest is not SHA-256, SHA-384 or SHA-512");
   return digest;
@@ -187,7 +187,7 @@ function digestOf({ algorithm }: AlgorithmIdentifier): string {
 function readContent(content: Buffer, imprint: Buffer): TimeStamp {
   const { policy, messageImprint, genTime, nonce } = readAsn1(content, TSTInfo);
   const { hashAlgorithm, hashedMessage } = messageImprint;
-  if (digestOf(hashAlgorithm) !== "sha256" || !Buffer.from(hashedMessage.buffer).equals(imprint)) {
+  if (digestName(hashAlgorithm) !== "sha256" || !Buffer.from(hashedMessage.buffer).equals(imprint)) {
     throw new TimeStampInvalid("the imprint is that of something else");
   }
   const written = derBytes(membersOf(content)[4]).subarray(2).toString("latin1");
@@ -195,7 +195,6 @@ function readContent(content: Buffer, imprint: Buffer): TimeStamp {
   return { policy, time: genTime, nonce: nonce && Buffer.from(nonce) };
 }
 
-/** The one value of a signed attribute. */
 function attributeOf({ signedAttrs = [] }: SignerInfo, type: string): ArrayBuffer | undefined {
   const found = signedAttrs.filter(({ attrType }) => attrType === type);
   const [value, ...more] = found.flatMap(({ attrValues }) => attrValues);
@@ -211,7 +210,7 @@ function certificateOf(signer: SignerInfo, candidates: readonly X509Certificate[
   const parts = membersOf(membersOf(list)[0]);
   // The digest is SHA-256 unless it is named.
   const [algorithm, hash] = parts[0]?.idBlock.tagNumber === OCTET_STRING ? [undefined, parts[0]] : parts;
-  const digest = algorithm ? digestOf(readAsn1(derBytes(algorithm), AlgorithmIdentifier)) : "sha256";
+  const digest = algorithm ? digestName(readAsn1(derBytes(algorithm), AlgorithmIdentifier)) : "sha256";
   const wanted = Buffer.from(readAsn1(derBytes(hash), OctetString).buffer);
   const certificate = candidates.find(({ raw }) => createHash(digest).update(raw).digest().equals(wanted));
   if (!certificate) throw new TimeStampInvalid("the certificate of the signature is missing");
@@ -248,7 +247,7 @@ function requireOnlyTimeStamping(certificate: X509Certificate): void {
 function requireContent(signer: SignerInfo, content: Buffer): void {
   const [type, given] = [attributeOf(signer, id_contentType), attributeOf(signer, id_messageDigest)];
   if (!type || !given) throw new NotAsn1("attributes are missing");
-  const expected = createHash(digestOf(signer.digestAlgorithm)).update(content).digest();
+  const expected = createHash(digestName(signer.digestAlgorithm)).update(content).digest();
   const isOfStamps = areEqual(type, new ObjectIdentifier({ value: id_ct_tstInfo }).toBER());
   if (!isOfStamps || !expected.equals(Buffer.from(readAsn1(given, OctetString).buffer))) {
     throw new TimeStampInvalid("the signature covers something else");
@@ -264,7 +263,7 @@ function requireSignature(signer: SignerInfo, signed: Buffer, { publicKey }: X50
   if (keyType === "rsa" && (asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS) {
     throw new TimeStampInvalid(`the key has fewer than ${MIN_RSA_BITS} bits`);
   }
-  const digest = named ?? digestOf(signer.digestAlgorithm);
+  const digest = named ?? digestName(signer.digestAlgorithm);
   if (!verify(digest, signed, publicKey, Buffer.from(signer.signature.buffer))) {
     throw new TimeStampInvalid("the signature is wrong");
   }

@@ -112,7 +112,7 @@ export class TransitClient {
     const { ca, timeout = TIMEOUT_MS } = this.#settings;
     const options = { method: "POST", headers, signal: AbortSignal.timeout(timeout), agent: false };
     return new Promise((resolve, reject) => {
-      const fail = (error: unknown) => reject(this.#unreachable(reasonOf(error, timeout)));
+      const fail = (error: unknown) => reject(this.#unreachable(transitFailure(error, timeout)));
       const request =
         url.protocol === "https:" ? requestTls(url, { ...options, ...(ca ? { ca } : {}) }) : requestPlain(url, options);
       request.on("error", fail);
@@ -152,7 +152,7 @@ export class TransitClient {
 }
 
 /** A code, never a message: the client's messages may contain what was sent. */
-function reasonOf(error: unknown, timeout: number): string {
+function transitFailure(error: unknown, timeout: number): string {
   if (!(error instanceof Error)) return "unknown";
   if (error.name === "AbortError" || error.name === "TimeoutError") return `nothing within ${timeout} ms`;
   return "code" in error ? String(error.code) : "no HTTP response";

@@ -57,7 +57,7 @@ function parseEntry(variable: string, entry: string): EgressRule {
   const address = bracketed ?? plain ?? "";
   if (isIP(address) === (bracketed === undefined ? 4 : 6)) return addressRule(address, port);
   const subdomains = plain?.startsWith("*.") ?? false;
-  const host = plain === undefined ? undefined : hostOf(subdomains ? plain.slice(2) : plain);
+  const host = plain === undefined ? undefined : ruleHost(subdomains ? plain.slice(2) : plain);
   if (host === undefined) throw wrong(expected);
   if (host.kind === "address") throw wrong(`write the address as ${host.text}`);
   return { kind: "host", name: host.text, subdomains, port };
@@ -83,7 +83,7 @@ function parseRange(entry: string): EgressRule | string {
   return { kind: "range", network: [network, bits], single: bits === width, port: undefined };
 }
 
-function hostOf(text: string) {
+function ruleHost(text: string) {
   if (!URL.canParse(`https://${text}/`) || /[\s/\\?#@%]/.test(text)) return undefined;
   return readHost(new URL(`https://${text}/`).hostname);
 }

@@ -141,14 +141,14 @@ export class Exchange {
   #fail(reason: FailureReason | EgressError, cause?: unknown): void {
     if (this.#body === undefined) {
       this.#release();
-      this.#response.reject(this.#errorOf(reason, cause));
+      this.#response.reject(this.#egressError(reason, cause));
       this.#outgoing.destroy();
     } else if (reason === "aborted") {
-      this.#body.destroy(this.#errorOf(reason, cause));
+      this.#body.destroy(this.#egressError(reason, cause));
     }
   }
 
-  #errorOf(reason: FailureReason | EgressError, cause: unknown): EgressError {
+  #egressError(reason: FailureReason | EgressError, cause: unknown): EgressError {
     if (reason instanceof EgressError) return reason;
     return new EgressError(reason, this.#stage === "written" ? "unknown" : "not_sent", cause);
   }

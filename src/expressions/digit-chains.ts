@@ -35,7 +35,7 @@ export function digitChains(text: string): DigitChain[] {
       continue;
     }
     const character = String.fromCodePoint(text.codePointAt(at) ?? 0);
-    const digit = digitOf(character);
+    const digit = digitValue(character);
     if (digit) {
       const placed = { ...digit, at, length: character.length, beginsGroup: chain === undefined || between > 0 };
       if (chain) chain.push(placed);
@@ -55,10 +55,10 @@ export function digitChains(text: string): DigitChain[] {
 
 /** All digits of a text in ASCII, whatever is between them. */
 export function allDigits(text: string): string {
-  return [...text].map((character) => digitOf(character)?.value ?? "").join("");
+  return [...text].map((character) => digitValue(character)?.value ?? "").join("");
 }
 
-function digitOf(character: string): Pick<PlacedDigit, "value" | "zero"> | undefined {
+function digitValue(character: string): Pick<PlacedDigit, "value" | "zero"> | undefined {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x80) return code >= 0x30 && code <= 0x39 ? { value: code - 0x30, zero: 0x30 } : undefined;
   if (!DECIMAL.test(character)) return undefined;
@@ -68,7 +68,6 @@ function digitOf(character: string): Pick<PlacedDigit, "value" | "zero"> | undef
   return { value: before % 10, zero: code - (before % 10) };
 }
 
-/** The digits in ASCII. */
 export function asciiDigits(digits: readonly PlacedDigit[]): string {
   return digits.map(({ value }) => value).join("");
 }

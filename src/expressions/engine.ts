@@ -33,7 +33,6 @@ const ours = {
 
 const liquid = makeEngine();
 
-/** One value and its filters. */
 export interface ParsedValue {
   readonly value: Value;
   /** A filter whose arguments fail for any data. The value can be evaluated all the same, and fails there. */

@@ -2,7 +2,7 @@ import { isJsonObject, type Json } from "../base/json.js";
 import { binLength } from "./bin-length.js";
 import { cardNumbersIn, hiddenStretch, isNetworkNumber } from "./card-digits.js";
 import { asciiDigits, digitChains, groupsOf } from "./digit-chains.js";
-import { Readings, tellingPartsOf } from "./id-readings.js";
+import { partsOfLength, Readings, tellingPartsOf } from "./id-readings.js";
 import { dividedNumbersOf } from "./pieced-numbers.js";
 
 /** BIN or last four, with the hidden digits beside them. Fewer digits would often be the same by chance. */
@@ -31,7 +31,7 @@ export function holdsDigitsOfCard(id: string, data: Json): boolean {
 
 function compare(id: string, data: Json): "same digits" | "other digits" | "no number" {
   const chained = digitChains(id).map(asciiDigits).join("");
-  const shown = new Set(WINDOWS.flatMap((length) => partsOf(chained, length)));
+  const shown = new Set(WINDOWS.flatMap((length) => partsOfLength(chained, length)));
   let readings: Readings | undefined;
   let compared = 0;
   for (const number of cardNumbersOf(data)) {
@@ -54,11 +54,7 @@ function compare(id: string, data: Json): "same digits" | "other digits" | "no n
 function tellingParts(number: string): string[] {
   const bin = number.slice(0, hiddenStretch(number.length).start);
   const short = tellingPartsOf(number, WINDOW);
-  return [...short.filter((part) => !bin.includes(part)), ...partsOf(number, LONG_WINDOW)];
-}
-
-function partsOf(digits: string, length: number): string[] {
-  return Array.from({ length: Math.max(0, digits.length - length + 1) }, (_, at) => digits.slice(at, at + length));
+  return [...short.filter((part) => !bin.includes(part)), ...partsOfLength(number, LONG_WINDOW)];
 }
 
 /**

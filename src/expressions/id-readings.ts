@@ -26,7 +26,7 @@ export class Readings {
     const forward = [id, ...decodings(id)].map(allDigits).filter(({ length }) => length >= WINDOW);
     this.#digits = forward.flatMap((digits) => [digits, backwards(digits)]);
     this.#parts = new Set(
-      this.#digits.flatMap((digits) => [...partsOf(digits, WINDOW), ...partsOf(digits, LONG_WINDOW)]),
+      this.#digits.flatMap((digits) => [...partsOfLength(digits, WINDOW), ...partsOfLength(digits, LONG_WINDOW)]),
     );
   }
 
@@ -36,7 +36,7 @@ export class Readings {
     const [bin, last] = [number.slice(0, start), number.slice(end)];
     const isShown = (part: string) => `${bin}${last}${bin}`.includes(part);
     const telling = tellingPartsOf(number, WINDOW).filter((part) => !isShown(part));
-    const parts = [...telling, ...partsOf(number, LONG_WINDOW)];
+    const parts = [...telling, ...partsOfLength(number, LONG_WINDOW)];
     return parts.some((part) => this.#parts.has(part)) || this.#isInRadix(number);
   }
 
@@ -54,7 +54,7 @@ export class Readings {
 export function tellingPartsOf(number: string, length: number): string[] {
   const { start, end } = hiddenStretch(number.length);
   const telling = Math.min(TELLING, end - start);
-  return partsOf(number, length).filter((_, at) => Math.min(at + length, end) - Math.max(at, start) >= telling);
+  return partsOfLength(number, length).filter((_, at) => Math.min(at + length, end) - Math.max(at, start) >= telling);
 }
 
 /** What runs of an id decode to. What is before the encoded text moves its beginning by up to three characters. */
@@ -75,6 +75,6 @@ function backwards(digits: string): string {
   return [...digits].reverse().join("");
 }
 
-function partsOf(digits: string, length: number): string[] {
+export function partsOfLength(digits: string, length: number): string[] {
   return Array.from({ length: Math.max(0, digits.length - length + 1) }, (_, at) => digits.slice(at, at + length));
 }

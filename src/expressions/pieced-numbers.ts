@@ -28,7 +28,7 @@ class Pieces {
     return this.each[index]?.length ?? 0;
   }
 
-  numberOf({ first, last }: Window): string {
+  piecedNumber({ first, last }: Window): string {
     return this.#all.slice(this.#offsets[first], this.#offsets[last + 1]);
   }
 }
@@ -85,7 +85,7 @@ function* dividedNumbers(pieces: Pieces): Generator<Window> {
 }
 
 function bothWays(pieces: Pieces, window: Window): string[] {
-  const number = pieces.numberOf(window);
+  const number = pieces.piecedNumber(window);
   // Most rows are longer than card numbers.
   if (number.length > MAX_CARD_DIGITS) return [number];
   const parts = pieces.each.slice(window.first, window.last + 1);
@@ -98,7 +98,7 @@ export function* dividedNumbersOf(items: readonly Json[]): Generator<string> {
   const pieces = new Pieces(items);
   for (const window of dividedNumbers(pieces)) yield* bothWays(pieces, window).filter(isNetworkNumber);
   for (const window of windows(pieces)) {
-    const number = pieces.numberOf(window);
+    const number = pieces.piecedNumber(window);
     if (isNetworkNumber(number)) yield number;
   }
 }
@@ -121,7 +121,7 @@ export function concealPieces(items: readonly Json[], concealed: Json[], draw: D
   for (const window of windows(pieces)) {
     // Where the first digits are hidden themselves, they must not decide.
     const areHidden = hidden[window.first] !== 0;
-    if (areHidden || beginsLikeCard(pieces.numberOf(window))) hideWithin(pieces, window, hidden);
+    if (areHidden || beginsLikeCard(pieces.piecedNumber(window))) hideWithin(pieces, window, hidden);
   }
   // Both ways: which of them is a card number may depend on hidden digits.
   for (const window of dividedNumbers(pieces)) {
@@ -134,7 +134,7 @@ export function concealPieces(items: readonly Json[], concealed: Json[], draw: D
 /** @param hidden of each piece, with a bit for each digit. */
 function hideWithin(pieces: Pieces, window: Window, hidden: Uint8Array, isBackwards = false): void {
   const { first, last } = window;
-  const { start, end } = hiddenStretch(pieces.numberOf(window).length);
+  const { start, end } = hiddenStretch(pieces.piecedNumber(window).length);
   let at = 0;
   for (let index = first; index <= last; index += 1) {
     const piece = isBackwards ? last - (index - first) : index;

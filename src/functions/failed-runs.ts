@@ -5,10 +5,9 @@ import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { sealedRecord } from "../crypto/sealed-record.js";
 import type { FunctionKind } from "../sandbox/limits.js";
 import type { ConsoleLine, RunOutcome } from "../sandbox/run.js";
-import type { Database } from "../store/database.js";
 import { insertFailedRun, listFailedRuns } from "../store/functions/failed-runs.js";
 import { scheduleDue } from "../store/jobs/due.js";
-import type { Keyring } from "../tenancy/keyring.js";
+import type { Tenants } from "../tenancy/tenants.js";
 import { FunctionFailed, readFunctionFailed } from "./function-failed.js";
 import type { TenantFunction } from "./function-runner.js";
 import { type ObservedRun, observedRun } from "./observed-run.js";
@@ -36,8 +35,7 @@ const MAX_TEXTS = 50;
 const MAX_CHARACTERS = 2_000;
 
 export interface FailedRunParts {
-  readonly database: Database;
-  readonly keyring: Keyring;
+  readonly tenants: Tenants;
   readonly clock: Clock;
   readonly onFailure: (tenantId: TenantId) => void;
 }
@@ -82,11 +80,10 @@ export class FailedRuns {
   }
 
   async #store({ tenantId, id: functionId }: TenantFunction, run: ObservedRun, failure: FunctionFailed): Promise<void> {
-    const { database, keyring } = this.#parts;
-    const keys = await keyring.of(tenantId);
+    const tenant = await this.#parts.tenants.of(tenantId);
     const id = newUuid();
-    const record = failedRunRecord.seal(keys, { id }, { ...run, failure });
-    await database.of(tenantId).bulk(async (tx) => {
+    const record = failedRunRecord.seal(tenant.keys, { id }, { ...run, failure });
+    await tenant.bulk(async (tx) => {
       const expiresAt = new Date(tx.now.getTime() + KEPT_MS);
       tx.enqueue(insertFailedRun, { id, function_id: functionId, record, expires_at: expiresAt });
       scheduleDue(tx, { kind: "failed_run", at: expiresAt });

@@ -61,7 +61,7 @@ export function createFunctionRunner(
       const hosts = hostCalls(fn.tenantId, fn.application);
       const outcome = await sandbox.run(runRequest(fn, args, hosts.bt !== undefined), hosts, signal);
       await observe(fn, outcome);
-      return resultOf(outcome);
+      return functionResult(outcome);
     },
   };
 }
@@ -79,19 +79,19 @@ function runRequest(fn: TenantFunction, args: Json, hasApplication: boolean): Ru
 }
 
 /** The result of a run for its caller. @throws as {@link FunctionRunner.run}. */
-export function resultOf(outcome: RunOutcome): FunctionResult {
+export function functionResult(outcome: RunOutcome): FunctionResult {
   switch (outcome.kind) {
     case "returned":
       return { kind: outcome.kind, value: outcome.value };
     case "threw": {
       const { error } = outcome;
-      if (error.type === "custom_http_response") return { kind: "answered", response: responseOf(error) };
+      if (error.type === "custom_http_response") return { kind: "answered", response: checkedResponse(error) };
       // Callers do not see where code threw a published error; only its authors do.
       const position = error.type === "other" ? error.position : undefined;
       throw new FunctionFailed(error.status, error.detail, error.errors, position);
     }
     case "failed":
-      throw failureOf(outcome.reason, outcome.problem);
+      throw failedRun(outcome.reason, outcome.problem);
   }
 }
 
@@ -101,7 +101,7 @@ const RUNTIME_ERROR = "Reactor Runtime Error";
 const FRAMING = new Set(["connection", "content-length", "keep-alive", "trailer", "transfer-encoding", "upgrade"]);
 
 /** @throws {FunctionFailed} for a response that cannot be sent: an interim status, or invalid headers. */
-function responseOf({ status, headers, body }: FunctionResponse): FunctionResponse {
+function checkedResponse({ status, headers, body }: FunctionResponse): FunctionResponse {
   const kept = Object.entries(headers).filter(([name]) => !FRAMING.has(name.toLowerCase()));
   try {
     for (const [name, value] of kept) {
@@ -137,7 +137,7 @@ const TOLD: Readonly<
   does_not_compile: [422, "Invalid Reactor Formula", "The code does not compile."],
 };
 
-function failureOf(reason: RunFailure, problem: CompileProblem | undefined): Error {
+function failedRun(reason: RunFailure, problem: CompileProblem | undefined): Error {
   if (reason === "held") {
     return new Fault("unavailable", "This code repeatedly could not be stopped in time, and is refused for a while.", {
       retryAfter: 60,

@@ -1,7 +1,7 @@
 import type { FunctionKind } from "../sandbox/limits.js";
 import type { ConsoleLine, RunOutcome, RunUsage } from "../sandbox/run.js";
 import { FunctionFailed } from "./function-failed.js";
-import { resultOf } from "./function-runner.js";
+import { functionResult } from "./function-runner.js";
 
 /** A run as its authors see it. */
 export interface ObservedRun {
@@ -19,7 +19,7 @@ export function observedRun(kind: FunctionKind, outcome: RunOutcome): ObservedRu
 
 function failureOf(outcome: RunOutcome): FunctionFailed | undefined {
   try {
-    resultOf(outcome);
+    functionResult(outcome);
     return undefined;
   } catch (error) {
     return error instanceof FunctionFailed ? withPosition(error, outcome) : undefined;

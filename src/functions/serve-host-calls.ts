@@ -121,7 +121,7 @@ async function fetchGuarded(
     pool: tenantId,
     signal,
     maxBodyBytes: HOST_CALL_BYTES,
-    body: body && bytesOf(body),
+    body: body && bodyBytes(body),
   });
   return {
     status: response.status,
@@ -131,7 +131,7 @@ async function fetchGuarded(
   };
 }
 
-function bytesOf(body: HostBody): Buffer {
+function bodyBytes(body: HostBody): Buffer {
   return "text" in body ? Buffer.from(body.text) : Buffer.from(body.base64, "base64");
 }
 

@@ -18,7 +18,6 @@ export interface TestSetup {
   readonly hosts: StubbedHostCalls;
 }
 
-/** Sets up a test for a tenant. */
 export type SetUpTest = (tenantId: TenantId, outside: TestStubs) => TestSetup;
 
 /** Function id of all tested code of a tenant: it shares one circuit breaker. */

@@ -89,7 +89,7 @@ export class StubbedHostCalls {
     const prepared = this.#outside.fetch.find((candidate) => matches(candidate, request));
     if (prepared) {
       this.#note({ to: "fetch", method, url, answeredBy: "test", status: prepared.status });
-      return responseOf(prepared);
+      return stubbedResponse(prepared);
     }
     if (!this.#outside.network) {
       this.#note({ to: "fetch", method, url, answeredBy: "nothing", status: undefined });
@@ -124,7 +124,7 @@ function sameAddress(given: string, asked: string): boolean {
   return given === asked || (URL.canParse(given) && URL.canParse(asked) && new URL(given).href === new URL(asked).href);
 }
 
-function responseOf({ status, headers, body }: TestFetch): HostFetchResponse {
+function stubbedResponse({ status, headers, body }: TestFetch): HostFetchResponse {
   const isText = typeof body === "string";
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === "content-type");
   const type: [string, string][] = isText || hasType ? [] : [["content-type", "application/json"]];

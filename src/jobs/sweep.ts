@@ -1,4 +1,3 @@
-import { asServer } from "../audit/tenant-database.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
@@ -21,7 +20,7 @@ import { deleteDueCvc } from "../store/tokens/token-cvc.js";
 import { isLargeToken, listExpiredTokens, readExpiredToken } from "../store/tokens/token-reads.js";
 import type { TokenRow } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import type { Keyring } from "../tenancy/keyring.js";
+import type { Tenants } from "../tenancy/tenants.js";
 import { expiryEntry, removeToken } from "../tokens/delete.js";
 import type { Job } from "./schedule.js";
 
@@ -38,7 +37,7 @@ const STEPS = 5;
 
 export interface SweepParts {
   readonly database: Database;
-  readonly keyring: Keyring;
+  readonly tenants: Tenants;
   readonly clock: Clock;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
   /** Wraps a job to do nothing while this server's clock is ahead of the database's. Absent: jobs run by any clock. */
@@ -143,13 +142,13 @@ async function hasMore(parts: SweepParts, minute: DueMinute<SweptKind>, signal: 
 
 /** @returns whether more rows are left. Only tokens need the tenant's keys: without them all else is still removed. */
 async function takeTurn(
-  { database, keyring }: SweepParts,
+  { database, tenants }: SweepParts,
   due: DueMinute<SweptKind>,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { tenantId, kind } = due;
   if (kind !== "token") return inSteps(database.of(tenantId), removal(REMOVALS[kind]), due, signal);
-  return inSteps(asServer(database, await keyring.of(tenantId)), expiry(), due, signal);
+  return inSteps(await tenants.of(tenantId), expiry(), due, signal);
 }
 
 async function inSteps<Tx extends Transaction>(

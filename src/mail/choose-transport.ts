@@ -16,7 +16,7 @@ export interface MailSettings {
 
 /** The configured mail server, or files below the data directory; `announce` tells the operator about the files. */
 export function chooseTransport(config: MailSettings, announce: (line: string) => void): MailTransport {
-  const from = config.mailFrom ?? `Cloakroom <no-reply@${hostOf(config.publicUrl)}>`;
+  const from = config.mailFrom ?? `Cloakroom <no-reply@${publicHost(config.publicUrl)}>`;
   if (config.smtpUrl) return smtpTransport(config.smtpUrl, from);
   const directory = join(config.dataDir, "mail");
   announce(`No mail server is set (CLOAKROOM_SMTP_URL): messages are written to files in ${directory}`);
@@ -24,7 +24,7 @@ export function chooseTransport(config: MailSettings, announce: (line: string) =
 }
 
 /** An IP address is not a domain to send from. */
-function hostOf(publicUrl: string | undefined): string {
+function publicHost(publicUrl: string | undefined): string {
   const host = publicUrl === undefined ? "localhost" : new URL(publicUrl).hostname;
   return /^\[|^[\d.]+$/.test(host) ? "localhost" : host;
 }

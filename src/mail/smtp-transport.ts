@@ -40,7 +40,7 @@ export function smtpTransport(url: Sensitive<string>, from: string): MailTranspo
         const mail = { ...addressed, ...bodies, textEncoding: "base64" as const, signal: cut.signal };
         return await transport.sendMail(mail).then(
           (): SendResult => "sent",
-          (error: unknown) => (stopping.aborted && cut.signal.aborted ? "deferred" : endOf(error)),
+          (error: unknown) => (stopping.aborted && cut.signal.aborted ? "deferred" : sendResult(error)),
         );
       } finally {
         stopping.removeEventListener("abort", hurry);
@@ -51,7 +51,7 @@ export function smtpTransport(url: Sensitive<string>, from: string): MailTranspo
 }
 
 /** Ignores the server's texts: they may quote the address. */
-function endOf(error: unknown): SendResult {
+function sendResult(error: unknown): SendResult {
   const { code, responseCode, command } = readError(error);
   if (code === "EAUTH") return "login_refused";
   if (!OF_MESSAGE.includes(code)) return "unreachable";

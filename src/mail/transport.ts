@@ -30,7 +30,6 @@ export type SendResult =
   | "login_refused"
   | "unreachable";
 
-/** Sends messages. */
 export interface MailTransport {
   /** @param signal the server is stopping: an attempt that cannot end in a moment is aborted and gives `deferred`. */
   send(message: Message, signal: AbortSignal): Promise<SendResult>;

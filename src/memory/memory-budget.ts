@@ -1,8 +1,8 @@
 import type { TenantId, Uuid } from "../base/ids.js";
-import { BYTES_FOR_EACH } from "./body-sizes.js";
+import { MEMORY_PER_BODY_BYTE } from "./body-sizes.js";
 import { MemoryPool, type MemoryPools } from "./memory-pool.js";
 import { ReservedMemory } from "./reserved-memory.js";
-import { UnprovenPlaces } from "./unproven-places.js";
+import { UnprovenMemory } from "./unproven-memory.js";
 
 const MB = 1024 * 1024;
 
@@ -25,12 +25,12 @@ const LARGE_BODIES = 8;
 export class MemoryBudget implements MemoryPools {
   readonly small = new MemoryPool(SMALL_POOL_BYTES);
   readonly large: MemoryPool;
-  readonly unproven = new UnprovenPlaces(UNPROVEN_BYTES);
-  readonly signIn = new UnprovenPlaces(SIGN_IN_BYTES);
+  readonly unproven = new UnprovenMemory(UNPROVEN_BYTES);
+  readonly signIn = new UnprovenMemory(SIGN_IN_BYTES);
 
   /** @param largestBody size limit of a body, in bytes. */
   constructor(largestBody: number) {
-    this.large = new MemoryPool(LARGE_BODIES * BYTES_FOR_EACH * largestBody);
+    this.large = new MemoryPool(LARGE_BODIES * MEMORY_PER_BODY_BYTE * largestBody);
   }
 
   /** For work on behalf of an application, without a request. The caller closes it. */

@@ -1,4 +1,4 @@
-import type { UnprovenPlaces } from "./unproven-places.js";
+import type { UnprovenMemory } from "./unproven-memory.js";
 
 /** An owner of reservations: a client address, a tenant, an application ... */
 export interface Holder {
@@ -144,7 +144,7 @@ export interface MemoryPools {
   readonly small: MemoryPool;
   readonly large: MemoryPool;
   /** For small bodies of callers that have proved nothing. */
-  readonly unproven: UnprovenPlaces;
+  readonly unproven: UnprovenMemory;
   /** The same for those that sign in. */
-  readonly signIn: UnprovenPlaces;
+  readonly signIn: UnprovenMemory;
 }

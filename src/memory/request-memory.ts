@@ -3,7 +3,7 @@ import type { TenantId, Uuid } from "../base/ids.js";
 
 /** How a caller is identified. */
 export type Proof =
-  /** Not at all, but the request is one of a sign-in, which has places of its own. */
+  /** Not at all, but the request is one of a sign-in, which has memory of its own. */
   | { readonly kind: "sign_in" }
   | {
       readonly kind: "key";

@@ -1,11 +1,11 @@
 import { presentCaller } from "../base/caller-turns.js";
 import { Fault } from "../base/fault.js";
 import { memoryRefused } from "./body-fault.js";
-import { BODY_BYTES_FOR_STORED, BYTES_FOR_EACH, SMALL_BODY_BYTES } from "./body-sizes.js";
+import { BODY_BYTES_FOR_STORED, MEMORY_PER_BODY_BYTE, SMALL_BODY_BYTES } from "./body-sizes.js";
 import { holdersOf } from "./memory-holders.js";
 import { type Holder, MemoryPool, type MemoryPools, type PendingReservation } from "./memory-pool.js";
 import type { BodyAllowance, Proof, RequestMemory, Reservation } from "./request-memory.js";
-import type { UnprovenPlaces } from "./unproven-places.js";
+import type { UnprovenMemory } from "./unproven-memory.js";
 
 /** One request reads stored values within this part of the memory for large bodies: those of two of the largest. */
 const LARGEST_READ_SHARE = 4;
@@ -23,7 +23,7 @@ const ALLOWANCES: Readonly<Record<Proof["kind"] | "nothing", BodyAllowance>> = {
 
 /** Memory that a request holds. */
 interface Reserved {
-  pool: MemoryPool | UnprovenPlaces;
+  pool: MemoryPool | UnprovenMemory;
   /** As the pool counts them. */
   bytes: number;
 }
@@ -74,7 +74,7 @@ export class ReservedMemory implements RequestMemory {
   }
 
   get bodyBytes(): number {
-    return this.#reserved.reduce((sum, { bytes }) => sum + bytes, 0) / BYTES_FOR_EACH;
+    return this.#reserved.reduce((sum, { bytes }) => sum + bytes, 0) / MEMORY_PER_BODY_BYTE;
   }
 
   prove(proof: Proof): void {
@@ -99,10 +99,10 @@ export class ReservedMemory implements RequestMemory {
   }
 
   arrives(giveWay: () => void): () => void {
-    const places = this.#unprovenPlaces();
-    if (!places) return () => {};
+    const unproven = this.#unprovenMemory();
+    if (!unproven) return () => {};
     this.#giveWay = giveWay;
-    return places.arrives(this.#heldBy(), this);
+    return unproven.arrives(this.#heldBy(), this);
   }
 
   /** Its body makes room for another one. */
@@ -122,9 +122,9 @@ export class ReservedMemory implements RequestMemory {
   }
 
   reserve(bodyBytes: number): Reservation | Promise<Reservation> {
-    if (this.#unprovenPlaces()) return this.reserveNow(bodyBytes);
+    if (this.#unprovenMemory()) return this.reserveNow(bodyBytes);
     if (this.#isClosed) return NO_RESERVATION;
-    const { pool, bytes } = this.#provenPlaceFor(bodyBytes);
+    const { pool, bytes } = this.#provenPoolFor(bodyBytes);
     const reservation = pool.reserve(this.#heldBy(), bytes);
     return reservation === true ? this.#keep(pool, bytes) : this.#keepOnceGranted(reservation, pool, bytes);
   }
@@ -139,7 +139,7 @@ export class ReservedMemory implements RequestMemory {
 
   reserveNow(bodyBytes: number): Reservation {
     if (this.#isClosed) return NO_RESERVATION;
-    const { pool, bytes } = this.#placeFor(bodyBytes);
+    const { pool, bytes } = this.#poolFor(bodyBytes);
     if (!pool.tryReserve(this.#heldBy(), bytes)) throw memoryRefused("no_memory");
     return this.#keep(pool, bytes);
   }
@@ -154,7 +154,7 @@ export class ReservedMemory implements RequestMemory {
 
   reserveReadNow(storedBytes: number): Reservation | undefined {
     this.#requireCaller();
-    const { pool, bytes } = this.#provenPlaceFor(this.#bodyBytesToRead(storedBytes));
+    const { pool, bytes } = this.#provenPoolFor(this.#bodyBytesToRead(storedBytes));
     return pool.tryReserve(this.#heldBy(), bytes) ? this.#keep(pool, bytes) : undefined;
   }
 
@@ -190,7 +190,7 @@ export class ReservedMemory implements RequestMemory {
     if (!(pool instanceof MemoryPool)) pool.keeps(this);
     return {
       shrink: (bodyBytes) => {
-        const excess = kept.bytes - counted(BYTES_FOR_EACH * bodyBytes);
+        const excess = kept.bytes - counted(MEMORY_PER_BODY_BYTE * bodyBytes);
         if (excess <= 0) return;
         kept.bytes -= excess;
         kept.pool.release(this.#heldBy(), excess);
@@ -212,24 +212,24 @@ export class ReservedMemory implements RequestMemory {
 
   /** A value that was stored under a higher limit counts as the largest that there is memory for. */
   #bodyBytesToRead(storedBytes: number): number {
-    const largest = this.#budget.large.size / LARGEST_READ_SHARE / BYTES_FOR_EACH;
+    const largest = this.#budget.large.size / LARGEST_READ_SHARE / MEMORY_PER_BODY_BYTE;
     return Math.min(BODY_BYTES_FOR_STORED * storedBytes, largest);
   }
 
   /** Undefined for a caller that has proved something. */
-  #unprovenPlaces(): UnprovenPlaces | undefined {
+  #unprovenMemory(): UnprovenMemory | undefined {
     if (!this.#proof) return this.#budget.unproven;
     return this.#proof.kind === "sign_in" ? this.#budget.signIn : undefined;
   }
 
-  #placeFor(bodyBytes: number): { readonly pool: Reserved["pool"]; readonly bytes: number } {
-    const places = this.#unprovenPlaces();
-    return places ? { pool: places, bytes: BYTES_FOR_EACH * bodyBytes } : this.#provenPlaceFor(bodyBytes);
+  #poolFor(bodyBytes: number): { readonly pool: Reserved["pool"]; readonly bytes: number } {
+    const unproven = this.#unprovenMemory();
+    return unproven ? { pool: unproven, bytes: MEMORY_PER_BODY_BYTE * bodyBytes } : this.#provenPoolFor(bodyBytes);
   }
 
-  #provenPlaceFor(bodyBytes: number) {
+  #provenPoolFor(bodyBytes: number) {
     const pool = bodyBytes <= SMALL_BODY_BYTES ? this.#budget.small : this.#budget.large;
-    return { pool, bytes: BYTES_FOR_EACH * bodyBytes };
+    return { pool, bytes: MEMORY_PER_BODY_BYTE * bodyBytes };
   }
 
   #heldBy(): readonly Holder[] {

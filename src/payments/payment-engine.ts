@@ -1,6 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { asServer } from "../audit/tenant-database.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { Database } from "../store/database.js";
 import { readConnection } from "../store/payments/connections.js";
 import type { Connection } from "./connections/connection.js";
 import type { SensitiveCard } from "./contract/card.js";
@@ -12,6 +14,7 @@ import { type ReconcileParts, reconcile, reconcileTenant } from "./reconciliatio
 import { TenantWorkers } from "./tenant-workers.js";
 
 export interface EngineParts extends ReconcileParts {
+  readonly database: Database;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
 }
 
@@ -75,6 +78,6 @@ export class PaymentEngine {
   }
 
   #paymentsOf(keys: TenantKeys): TenantPayments {
-    return new TenantPayments(this.#parts.database, keys);
+    return new TenantPayments(asServer(this.#parts.database, keys));
   }
 }

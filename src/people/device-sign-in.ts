@@ -1,5 +1,4 @@
 import { newSecret, type PresentedSecret, parseSecret } from "../access/secret-text.js";
-import { asServer } from "../audit/tenant-database.js";
 import type { OrdinaryTenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type TenantId } from "../base/ids.js";
@@ -45,17 +44,17 @@ export class DeviceSignIn {
 
   /** @throws {Fault} rate_limited; unprocessable if the issuer does not offer the device flow to this server. */
   async begin(tenantId: TenantId, visit: Pick<Visit, "network" | "cookie">): Promise<BegunDeviceSignIn> {
-    const { database, keyring, issuer, limits } = this.#parts;
-    const keys = await keyring.find(tenantId);
-    await requireWithinLimit(limits, openIdAttempt(keys, visit));
-    if (!keys) throw notFound("tenant");
+    const { tenants, issuer, limits } = this.#parts;
+    const tenant = await tenants.find(tenantId);
+    await requireWithinLimit(limits, openIdAttempt(tenant?.keys, visit));
+    if (!tenant) throw notFound("tenant");
     const { deviceCode, ...shown } = await issuer.beginDevice();
     const intervalSeconds = pauseOf(shown.intervalSeconds);
     const id = newUuid();
     const { text: cookie, hash } = newSecret("oid", tenantId, id);
-    await asServer(database, keys).ordinary(async (tx) => {
+    await tenant.ordinary(async (tx) => {
       if (!(await tx.query(readTenant, tenantId))) throw notFound("tenant");
-      beginSignIn(tx, "device", hash, { deviceCode, intervalSeconds }, { id });
+      beginSignIn(tx, { method: "device", id, browserHash: hash }, { deviceCode, intervalSeconds });
     });
     const expiresInSeconds = Math.min(shown.expiresInSeconds, REQUEST_SECONDS);
     return { ...shown, intervalSeconds, expiresInSeconds, cookie };
@@ -74,11 +73,11 @@ export class DeviceSignIn {
   }
 
   async #end(cookie: PresentedSecret, visit: Visit): Promise<DeviceSignInState> {
-    const { database, keyring, issuer, limits } = this.#parts;
-    const { tenantId, id } = cookie;
-    const keys = await keyring.find(tenantId);
-    if (!keys) throw notFound("tenant");
-    const begun = await asServer(database, keys).ordinary((tx) => readBegun(tx, cookie));
+    const { tenants, issuer, limits } = this.#parts;
+    const { id } = cookie;
+    const tenant = await tenants.find(cookie.tenantId);
+    if (!tenant) throw notFound("tenant");
+    const begun = await tenant.ordinary((tx) => readBegun(tx, cookie));
     if (!begun) throw notBegunHere();
     if (!(await limits.allows({ kind: "device", id }))) {
       throw new Fault("rate_limited", "Wait before asking again.", { retryAfter: begun.intervalSeconds });
@@ -86,7 +85,7 @@ export class DeviceSignIn {
     const claims = await issuer.deviceClaims(begun.deviceCode);
     if (claims === "pending") return { waitSeconds: begun.intervalSeconds };
     if (claims === "slow_down") return { waitSeconds: pauseOf(begun.intervalSeconds + SLOWER_BY_SECONDS) };
-    return asServer(database, keys).ordinary(async (tx) => {
+    return tenant.ordinary(async (tx) => {
       if (!(await tx.query(consumeSignInRequest, id))) throw notBegunHere();
       const step = await signInAs(tx, claims, "device", visit);
       if (step.kind === "passkey_awaited") throw needsBrowser();

@@ -5,7 +5,7 @@ import { newUuid, type TenantId } from "../base/ids.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import { lockMember, type MemberRow } from "../store/people/members.js";
 import { openSealedRights } from "../tenancy/profile.js";
-import { type Origin, type SignInMethod, type StartedSignIn, startSignIn } from "./sign-in.js";
+import { type FirstFactor, type StartedSignIn, startSignIn } from "./sign-in.js";
 import { beginSignIn } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
 
@@ -24,24 +24,23 @@ export type SignInStep = StartedSignIn | AwaitedPasskey;
 export async function finishFirstFactor(
   tx: OrdinaryTenantTransaction,
   { id: memberId }: Pick<MemberRow, "id">,
-  method: SignInMethod,
+  factor: FirstFactor,
   visit: Visit,
-  origin: Origin = {},
 ): Promise<SignInStep> {
   // Locked: a first passkey that is added at the same time ends sign-ins without one, and must see this one.
   const member = await lockMember(tx, memberId);
   if (!member) throw new Fault("unauthenticated", "You are not a member any more.");
   const { needsPasskey } = openSealedRights(tx.keys, member);
-  if (!needsPasskey) return startSignIn(tx, member, method, visit, origin);
+  if (!needsPasskey) return startSignIn(tx, member, factor, visit);
   const id = newUuid();
   const { text: token, hash } = newSecret("pky", tx.tenantId, id);
-  const { identity, until } = origin;
+  const { method, identity, until } = factor;
   const details = {
     memberId: member.id,
     method,
     ...(identity ? { identity: { ...identity } } : {}),
     ...(until ? { until: until.getTime() } : {}),
   };
-  beginSignIn(tx, "passkey", hash, details, { id });
+  beginSignIn(tx, { method: "passkey", id, browserHash: hash }, details);
   return { kind: "passkey_awaited", tenantId: tx.tenantId, token };
 }

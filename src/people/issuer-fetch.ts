@@ -17,7 +17,7 @@ export function issuerFetch(agents: GuardedAgents): CustomFetch {
       url,
       method,
       headers: Object.entries(headers),
-      body: bytesOf(body),
+      body: sentBytes(body),
       pool: "openid",
       maxBodyBytes: MAX_BYTES,
       timeouts: { headersMs: TIMEOUT_MS, bodyIdleMs: TIMEOUT_MS },
@@ -32,7 +32,7 @@ export function issuerFetch(agents: GuardedAgents): CustomFetch {
 }
 
 /** The client sends forms and nothing else. */
-function bytesOf(body: unknown): Uint8Array | undefined {
+function sentBytes(body: unknown): Uint8Array | undefined {
   if (body === undefined || body === null) return undefined;
   if (typeof body === "string" || body instanceof URLSearchParams) return Buffer.from(body.toString());
   if (body instanceof Uint8Array) return body;

@@ -26,7 +26,7 @@ export async function signInAs(
   const member = await memberFor(tx, claims, visit.context);
   if (!member) throw notInvited();
   const identity = { issuer: claims.issuer, subject: claims.subject };
-  return finishFirstFactor(tx, member, method, visit, { identity, secondFactorAt: claims.secondFactorAt });
+  return finishFirstFactor(tx, member, { method, identity, secondFactorAt: claims.secondFactorAt }, visit);
 }
 
 /** The member with the identity; or else the member, or the invited person, with the verified address, who is bound. */

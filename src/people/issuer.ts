@@ -61,7 +61,6 @@ export interface DeviceCodes {
   /** What the person types at {@link page}. */
   readonly userCode: string;
   readonly page: string;
-  /** The page with the code in it. */
   readonly pageWithCode: string | undefined;
   readonly expiresInSeconds: number;
   readonly intervalSeconds: number;

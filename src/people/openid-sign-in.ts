@@ -1,6 +1,5 @@
 import { randomNonce, randomPKCECodeVerifier, randomState } from "openid-client";
 import { newSecret, type PresentedSecret, parseSecret } from "../access/secret-text.js";
-import { asServer } from "../audit/tenant-database.js";
 import type { OrdinaryTenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type TenantId } from "../base/ids.js";
@@ -58,17 +57,17 @@ export class OpenIdSignIn {
     tenantId: TenantId,
     { isFresh, ...visit }: OpenIdStart,
   ): Promise<{ readonly url: string; readonly cookie: Sensitive<string> }> {
-    const { database, keyring, issuer, limits } = this.#parts;
-    const keys = await keyring.find(tenantId);
-    await requireWithinLimit(limits, openIdAttempt(keys, visit));
+    const { tenants, issuer, limits } = this.#parts;
+    const tenant = await tenants.find(tenantId);
+    await requireWithinLimit(limits, openIdAttempt(tenant?.keys, visit));
     const checks: Checks = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
     const url = await issuer.authorizationUrl(this.#redirectUri(), checks, { isFresh });
-    if (!keys) throw notFound("tenant");
+    if (!tenant) throw notFound("tenant");
     const id = newUuid();
     const { text: cookie, hash } = newSecret("oid", tenantId, id);
-    await asServer(database, keys).ordinary(async (tx) => {
+    await tenant.ordinary(async (tx) => {
       if (!(await tx.query(readTenant, tenantId))) throw notFound("tenant");
-      beginSignIn(tx, "openid", hash, { ...checks }, { id });
+      beginSignIn(tx, { method: "openid", id, browserHash: hash }, { ...checks });
     });
     return { url, cookie };
   }
@@ -86,17 +85,14 @@ export class OpenIdSignIn {
   }
 
   async #end(query: string, cookie: PresentedSecret, visit: Visit): Promise<SignInStep> {
-    const { database, keyring, issuer } = this.#parts;
-    const { tenantId } = cookie;
-    const keys = await keyring.find(tenantId);
-    if (!keys) throw notFound("tenant");
-    const checks = await asServer(database, keys).ordinary((tx) => useRequest(tx, cookie));
+    const { tenants, issuer } = this.#parts;
+    const tenant = await tenants.find(cookie.tenantId);
+    if (!tenant) throw notFound("tenant");
+    const checks = await tenant.ordinary((tx) => useRequest(tx, cookie));
     if (!checks) throw notBegunHere();
     // Proxies in front of the server change scheme and host of the request, and the issuer compares the address.
     const claims = await issuer.claimsOf(new URL(`${this.#redirectUri()}?${query}`), checks);
-    return asServer(database, keys).ordinary(async (tx) => {
-      return signInAs(tx, claims, "openid", visit);
-    });
+    return tenant.ordinary((tx) => signInAs(tx, claims, "openid", visit));
   }
 
   #redirectUri(): string {

@@ -17,7 +17,7 @@ export interface Purpose {
 export function issueChallenge(tx: TenantTransaction, { of, subject }: Purpose) {
   const challenge = randomBytes(32).toString("base64url");
   const details = { of, subject, challenge };
-  return { id: beginSignIn(tx, "challenge", null, details, { lifetimeMs: LIFETIME_MS }), challenge };
+  return { id: beginSignIn(tx, { method: "challenge", lifetimeMs: LIFETIME_MS }, details), challenge };
 }
 
 /** Uses up a challenge. Undefined: it is used, over, or was issued for something else. */

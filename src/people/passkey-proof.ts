@@ -45,8 +45,8 @@ export async function acceptProof(
   const known = passkeys.map((passkey) => passkey.credential);
   const proved = await verifyAuthentication(relyingParty, challenge, credential, known);
   if (typeof proved === "string") {
-    const refusal = { remark: proved, outcome: "denied", code: "permission_denied" } as const;
-    tx.record(logEntry(actor, "passkey", memberId, "refuse", refusal));
+    const refusal = { actor, remark: proved, outcome: "denied", code: "permission_denied" } as const;
+    tx.record(logEntry("passkey", memberId, "refuse", refusal));
     return undefined;
   }
   const index = passkeys.findIndex((passkey) => passkey.credential.credentialId === proved.credentialId);
@@ -54,7 +54,7 @@ export async function acceptProof(
   if (!row || !passkey) return undefined;
   const details = passkeyRecord.seal(tx.keys, row, { ...passkey, credential: proved });
   tx.enqueue(updatePasskey, { id: row.id, details, last_used_at: tx.now });
-  tx.record(logEntry(actor, "passkey", row.id, "use"));
+  tx.record(logEntry("passkey", row.id, "use", { actor }));
   return { member, counts: counts(passkey) };
 }
 

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { type Caller, personOf } from "../access/caller.js";
-import { asCaller } from "../access/caller-database.js";
 import type { OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { DAY_MS } from "../base/clock.js";
@@ -41,12 +40,12 @@ export async function beginPasskeyRegistration(parts: PasskeyParts, caller: Call
   const relyingParty = relyingPartyOf(parts.address());
   const { memberId, signInId, userId } = personOf(caller);
   await requireWithinLimit(parts.limits, { kind: "passkey", signInId });
-  const keys = await parts.keyring.of(caller.tenantId);
-  return asCaller(parts.database, keys, caller).ordinary(async (tx) => {
+  const tenant = await parts.tenants.as(caller);
+  return tenant.ordinary(async (tx) => {
     const passkeys = await listMemberPasskeys(tx, memberId);
     requireMayAdd(caller, await tx.query(readSignIn, signInId), passkeys, tx.now);
     const member = await tx.query(readMember, memberId);
-    const email = (member && openProfile(keys, member).email) ?? userId;
+    const email = (member && openProfile(tx.keys, member).email) ?? userId;
     const { id: challengeId, challenge } = issueChallenge(tx, purposeOf(caller));
     const known = passkeys.map(({ credential }) => credential);
     const options = await registrationOptions(relyingParty, { memberId, email }, challenge, known);
@@ -59,21 +58,19 @@ export async function beginPasskeyRegistration(parts: PasskeyParts, caller: Call
  * @throws {Fault} validation_failed if the browser's response is refused; else as for the beginning.
  */
 export async function finishPasskeyRegistration(
-  { database, keyring, address }: PasskeyParts,
+  { tenants, address }: PasskeyParts,
   caller: Caller,
   challengeId: Uuid,
   { text, name }: { readonly text: string; readonly name: string },
 ): Promise<Passkey> {
   const response = readRegistration(text);
   const relyingParty = relyingPartyOf(address());
-  const keys = await keyring.of(caller.tenantId);
-  const challenge = await asCaller(database, keys, caller).ordinary((tx) =>
-    consumeChallenge(tx, challengeId, purposeOf(caller)),
-  );
+  const tenant = await tenants.as(caller);
+  const challenge = await tenant.ordinary((tx) => consumeChallenge(tx, challengeId, purposeOf(caller)));
   const credential = challenge && (await verifyRegistration(relyingParty, challenge, response));
   if (!credential)
     throw invalid("credential", "must be the browser's response to this challenge. Add the passkey again");
-  return asCaller(database, keys, caller).ordinary((tx) => addPasskey(tx, { credential, name }));
+  return tenant.ordinary((tx) => addPasskey(tx, { credential, name }));
 }
 
 async function addPasskey(
@@ -86,7 +83,7 @@ async function addPasskey(
   const earlier = await listMemberPasskeys(tx, memberId);
   requireMayAdd(tx.caller, signIn, earlier, tx.now);
   if (!member || !signIn) throw new Fault("unauthenticated", "The sign-in has ended. Sign in again.");
-  const columns = { id: newUuid(), member_id: memberId, credential_hash: hashOf(credential) };
+  const columns = { id: newUuid(), member_id: memberId, credential_hash: credentialHash(credential) };
   const isTrusted = personOf(tx.caller).secondFactorUntil || (await isVouchedFor(tx, member, signIn));
   const countsFrom = isTrusted ? undefined : new Date(tx.now.getTime() + WAIT_MS);
   const details = passkeyRecord.seal(tx.keys, columns, { credential, name, countsFrom });
@@ -143,6 +140,6 @@ function purposeOf(caller: Caller): Purpose {
   return { of: "registration", subject: personOf(caller).signInId };
 }
 
-function hashOf({ credentialId }: Credential): Buffer {
+function credentialHash({ credentialId }: Credential): Buffer {
   return createHash("sha256").update(credentialId).digest();
 }

@@ -1,5 +1,4 @@
 import { type PresentedSecret, parseSecret } from "../access/secret-text.js";
-import { asServer } from "../audit/tenant-database.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault } from "../base/fault.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
@@ -12,7 +11,7 @@ import type { PasskeyParts, ShownChallenge } from "./passkey-parts.js";
 import { acceptProof, refusedProof } from "./passkey-proof.js";
 import { requireWithinLimit } from "./refuse-frequent-sign-ins.js";
 import { relyingPartyOf } from "./relying-party.js";
-import { identityIn, METHODS, type Origin, type SignInMethod, type StartedSignIn, startSignIn } from "./sign-in.js";
+import { type FirstFactor, identityIn, METHODS, type StartedSignIn, startSignIn } from "./sign-in.js";
 import type { LinkParts } from "./sign-in-link.js";
 import { openDetails } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
@@ -26,9 +25,9 @@ export async function beginPasskeySignIn(parts: PasskeyParts, visit: Visit): Pro
   const waiting = waitingIn(visit);
   await requireWithinLimit(parts.limits, { kind: "passkey", signInId: waiting.id });
   const relyingParty = relyingPartyOf(parts.address());
-  const keys = await parts.keyring.find(waiting.tenantId);
-  if (!keys) throw noPendingSignIn();
-  return asServer(parts.database, keys).ordinary(async (tx) => {
+  const tenant = await parts.tenants.find(waiting.tenantId);
+  if (!tenant) throw noPendingSignIn();
+  return tenant.ordinary(async (tx) => {
     const { memberId } = await readWaiting(tx, waiting);
     const passkeys = await listMemberPasskeys(tx, memberId);
     const { id: challengeId, challenge } = issueChallenge(tx, purposeOf(waiting));
@@ -43,7 +42,7 @@ export async function beginPasskeySignIn(parts: PasskeyParts, visit: Visit): Pro
  * @throws {Fault} permission_denied if the proof is refused, or no sign-in waits; validation_failed for a malformed one.
  */
 export async function finishPasskeySignIn(
-  { database, keyring, address }: PasskeyParts,
+  { tenants, address }: PasskeyParts,
   challengeId: Uuid,
   text: string,
   visit: Visit,
@@ -51,35 +50,34 @@ export async function finishPasskeySignIn(
   const credential = readAuthentication(text);
   const relyingParty = relyingPartyOf(address());
   const waiting = waitingIn(visit);
-  const { tenantId } = waiting;
-  const keys = await keyring.find(tenantId);
-  if (!keys) throw noPendingSignIn();
+  const tenant = await tenants.find(waiting.tenantId);
+  if (!tenant) throw noPendingSignIn();
   // Committed before the proof is looked at: no proof is tried twice.
-  const challenge = await asServer(database, keys).ordinary(async (tx) => {
+  const challenge = await tenant.ordinary(async (tx) => {
     await readWaiting(tx, waiting);
     return consumeChallenge(tx, challengeId, purposeOf(waiting));
   });
   if (challenge === undefined) throw refusedProof();
-  const started = await asServer(database, keys).ordinary(async (tx) => {
-    const { memberId, method, origin } = await readWaiting(tx, waiting);
+  const started = await tenant.ordinary(async (tx) => {
+    const { memberId, factor } = await readWaiting(tx, waiting);
     const proof = { relyingParty, challenge, credential, memberId };
     const proved = await acceptProof(tx, proof, visit.context);
     if (!proved || !(await tx.query(consumeSignInRequest, waiting.id))) return undefined;
     const secondFactorAt = proved.counts ? tx.now : undefined;
-    return startSignIn(tx, proved.member, method, visit, { ...origin, secondFactorAt });
+    return startSignIn(tx, proved.member, { ...factor, secondFactorAt }, visit);
   });
   if (!started) throw refusedProof();
   return started;
 }
 
 /** Whether a sign-in waits for a passkey in this browser. */
-export async function isPasskeyAwaited({ database, keyring }: LinkParts, visit: Visit): Promise<boolean> {
+export async function isPasskeyAwaited({ tenants }: LinkParts, visit: Visit): Promise<boolean> {
   const waiting = parseSecret("pky", visit.cookie("passkey") ?? "");
   if (!waiting) return false;
   try {
-    const keys = await keyring.find(waiting.tenantId);
-    if (!keys) return false;
-    await asServer(database, keys).ordinary((tx) => readWaiting(tx, waiting));
+    const tenant = await tenants.find(waiting.tenantId);
+    if (!tenant) return false;
+    await tenant.ordinary((tx) => readWaiting(tx, waiting));
     return true;
   } catch (error) {
     if (error instanceof Fault && error.code === "permission_denied") return false;
@@ -90,8 +88,7 @@ export async function isPasskeyAwaited({ database, keyring }: LinkParts, visit: 
 /** A sign-in that waits for a passkey. */
 interface Waiting {
   readonly memberId: Uuid;
-  readonly method: SignInMethod;
-  readonly origin: Origin;
+  readonly factor: FirstFactor;
 }
 
 function purposeOf({ id }: PresentedSecret): Purpose {
@@ -107,15 +104,15 @@ function waitingIn(visit: Visit): PresentedSecret {
 async function readWaiting(tx: TenantTransaction, { id, hash }: PresentedSecret): Promise<Waiting> {
   const row = await tx.query(readSignInRequest, id);
   if (row?.method !== "passkey" || !row.browser_hash?.equals(hash)) throw noPendingSignIn();
-  return waitingOf(openDetails(tx.keys, row));
+  return readWaitingDetails(openDetails(tx.keys, row));
 }
 
-function waitingOf({ memberId: member, method: name, identity, until }: JsonObject): Waiting {
+function readWaitingDetails({ memberId: member, method: name, identity, until }: JsonObject): Waiting {
   const memberId = parseUuid(String(member));
   const method = METHODS.find((known) => known === name);
   if (!memberId || !method) throw new Error("a sign-in that waits for a passkey is malformed");
   const end = typeof until === "number" ? new Date(until) : undefined;
-  return { memberId, method, origin: { identity: identityIn(identity), until: end } };
+  return { memberId, factor: { method, identity: identityIn(identity), until: end } };
 }
 
 function noPendingSignIn(): Fault {

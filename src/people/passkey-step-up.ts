@@ -1,5 +1,4 @@
 import { type Caller, personOf } from "../access/caller.js";
-import { asCaller } from "../access/caller-database.js";
 import { markRecorded } from "../access/refusal.js";
 import { Fault } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
@@ -23,8 +22,8 @@ export async function beginPasskeyCheck(parts: PasskeyParts, caller: Caller): Pr
   const relyingParty = relyingPartyOf(parts.address());
   const { memberId, signInId } = personOf(caller);
   await requireWithinLimit(parts.limits, { kind: "passkey", signInId });
-  const keys = await parts.keyring.of(caller.tenantId);
-  return asCaller(parts.database, keys, caller).ordinary(async (tx) => {
+  const tenant = await parts.tenants.as(caller);
+  return tenant.ordinary(async (tx) => {
     const all = await listMemberPasskeys(tx, memberId);
     const passkeys = all.filter((passkey) => counts(passkey));
     if (passkeys.length === 0) throw hasNone(all);
@@ -40,7 +39,7 @@ export async function beginPasskeyCheck(parts: PasskeyParts, caller: Caller): Pr
  * @throws {Fault} permission_denied if the proof is refused; validation_failed for a malformed one.
  */
 export async function finishPasskeyCheck(
-  { database, keyring, address }: PasskeyParts,
+  { tenants, address }: PasskeyParts,
   caller: Caller,
   challengeId: Uuid,
   text: string,
@@ -48,16 +47,13 @@ export async function finishPasskeyCheck(
   const credential = readAuthentication(text);
   const relyingParty = relyingPartyOf(address());
   const { memberId, signInId } = personOf(caller);
-  const { tenantId, context } = caller;
-  const keys = await keyring.of(tenantId);
+  const tenant = await tenants.as(caller);
   // Committed before the proof is looked at: no proof is tried twice.
-  const challenge = await asCaller(database, keys, caller).ordinary((tx) =>
-    consumeChallenge(tx, challengeId, purposeOf(caller)),
-  );
+  const challenge = await tenant.ordinary((tx) => consumeChallenge(tx, challengeId, purposeOf(caller)));
   if (challenge === undefined) throw refusedProof();
-  const outcome = await asCaller(database, keys, caller).ordinary(async (tx) => {
+  const outcome = await tenant.ordinary(async (tx) => {
     const proof = { relyingParty, challenge, credential, memberId, signInId };
-    const proved = await acceptProof(tx, proof, context);
+    const proved = await acceptProof(tx, proof, caller.context);
     if (!proved) return "refused";
     const row = proved.counts ? await tx.query(readSignIn, signInId) : undefined;
     if (!row) return undefined;

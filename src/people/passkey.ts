@@ -30,7 +30,6 @@ export interface Credential {
   readonly isSynced: boolean;
 }
 
-/** A passkey of a member. */
 export interface Passkey {
   readonly id: Uuid;
   readonly memberId: Uuid;

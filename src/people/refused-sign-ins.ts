@@ -1,14 +1,12 @@
 import type { PresentedSecret } from "../access/secret-text.js";
 import type { RefusedCredential } from "../audit/refused-credentials.js";
 import { Fault, type FaultCode } from "../base/fault.js";
-import type { Database } from "../store/database.js";
-import type { Keyring } from "../tenancy/keyring.js";
+import type { Tenants } from "../tenancy/tenants.js";
 import type { Visit } from "./visit.js";
 
 /** The parts for sign-ins whose refusals are logged. */
 export interface SignInParts {
-  readonly database: Database;
-  readonly keyring: Keyring;
+  readonly tenants: Tenants;
   readonly onRefused: (refused: RefusedCredential) => void;
 }
 

@@ -1,30 +1,26 @@
 import { newSecret, type PresentedSecret, parseSecret } from "../access/secret-text.js";
 import { OPERATOR_CONTEXT } from "../audit/audit-context.js";
-import { asServer } from "../audit/tenant-database.js";
 import type { OrdinaryTenantTransaction, TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, invalid } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
 import type { Sensitive } from "../crypto/sensitive.js";
-import type { Database } from "../store/database.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { insertMessage } from "../store/jobs/outbox.js";
 import { findMemberByAddress, type MemberRow, readMember } from "../store/people/members.js";
 import { consumeSignInRequest, readSignInRequest, type SignInRequestRow } from "../store/people/sign-in-requests.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { emailTerm, openProfile } from "../tenancy/profile.js";
 import { sharedMailKey } from "../tenancy/sign-in-mail.js";
+import type { Tenants } from "../tenancy/tenants.js";
 import { finishFirstFactor, type SignInStep } from "./finish-first-factor.js";
 import { loggingRefusals, type SignInParts } from "./refused-sign-ins.js";
 import { beginLinkSignIn, beginSignIn, openDetails } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
 
 export interface LinkParts {
-  readonly database: Database;
-  readonly keyring: Keyring;
+  readonly tenants: Tenants;
 }
 
-/** A request for a link. */
 export interface LinkRequest {
   readonly email: string;
   /** The id in the cookie of the asking browser. */
@@ -41,16 +37,15 @@ export interface LinkRequest {
  * that link works in its browser too.
  */
 export async function askForSignInLink(
-  { database, keyring }: LinkParts,
+  { tenants }: LinkParts,
   tenantId: TenantId,
   { email, id, hash, knownBrowser }: LinkRequest,
   { address, client }: Visit,
 ): Promise<void> {
-  const keys = await keyring.find(tenantId);
+  const tenant = await tenants.find(tenantId);
   // The response is the same for a tenant that does not exist.
-  if (!keys) return;
-  await asServer(database, keys).ordinary(async (tx) => {
-    const mailKey = sharedMailKey(keys, { email, knownBrowser }, tx.now);
+  await tenant?.ordinary(async (tx) => {
+    const mailKey = sharedMailKey(tx.keys, { email, knownBrowser }, tx.now);
     const hasMail = await beginLinkSignIn(tx, { id, hash, mailKey }, { email, address, client, hashes: [] });
     if (!hasMail) return;
     tx.enqueue(insertMessage, { id: newUuid(), sign_in_request_id: id });
@@ -60,15 +55,15 @@ export async function askForSignInLink(
 
 /** Makes a link for a member that works in any browser, for the operator to hand over. */
 export async function createOperatorLink(
-  { database, keyring }: LinkParts,
+  { tenants }: LinkParts,
   tenantId: TenantId,
   memberId: Uuid,
 ): Promise<Sensitive<string>> {
-  const keys = await keyring.of(tenantId);
-  return asServer(database, keys).ordinary(async (tx) => {
+  const tenant = await tenants.of(tenantId);
+  return tenant.ordinary(async (tx) => {
     const id = newUuid();
     const { text, hash } = newSecret("lnk", tenantId, id);
-    beginSignIn(tx, "operator", null, { memberId, hashes: [hash.toString("hex")] }, { id });
+    beginSignIn(tx, { method: "operator", id }, { memberId, hashes: [hash.toString("hex")] });
     const details = { remark: "link by the operator", context: OPERATOR_CONTEXT };
     tx.log("sign_in", id, "authorize", details);
     return text;
@@ -81,15 +76,15 @@ export async function createOperatorLink(
  * @throws {Fault} validation_failed for a link that does not work; permission_denied in another browser.
  */
 export async function takeSignInLink(
-  { database, keyring, onRefused }: SignInParts,
+  { tenants, onRefused }: SignInParts,
   text: string,
   visit: Visit,
 ): Promise<SignInStep> {
   const link = parseSecret("lnk", text);
   if (!link) throw expiredOrUsed();
   return loggingRefusals(onRefused, { method: "link", secret: link, visit }, async () => {
-    const keys = await keyring.find(link.tenantId);
-    const taken = keys && (await asServer(database, keys).ordinary((tx) => take(tx, link, visit)));
+    const tenant = await tenants.find(link.tenantId);
+    const taken = await tenant?.ordinary((tx) => take(tx, link, visit));
     if (!taken) throw expiredOrUsed();
     return taken;
   });
@@ -108,8 +103,8 @@ async function take(
     throw new Fault("permission_denied", "Open this link in the browser where you asked for it, or ask for a new one.");
   }
   if (!(await tx.query(consumeSignInRequest, row.id))) return undefined;
-  const member = await memberOf(tx, details);
-  return member ? finishFirstFactor(tx, member, row.method, visit) : undefined;
+  const member = await memberOfLink(tx, details);
+  return member ? finishFirstFactor(tx, member, { method: row.method }, visit) : undefined;
 }
 
 /** Whether a browser asked for this link, or for another one to the same address, which this one serves as well. */
@@ -124,7 +119,7 @@ async function isOfAskingBrowser(tx: OrdinaryTenantTransaction, row: SignInReque
 }
 
 /** The member that a request is for; undefined if the member is gone. */
-async function memberOf(tx: TenantTransaction, details: JsonObject): Promise<MemberRow | null> {
+async function memberOfLink(tx: TenantTransaction, details: JsonObject): Promise<MemberRow | null> {
   const { email, memberId } = details;
   if (typeof email === "string") return memberWithAddress(tx, email);
   return typeof memberId === "string" ? tx.query(readMember, memberId) : null;

@@ -1,5 +1,4 @@
 import { newSecret } from "../access/secret-text.js";
-import { asServer } from "../audit/tenant-database.js";
 import { escaped } from "../base/html.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
@@ -25,23 +24,22 @@ interface MessageParts extends LinkParts {
  * @returns undefined if no member has the address, or the request is used or over.
  */
 export async function writeSignInMessage(
-  { database, keyring, publicUrl }: MessageParts,
+  { tenants, publicUrl }: MessageParts,
   tenantId: TenantId,
   requestId: Uuid,
 ): Promise<Message | undefined> {
-  const keys = await keyring.of(tenantId);
-  return asServer(database, keys).ordinary(async (tx) => {
+  return (await tenants.of(tenantId)).ordinary(async (tx) => {
     const [row, tenant] = await Promise.all([tx.query(readSignInRequest, requestId), tx.query(readTenant, tenantId)]);
     if (!row || !tenant) return undefined;
-    const details = openDetails(keys, row);
+    const details = openDetails(tx.keys, row);
     const { email } = details;
     const member = typeof email === "string" ? await memberWithAddress(tx, email) : null;
     // As the member has it: who asks may write it in another case, which can be another mailbox (RFC 5321, 2.4).
-    const to = member && openProfile(keys, member).email;
+    const to = member && openProfile(tx.keys, member).email;
     if (!to) return undefined;
     const link = newSecret("lnk", tenantId, requestId);
     const hashes = [...linkHashesOf(details), link.hash.toString("hex")];
-    const resealed = signInRequestRecord.seal(keys, row, { ...details, hashes });
+    const resealed = signInRequestRecord.seal(tx.keys, row, { ...details, hashes });
     if (!(await tx.query(updateSignInRequest, { id: requestId, details: resealed }))) return undefined;
     const vault = `${quotedName(tenant.name)} in the Cloakroom vault at ${new URL(publicUrl).host}`;
     const asked = `${new Date(row.expires_at.getTime()).toUTCString()}. It was asked for first from ${details.address} with ${details.client}`;
@@ -50,7 +48,7 @@ export async function writeSignInMessage(
       to,
       subject: `Sign in to Cloakroom at ${new URL(publicUrl).host}`,
       text: new Sensitive(mailText(vault, url, asked)),
-      html: htmlOf(vault, url, asked),
+      html: mailHtml(vault, url, asked),
     };
   });
 }
@@ -65,7 +63,7 @@ If that was not you, there is nothing that you need to do: the link works only i
 `;
 }
 
-function htmlOf(vault: string, url: string, asked: string): Sensitive<string> {
+function mailHtml(vault: string, url: string, asked: string): Sensitive<string> {
   const link = escaped(url);
   return htmlMessage(
     "Sign in",

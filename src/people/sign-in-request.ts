@@ -15,16 +15,23 @@ export const REQUEST_SECONDS = REQUEST_MS / 1_000;
 /** What waits for a person: a sign-in, the passkey's part of one, or a challenge of a passkey. */
 type RequestKind = SignInMethod | "passkey" | "challenge";
 
-/** Begins a sign-in. `browserHash` names the only browser that may complete it; null: any. */
+/** A sign-in that has begun. */
+interface SignInRequest {
+  readonly method: RequestKind;
+  readonly id?: Uuid;
+  /** Names the only browser that may complete it. Absent: any. */
+  readonly browserHash?: Buffer;
+  readonly lifetimeMs?: number;
+}
+
+/** @returns the id of the request. */
 export function beginSignIn(
   tx: TenantTransaction,
-  method: RequestKind,
-  browserHash: Buffer | null,
+  { method, id = newUuid(), browserHash, lifetimeMs = REQUEST_MS }: SignInRequest,
   details: JsonObject,
-  { id = newUuid(), lifetimeMs = REQUEST_MS }: { readonly id?: Uuid; readonly lifetimeMs?: number } = {},
 ): Uuid {
   const expiresAt = new Date(tx.now.getTime() + lifetimeMs);
-  const columns = { id, method, browser_hash: browserHash, expires_at: expiresAt };
+  const columns = { id, method, browser_hash: browserHash ?? null, expires_at: expiresAt };
   tx.enqueue(insertSignInRequest, { ...columns, details: signInRequestRecord.seal(tx.keys, columns, details) });
   scheduleDue(tx, { kind: "sign_in_request", at: expiresAt });
   return id;

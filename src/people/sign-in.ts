@@ -55,8 +55,9 @@ export interface StartedSignIn {
   readonly token: Sensitive<string>;
 }
 
-/** What a sign-in takes over from the one that it replaces, or from the issuer. */
-export interface Origin {
+/** How a person proved who they are, and what the sign-in takes over from the one that it replaces, or from the issuer. */
+export interface FirstFactor {
+  readonly method: SignInMethod;
   readonly identity?: Identity | undefined;
   /** The latest end. Absent: 12 hours from now. */
   readonly until?: Date | undefined;
@@ -68,9 +69,8 @@ export interface Origin {
 export function startSignIn(
   tx: TenantTransaction,
   member: Pick<MemberRow, "id" | "user_id" | "created_by" | "role" | "profile">,
-  method: SignInMethod,
+  { method, identity, until, secondFactorAt }: FirstFactor,
   { address, client, context }: Pick<Visit, "address" | "client" | "context">,
-  { identity, until, secondFactorAt }: Origin = {},
 ): StartedSignIn {
   const { tenantId } = tx;
   const { role } = member;
@@ -95,7 +95,7 @@ export function startSignIn(
   });
   scheduleDue(tx, { kind: "sign_in", at: expiresAt });
   const actor: Actor = { id: member.user_id, type: "user", keyId: id, context };
-  tx.record(logEntry(actor, "sign_in", id, "create", method));
+  tx.record(logEntry("sign_in", id, "create", { actor, remark: method }));
   return { kind: "signed_in", id, tenantId, memberId: member.id, token };
 }
 

@@ -1,7 +1,5 @@
 import { type Caller, personOf } from "../access/caller.js";
-import { asCaller } from "../access/caller-database.js";
 import { type CallerTransaction, callerTransaction } from "../access/caller-transaction.js";
-import { asServer } from "../audit/tenant-database.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, notFound } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
@@ -29,23 +27,21 @@ interface Proven {
  * @throws {Fault} not_found unless the person is a member there: also for a tenant that does not exist.
  */
 export async function switchTenant(
-  { database, keyring }: LinkParts,
+  { tenants }: LinkParts,
   caller: Caller,
   tenantId: TenantId,
   visit: Visit,
 ): Promise<SignInStep> {
-  const ownKeys = await keyring.of(caller.tenantId);
-  const proven = await asCaller(database, ownKeys, caller).ordinary((tx) => provenBy(tx));
-  const keys = await keyring.find(tenantId);
-  if (!keys) throw notFound("tenant");
-  const started = await asServer(database, keys).ordinary(async (tx) => {
+  const proven = await (await tenants.as(caller)).ordinary((tx) => provenBy(tx));
+  const tenant = await tenants.find(tenantId);
+  if (!tenant) throw notFound("tenant");
+  const started = await tenant.ordinary(async (tx) => {
     const member = await findIn(tx, proven);
     if (!member) throw notFound("tenant");
-    return finishFirstFactor(tx, member, proven.method, visit, proven);
+    return finishFirstFactor(tx, member, proven, visit);
   });
-  await asServer(database, ownKeys).ordinary((tx) =>
-    endSignIn(callerTransaction(tx, ownKeys, caller), personOf(caller).signInId),
-  );
+  const own = await tenants.of(caller.tenantId);
+  await own.ordinary((tx) => endSignIn(callerTransaction(tx, tx.keys, caller), personOf(caller).signInId));
   return started;
 }
 

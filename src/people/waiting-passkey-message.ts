@@ -26,20 +26,19 @@ interface MessageParts extends LinkParts {
  * @returns undefined if the passkey or the OWNER's address is gone, or the passkey counts already.
  */
 export async function writeWaitingPasskeyMessage(
-  { database, keyring, publicUrl }: MessageParts,
+  { tenants, publicUrl }: MessageParts,
   tenantId: TenantId,
   passkeyId: Uuid,
 ): Promise<Message | undefined> {
-  const keys = await keyring.of(tenantId);
-  return database.of(tenantId).ordinary(async (tx) => {
+  return (await tenants.of(tenantId)).ordinary(async (tx) => {
     const [row, owner] = await Promise.all([tx.query(readPasskeyRow, passkeyId), tx.query(readOwner, "owner")]);
     const member = row && (await tx.query(readMember, row.member_id));
     if (!member || !owner) return undefined;
-    const { countsFrom } = openPasskey(keys, tx, row);
+    const { countsFrom } = openPasskey(tx.keys, tx, row);
     if (countsFrom === undefined) return undefined;
-    const to = openProfile(keys, owner).email;
+    const to = openProfile(tx.keys, owner).email;
     if (!to) return undefined;
-    const { email } = openProfile(keys, member);
+    const { email } = openProfile(tx.keys, member);
     const name = email !== undefined && isPlainAddress(email) ? email : "A member whose address is not shown here";
     const said = sentences(`${name} (${member.role})`, countsFrom);
     const url = `${publicUrl}${MEMBERS_PATH}`;
@@ -47,7 +46,7 @@ export async function writeWaitingPasskeyMessage(
       to,
       subject: SUBJECT,
       text: new Sensitive(`${said.join("\n")}\n\n${url}\n`),
-      html: htmlOf(said, url),
+      html: messageHtml(said, url),
     };
   });
 }
@@ -60,7 +59,7 @@ function sentences(who: string, countsFrom: Date): readonly string[] {
   ];
 }
 
-function htmlOf(said: readonly string[], url: string): Sensitive<string> {
+function messageHtml(said: readonly string[], url: string): Sensitive<string> {
   const paragraphs = said.map((sentence) => `<p>${escaped(sentence)}</p>`).join("\n");
   return htmlMessage(SUBJECT, `${paragraphs}\n<p><a href="${escaped(url)}">Members</a></p>`);
 }

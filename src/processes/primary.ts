@@ -51,7 +51,7 @@ export async function startProcesses(
   const runner = new SharedRunnerHost(config.sandbox, log);
   opened.defer(() => shutdown.end("the sandbox's runner", () => runner.close()));
   const whole = new AggregatedMetrics();
-  const beginning = await beginningOf(config, vault, runner);
+  const beginning = await processStart(config, vault, runner);
   const limits = memoryLimitsOf(config);
   const handle = messageHandler({ beginning, runner, limits, signInLimits: memorySignInLimits() });
   const group: ProcessGroup = new ProcessGroup({
@@ -99,7 +99,7 @@ async function collectMetrics(group: ProcessGroup, whole: AggregatedMetrics): Pr
 }
 
 /** The initial message of every process, without its number. */
-async function beginningOf(
+async function processStart(
   config: Config,
   { embedded, rootKeys }: Vault,
   { socketPath }: SharedRunnerHost,

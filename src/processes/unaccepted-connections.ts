@@ -19,11 +19,12 @@ export function closeUnacceptedAtEnd(worker: Worker): void {
     writable: true,
     value(...sent: readonly unknown[]): unknown {
       const [message, handle] = sent;
-      if (fieldOf(message, "act") === "newconn" && isHandle(handle)) unaccepted.set(fieldOf(message, "seq"), handle);
+      if (columnValue(message, "act") === "newconn" && isHandle(handle))
+        unaccepted.set(columnValue(message, "seq"), handle);
       return Reflect.apply(send, child, sent);
     },
   });
-  child.on("internalMessage", (message: unknown) => unaccepted.delete(fieldOf(message, "ack")));
+  child.on("internalMessage", (message: unknown) => unaccepted.delete(columnValue(message, "ack")));
   // A channel with such a connection is not closed at the end of its process.
   child.once("exit", () => {
     for (const handle of unaccepted.values()) handle.close();
@@ -31,7 +32,7 @@ export function closeUnacceptedAtEnd(worker: Worker): void {
   });
 }
 
-function fieldOf(message: unknown, name: string): unknown {
+function columnValue(message: unknown, name: string): unknown {
   return typeof message === "object" && message !== null ? Reflect.get(message, name) : undefined;
 }
 

@@ -2,7 +2,7 @@ import cluster from "node:cluster";
 import { LocalRootKey } from "../crypto/local-root-key.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { CodeSource } from "../sandbox/run.js";
-import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
+import type { SharedRunnerAccess } from "../sandbox/shared-runner.js";
 import type { ServingProcess } from "../server/running-server.js";
 import { SHUTDOWN_TIMEOUT_MS } from "../server/shutdown.js";
 import { startServer } from "../server/start-server.js";
@@ -49,7 +49,7 @@ export async function serveAsWorker(config: Config): Promise<void> {
   });
   try {
     const said: string[] = [];
-    const runner: SharedRunnerPlace = {
+    const runner: SharedRunnerAccess = {
       socketPath: beginning.runnerSocket,
       kill: (reason) => send({ type: "kill_runner", reason }),
       reportFailure: (source) => send({ type: "code_failure", source }),

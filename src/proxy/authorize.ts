@@ -32,14 +32,9 @@ export async function refuseReason(
   fault: Fault,
 ): Promise<Fault> {
   const invoker = route.caller ?? route.application;
-  const details = { remark: "reason", outcome: "denied", code: fault.code, context } as const;
-  const entry = logEntry(
-    invoker && actorOf(invoker),
-    "proxy",
-    route.proxy?.proxy.id ?? ANY_ENTITY_ID,
-    "refuse",
-    details,
-  );
+  const actor = invoker && actorOf(invoker);
+  const details = { actor, remark: "reason", outcome: "denied", code: fault.code, context } as const;
+  const entry = logEntry("proxy", route.proxy?.proxy.id ?? ANY_ENTITY_ID, "refuse", details);
   return recordDenial(database, new Denied(tenantId, fault, entry));
 }
 
@@ -61,9 +56,9 @@ export async function authorize(
       const tx = tenantTransaction(shared, keys);
       const tokens = await useTokens(tx, route, ids);
       const invoker = caller ?? application;
-      const details = { remark: proxy ? undefined : "ephemeral", context: route.context };
-      const actor = invoker && actorOf(invoker);
-      const entry = logEntry(actor, "proxy", proxy?.proxy.id ?? ANY_ENTITY_ID, "invoke", details);
+      const remark = proxy ? undefined : "ephemeral";
+      const details = { actor: invoker && actorOf(invoker), remark, context: route.context };
+      const entry = logEntry("proxy", proxy?.proxy.id ?? ANY_ENTITY_ID, "invoke", details);
       // The invoker's revision guards the transaction, and the webhooks with it: without one, no statement is needed.
       const isSent = !invoker || invoker.eventTypes.some((type) => type === entry.event);
       tx.record(isSent ? entry : { ...entry, event: undefined });
@@ -81,7 +76,7 @@ function barOf({ caller, proxy }: Route): Denied | Fault | undefined {
   if (!caller.grant.holds("token:use")) return denied(caller, "token:use", "proxy", proxy?.proxy.id ?? ANY_ENTITY_ID);
   if (proxy || !caller.settings.disable_ephemeral_proxy) return undefined;
   const fault = new Fault("permission_denied", "This tenant does not allow ephemeral proxies.");
-  return deniedWith(caller, fault, "proxy", ANY_ENTITY_ID, "ephemeral");
+  return deniedWith(caller, fault, "ephemeral", { type: "proxy", id: ANY_ENTITY_ID });
 }
 
 /** Loads tokens under the caller's rights, or else under those of the proxy's application. */
@@ -93,7 +88,7 @@ async function useTokens(
   if (ids.length === 0) return new Map();
   const [first, ...others] = [route.caller, route.application].filter((candidate) => candidate !== undefined);
   if (!first) throw new Fault("permission_denied", NO_RIGHTS);
-  const found = await findTokensAs(tx, [first, ...others], ids, "token:use", "use");
+  const found = await findTokensAs(tx, [first, ...others], ids, "use");
   if ("denied" in found) throw deniedTokens(route, found, others.at(-1) ?? first);
   return found.tokens;
 }
@@ -108,5 +103,5 @@ function deniedTokens({ caller, application }: Route, { denied: token }: DeniedT
     ? "Neither the key used nor the application of this proxy has token:use for this container."
     : "The application of this proxy lacks token:use for this container.";
   const fault = new Fault("permission_denied", text);
-  return deniedWith(caller ?? last, fault, token.type, token.id, "token:use");
+  return deniedWith(caller ?? last, fault, "token:use", token);
 }

@@ -10,7 +10,6 @@ import { type BodyHead, collectBody, collectHead } from "../memory/collect-body.
 import type { RequestMemory } from "../memory/request-memory.js";
 import { headerValue } from "./forward.js";
 
-/** A body from the caller. */
 export interface CallerBody {
   readonly headers: readonly HeaderPair[];
   readonly body: Readable | Buffer;

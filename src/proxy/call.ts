@@ -41,7 +41,6 @@ export interface CallOwner {
   readonly proxy: LoadedProxy | undefined;
 }
 
-/** The proxy of a call. */
 export type ProxyTarget =
   | { readonly kind: "configured"; readonly key: string }
   /** Named by a URL in the request. */

@@ -6,10 +6,10 @@ import { mapTexts, placeName } from "../expressions/json-texts.js";
 import { expressionSpans } from "../expressions/span.js";
 import { isLocation, LOCATION } from "./json-location.js";
 import { isEvaluatedByToken, type StepScope, stepExpressionProblem } from "./step-expression.js";
-import type { Transform } from "./transform.js";
+import type { Step } from "./transform.js";
 
 /** A transform and the field that errors name it by. */
-export type NamedStep = readonly [field: string, step: Transform];
+export type NamedStep = readonly [field: string, step: Step];
 
 /** Once this many problems are found, no further step is checked. */
 const MAX_NAMED = 20;
@@ -36,7 +36,7 @@ export function requireUsableSteps(steps: readonly NamedStep[], isResponse: bool
 
 type Problem = readonly [field: string, problem: string];
 
-function placeProblems(step: Transform, options: string): Problem[] {
+function placeProblems(step: Step, options: string): Problem[] {
   if (step.type === "append_json" && !isLocation(step.location)) return [[`${options}.location`, LOCATION]];
   if (step.type === "append_header" && !isHeaderValue(step.value)) {
     return [[`${options}.value`, "must be a header value, without line breaks"]];
@@ -53,7 +53,7 @@ function isHeaderValue(text: string): boolean {
   }
 }
 
-function problemsOf(step: Transform, options: string, scope: StepScope, budget: Budget): Problem[] {
+function problemsOf(step: Step, options: string, scope: StepScope, budget: Budget): Problem[] {
   switch (step.type) {
     case "tokenize":
       return Object.entries(step.token).flatMap(([name, value]) =>
@@ -71,14 +71,14 @@ function problemsOf(step: Transform, options: string, scope: StepScope, budget: 
 function problemsIn(value: Json, root: string, scope: StepScope, budget: Budget): Problem[] {
   const problems: Problem[] = [];
   mapTexts(value, (text, place) => {
-    const problem = problems.length < MAX_NAMED ? problemOf(text, scope, budget) : undefined;
+    const problem = problems.length < MAX_NAMED ? expressionProblem(text, scope, budget) : undefined;
     if (problem) problems.push([placeName(place, root), problem]);
     return null;
   });
   return problems;
 }
 
-function problemOf(text: string, scope: StepScope, budget: Budget): string | undefined {
+function expressionProblem(text: string, scope: StepScope, budget: Budget): string | undefined {
   let end = 0;
   for (const span of expressionSpans(text)) {
     const opened = text.slice(end, span.start).indexOf("{{");

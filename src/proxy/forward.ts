@@ -78,7 +78,6 @@ export function forwardedQuery(query: string): string {
   return kept.length === 0 ? "" : `?${kept.join("&")}`;
 }
 
-/** The key of the proxy in a query. */
 export function proxyKeyIn(query: string): string | undefined {
   return new URLSearchParams(query).get(KEY_PARAMETER) ?? undefined;
 }

@@ -14,7 +14,7 @@ import type { BinTable } from "../tokens/types/bin-table.js";
 import { authorize, refuseReason, requireRight } from "./authorize.js";
 import type { ProxyCall, ProxyResponse } from "./call.js";
 import { DestinationFailed } from "./destination-failed.js";
-import { failureOf } from "./exchange-failure.js";
+import { exchangeFailure } from "./exchange-failure.js";
 import { returnedHeaders } from "./forward.js";
 import type { ProxyLoader } from "./load-proxy.js";
 import { baseUrl, requestSteps, responseSteps } from "./proxy.js";
@@ -114,7 +114,7 @@ async function forward(
     body: isEmpty ? undefined : changed.body,
     pool: tenantId,
   }).catch((error: unknown) => {
-    throw scanned.body.refused ?? failureOf(error, signal);
+    throw scanned.body.refused ?? exchangeFailure(error, signal);
   });
   const plain: ProxyResponse = {
     status: response.status,
@@ -130,7 +130,7 @@ async function forward(
     return { ...transformed, headers: returnedHeaders(transformed.headers) };
   } catch (error) {
     response.body.destroy();
-    throw new DestinationFailed(failureOf(error, signal), response.status);
+    throw new DestinationFailed(exchangeFailure(error, signal), response.status);
   }
 }
 

@@ -14,7 +14,7 @@ export const LOCATION = `must be a path of names and indexes such as $.card.toke
 
 /** Whether a text is a path without wildcards, slices and filters. */
 export function isLocation(text: string): boolean {
-  return text.length <= LONGEST && WHOLE.test(text) && stepsOf(text).length > 0;
+  return text.length <= LONGEST && WHOLE.test(text) && locationSteps(text).length > 0;
 }
 
 /**
@@ -22,12 +22,12 @@ export function isLocation(text: string): boolean {
  * @throws {Fault} validation_failed for an empty path.
  */
 export function setAtLocation(body: Json, location: string, value: Json): Json {
-  const steps = stepsOf(location);
+  const steps = locationSteps(location);
   if (steps.length === 0) throw invalid("location", LOCATION);
   return setAt(body, steps, value);
 }
 
-function stepsOf(location: string): string[] {
+function locationSteps(location: string): string[] {
   const path = location.replace(/^\$\.?/, "");
   return [...path.matchAll(STEP)].map(([, plain, quoted, doubleQuoted]) => plain ?? quoted ?? doubleQuoted ?? "");
 }

@@ -7,7 +7,7 @@ import { type CompileCode, requireCompiling } from "../functions/code.js";
 import { mergeConfiguration } from "../functions/configuration.js";
 import { type NamedStep, requireUsableSteps } from "./check-steps.js";
 import type { ProxyDefinition } from "./proxy.js";
-import { parseTransform, type Transform, type TransformDraft } from "./transform.js";
+import { parseTransform, type Step, type TransformDraft } from "./transform.js";
 
 /** A proxy from a caller, unparsed. */
 export interface ProxyDraft {
@@ -77,7 +77,7 @@ type StepsOfProxy = Pick<
   "requestTransform" | "responseTransform" | "requestTransforms" | "responseTransforms"
 >;
 
-function namedSteps(field: string, single: Transform | undefined, list: readonly Transform[]): NamedStep[] {
+function namedSteps(field: string, single: Step | undefined, list: readonly Step[]): NamedStep[] {
   const listed = list.map((step, index) => [`${field}s[${index}]`, step] as const);
   return single ? [[field, single], ...listed] : listed;
 }
@@ -133,7 +133,7 @@ function changesTransforms(patch: ProxyDefinitionPatch): boolean {
   );
 }
 
-function parseAll(drafts: readonly TransformDraft[], field: string, isResponse: boolean): Transform[] {
+function parseAll(drafts: readonly TransformDraft[], field: string, isResponse: boolean): Step[] {
   return drafts.map((draft, index) => parseTransform(draft, `${field}[${index}]`, isResponse));
 }
 

@@ -7,7 +7,7 @@ import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { ProxyColumns, ProxyRow } from "../store/functions/proxies.js";
 import { AAD_COLUMNS } from "../store/tenancy/sealed-columns.js";
-import { parseTransform, readTransform, type Transform, writeTransform } from "./transform.js";
+import { parseTransform, readTransform, type Step, writeTransform } from "./transform.js";
 
 /** How a proxy handles requests. Stored sealed. */
 export interface ProxyDefinition {
@@ -17,10 +17,10 @@ export interface ProxyDefinition {
   readonly requestReactorId: Uuid | undefined;
   readonly responseReactorId: Uuid | undefined;
   /** The published interface has one transform per direction, newer clients a list: each is shown as given. */
-  readonly requestTransform: Transform | undefined;
-  readonly responseTransform: Transform | undefined;
-  readonly requestTransforms: readonly Transform[];
-  readonly responseTransforms: readonly Transform[];
+  readonly requestTransform: Step | undefined;
+  readonly responseTransform: Step | undefined;
+  readonly requestTransforms: readonly Step[];
+  readonly responseTransforms: readonly Step[];
   readonly configuration: Readonly<Record<string, string>>;
   /** Leaves references in requests unchanged. */
   readonly disableDetokenization: boolean;
@@ -32,7 +32,7 @@ export interface ReactorStep {
   readonly reactorId: Uuid;
 }
 
-export type ProxyStep = Transform | ReactorStep;
+export type ProxyStep = Step | ReactorStep;
 
 /** A pre-configured proxy. */
 export interface ConfiguredProxy extends Authorship {
@@ -55,14 +55,14 @@ export type NewProxy = Pick<
 
 /** All steps of a direction in order of execution: the oldest form first. */
 export function requestSteps({ requestReactorId, requestTransform, requestTransforms }: ProxyDefinition): ProxyStep[] {
-  return stepsOf(requestReactorId, requestTransform, requestTransforms);
+  return orderedSteps(requestReactorId, requestTransform, requestTransforms);
 }
 
 export function responseSteps(definition: ProxyDefinition): ProxyStep[] {
-  return stepsOf(definition.responseReactorId, definition.responseTransform, definition.responseTransforms);
+  return orderedSteps(definition.responseReactorId, definition.responseTransform, definition.responseTransforms);
 }
 
-function stepsOf(reactorId: Uuid | undefined, single: Transform | undefined, list: readonly Transform[]): ProxyStep[] {
+function orderedSteps(reactorId: Uuid | undefined, single: Step | undefined, list: readonly Step[]): ProxyStep[] {
   return [...(reactorId ? [{ type: "reactor", reactorId } as const] : []), ...(single ? [single] : []), ...list];
 }
 

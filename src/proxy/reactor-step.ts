@@ -2,7 +2,6 @@ import type { Authenticator } from "../access/authenticate.js";
 import { actorOf, type Caller } from "../access/caller.js";
 import type { AuditContext } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
-import { asServer } from "../audit/tenant-database.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
@@ -12,10 +11,9 @@ import { openFormula } from "../reactors/formula.js";
 import { checkArguments } from "../reactors/formula-contract.js";
 import { openReactor } from "../reactors/reactor.js";
 import { reactorApplication, reactorFunction } from "../reactors/reactor-function.js";
-import type { Database } from "../store/database.js";
 import { readFormula } from "../store/functions/reactor-formulas.js";
 import { readReactor } from "../store/functions/reactors.js";
-import type { Keyring } from "../tenancy/keyring.js";
+import type { ServedTenant, Tenants } from "../tenancy/tenants.js";
 import type { ReactorStep } from "./proxy.js";
 
 export type TransformKind = "request_transform" | "response_transform";
@@ -42,18 +40,17 @@ export type RunReactorStep = (
 ) => Promise<FunctionResult>;
 
 export interface ReactorStepParts {
-  readonly database: Database;
-  readonly keyring: Keyring;
+  readonly tenants: Tenants;
   readonly authenticator: Authenticator;
   readonly functions: FunctionRunner;
 }
 
-export function runReactorStep({ database, keyring, authenticator, functions }: ReactorStepParts): RunReactorStep {
+export function runReactorStep({ tenants, authenticator, functions }: ReactorStepParts): RunReactorStep {
   return async ({ tenantId, caller, context, kind }, { reactorId }, args, signal) => {
-    const keys = await keyring.of(tenantId);
-    const { row, formulaRow } = await readStep(asServer(database, keys), { caller, context }, reactorId);
-    const reactor = openReactor(keys, row);
-    const formula = formulaRow ? openFormula(keys, formulaRow) : undefined;
+    const tenant = await tenants.of(tenantId);
+    const { row, formulaRow } = await readStep(tenant, { caller, context }, reactorId);
+    const reactor = openReactor(tenant.keys, row);
+    const formula = formulaRow ? openFormula(tenant.keys, formulaRow) : undefined;
     if (formula) checkArguments(formula, args);
     const application = await reactorApplication(authenticator, tenantId, reactor, context);
     // The limits of a transform, which sees bodies of up to 5 MB.
@@ -68,15 +65,15 @@ export function runReactorStep({ database, keyring, authenticator, functions }: 
 
 /** Read for each call, so changes to the reactor apply at once. Logs the run. */
 function readStep(
-  database: Pick<ReturnType<typeof asServer>, "shared">,
+  tenant: ServedTenant,
   { caller, context }: Pick<ReactorStepCall, "caller" | "context">,
   reactorId: Uuid,
 ) {
-  return database.shared(async (tx) => {
+  return tenant.shared(async (tx) => {
     const row = await tx.query(readReactor, reactorId);
     const formulaRow = row?.formula_id ? await tx.query(readFormula, row.formula_id) : null;
     if (!row || (row.formula_id && !formulaRow)) throw goneReactor();
-    tx.record(logEntry(caller && actorOf(caller), "reactor", reactorId, "invoke", { context }));
+    tx.record(logEntry("reactor", reactorId, "invoke", { actor: caller && actorOf(caller), context }));
     return { row, formulaRow };
   });
 }

@@ -16,7 +16,6 @@ export interface RouteParts {
   readonly policy: EgressPolicy;
 }
 
-/** The caller and proxy of a call. */
 export interface Route {
   readonly tenantId: TenantId;
   /** What log rows say of the call, also where it has no caller. */

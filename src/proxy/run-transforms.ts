@@ -59,7 +59,6 @@ export interface TransformScope {
 
 export interface TransformParts {
   readonly functions: FunctionRunner;
-  /** The proxy's application as a caller. */
   application(tenantId: TenantId, proxy: LoadedProxy, context: AuditContext): Promise<Caller | undefined>;
   /** Creates a token as that application and returns it in REST form. */
   createToken(application: Caller, request: JsonObject, signal: AbortSignal): Promise<Json>;
@@ -73,6 +72,14 @@ const MAX_MS = 30_000;
 
 /** The message that expressions read. */
 const READ_BY = { request_transform: "request", response_transform: "response" } as const;
+
+/** The transforms of one direction. */
+interface TransformList {
+  readonly kind: TransformKind;
+  readonly steps: readonly ProxyStep[];
+  /** What code sees of the request beside headers and body. */
+  readonly head: JsonObject;
+}
 
 /** Runs the transforms of a proxy in order, each on the result of the one before. */
 export class RunTransforms {
@@ -97,15 +104,8 @@ export class RunTransforms {
     const message = new Message(request.headers, bytes);
     await yieldToEventLoop(bytes.length);
     const { method, path, query } = request;
-    const response = await this.#run(
-      scope,
-      proxy,
-      "request_transform",
-      steps,
-      message,
-      { method, path, query },
-      signal,
-    );
+    const list = { kind: "request_transform", steps, head: { method, path, query } } as const;
+    const response = await this.#run({ ...scope, proxy }, list, message, signal);
     if (response) return { kind: "response", response };
     return { kind: "request", headers: message.headers, body: message.bytes };
   }
@@ -123,19 +123,17 @@ export class RunTransforms {
     if (problem) throw new Fault("unprocessable", `The destination's response ${problem}.`);
     const message = new Message(headers, body);
     await yieldToEventLoop(body.length);
-    const own = await this.#run(scope, proxy, "response_transform", steps, message, {}, signal);
+    const list = { kind: "response_transform", steps, head: {} } as const;
+    const own = await this.#run({ ...scope, proxy }, list, message, signal);
     const { destinationStatus, status, statusText } = response;
     if (own) return { ...own, destinationStatus };
     return { status, statusText, headers: message.headers, body: message.bytes, destinationStatus };
   }
 
   async #run(
-    { tenantId, context, caller }: TransformScope,
-    proxy: LoadedProxy,
-    kind: TransformKind,
-    steps: readonly ProxyStep[],
+    { tenantId, context, caller, proxy }: TransformScope & { readonly proxy: LoadedProxy },
+    { kind, steps, head }: TransformList,
     message: Message,
-    extra: JsonObject,
     signal: AbortSignal,
   ): Promise<TransformedResponse | undefined> {
     const application = await this.#parts.application(tenantId, proxy, context);
@@ -150,15 +148,15 @@ export class RunTransforms {
         case "reactor": {
           const args = { body: message.body, headers: message.headersObject() };
           const result = await this.#parts.runReactor({ tenantId, caller, context, kind }, step, args, signal);
-          if (result.kind === "answered") return responseOf(result.response);
+          if (result.kind === "answered") return codeResponse(result.response);
           message.take(result.value);
           break;
         }
         case "code": {
-          const args = { body: message.body, headers: message.headersObject(), ...extra };
+          const args = { body: message.body, headers: message.headersObject(), ...head };
           const own = { code: step.code, timeoutMs: timeoutMsOf(step.runtime) };
           const result = await this.#parts.functions.run({ ...fn, ...own }, args, signal);
-          if (result.kind === "answered") return responseOf(result.response);
+          if (result.kind === "answered") return codeResponse(result.response);
           message.take(result.value);
           break;
         }
@@ -194,7 +192,7 @@ function tookTooLong(): FunctionFailed {
   return new FunctionFailed(500, "Reactor Runtime Error", { error: ["The transforms took too long."] });
 }
 
-function responseOf({ status, headers, body }: FunctionResponse): TransformedResponse {
+function codeResponse({ status, headers, body }: FunctionResponse): TransformedResponse {
   const isText = typeof body === "string";
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === "content-type");
   const type: HeaderPair[] = hasType || isText ? [] : [["Content-Type", "application/json; charset=utf-8"]];

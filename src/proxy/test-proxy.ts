@@ -14,7 +14,7 @@ import { MAX_BUFFERED_BYTES } from "./body/incoming-body.js";
 import { hasUtf16Reference } from "./body/reference-scanner.js";
 import { bodyFormatOf } from "./body-format.js";
 import { readResponseBody } from "./buffered-body.js";
-import { failureOf } from "./exchange-failure.js";
+import { exchangeFailure } from "./exchange-failure.js";
 import { forwardedHeaders, headerValues, returnedHeaders } from "./forward.js";
 import type { LoadedProxy } from "./load-proxy.js";
 import { destinationTarget } from "./request-target.js";
@@ -22,12 +22,12 @@ import { RunTransforms, type TransformedResponse } from "./run-transforms.js";
 import { placesInHeader } from "./splice/header.js";
 import type { FindPlaces } from "./splice/place.js";
 import { placesInPath } from "./splice/url.js";
-import type { Transform } from "./transform.js";
+import type { Step } from "./transform.js";
 
 /** Unsaved transforms, with their input. */
 export interface ProxySample {
-  readonly requestSteps: readonly Transform[];
-  readonly responseSteps: readonly Transform[];
+  readonly requestSteps: readonly Step[];
+  readonly responseSteps: readonly Step[];
   readonly configuration: Readonly<Record<string, string>>;
   readonly request: SampleRequest;
   /** The destination's response. */
@@ -241,6 +241,6 @@ async function call(
       body: await readResponseBody({ headers: response.rawHeaders, body: response.body }, MAX_BUFFERED_BYTES, memory),
     };
   } catch (error) {
-    throw failureOf(error, signal);
+    throw exchangeFailure(error, signal);
   }
 }

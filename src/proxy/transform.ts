@@ -3,9 +3,9 @@ import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
 
 /** A step that changes a request or a response. */
-export type Transform =
+export type Step =
   /** The tenant's own code, in the sandbox. */
-  | CodeTransform
+  | CodeStep
   /** Replaces the captures of a pattern, character by character. For responses only. */
   | { readonly type: "mask"; readonly matcher: MaskMatcher; readonly replacement: string }
   /** Creates a token and stores it for later steps. */
@@ -15,7 +15,7 @@ export type Transform =
   /** Adds a header. */
   | { readonly type: "append_header"; readonly value: string; readonly location: string };
 
-export interface CodeTransform {
+export interface CodeStep {
   readonly type: "code";
   readonly code: string;
   /** Whether the caller named the type. It is the default, and clients of 2023 do not know it. */
@@ -39,7 +39,7 @@ export interface TransformDraft {
 }
 
 /** @throws {Fault} validation_failed naming fields below `field`. */
-export function parseTransform(draft: TransformDraft, field: string, isResponse: boolean): Transform {
+export function parseTransform(draft: TransformDraft, field: string, isResponse: boolean): Step {
   switch (draft.type ?? "code") {
     case "code":
       return parseCode(draft, field);
@@ -67,7 +67,7 @@ export function parseTransform(draft: TransformDraft, field: string, isResponse:
   }
 }
 
-function parseCode({ type, code, options, ...others }: TransformDraft, field: string): CodeTransform {
+function parseCode({ type, code, options, ...others }: TransformDraft, field: string): CodeStep {
   if (!code) throw invalid(`${field}.code`, "must be JavaScript: module.exports = async function (req) { ... }");
   for (const name of ["matcher", "expression", "replacement"] as const) {
     // A mask that is ignored would reveal what it was to hide.
@@ -82,7 +82,7 @@ function parseCode({ type, code, options, ...others }: TransformDraft, field: st
   };
 }
 
-function parseMask({ matcher, expression, replacement }: TransformDraft, field: string): Transform {
+function parseMask({ matcher, expression, replacement }: TransformDraft, field: string): Step {
   if (replacement?.length !== 1) throw invalid(`${field}.replacement`, "must be exactly one character");
   if (matcher === "chase_stratus_pan") return { type: "mask", matcher: { kind: "chase_stratus_pan" }, replacement };
   if (matcher !== "regex") throw invalid(`${field}.matcher`, "must be regex or chase_stratus_pan");
@@ -112,7 +112,7 @@ function textOption({ options }: TransformDraft, name: string, field: string): s
 }
 
 /** Encodes a transform for storage. */
-export function writeTransform(transform: Transform): JsonObject {
+export function writeTransform(transform: Step): JsonObject {
   switch (transform.type) {
     case "code": {
       const { code, isTypeGiven, runtime } = transform;

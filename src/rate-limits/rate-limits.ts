@@ -14,7 +14,6 @@ export interface RateVerdict {
   readonly isExceeded: boolean;
 }
 
-/** Counts requests per client. */
 export interface RateLimits {
   /**
    * Counts a request in `global` and in its own scope. Returns the verdict of an exceeded limit, otherwise of the scope
@@ -23,7 +22,6 @@ export interface RateLimits {
   count(client: string, scope: RateScope | undefined): Promise<RateVerdict>;
 }
 
-/** The settings of a scope's counter. */
 export function counterSettings(scope: RateScope, points: RatePoints): CounterSettings {
   return {
     points: points[scope],

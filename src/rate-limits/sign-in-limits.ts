@@ -81,13 +81,15 @@ export function signInLimits(counterFor: (settings: CounterSettings) => Counter)
       if (attempt.kind === "device") return (await usedOf(device, attempt.id)) !== undefined;
       if (await isKnown(attempt.browser)) return true;
       if (attempt.kind === "openid") return isWithinNetwork(openid, attempt.network);
-      return (await isWithinNetwork(link, attempt.network)) && (await usedOf(pair, keyOf(attempt))) !== undefined;
+      return (
+        (await isWithinNetwork(link, attempt.network)) && (await usedOf(pair, linkLimitKey(attempt))) !== undefined
+      );
     },
   };
 }
 
 /** A hash, because counters of all replicas may be kept outside of the vault, where no address belongs. */
-function keyOf({ tenantId, email, network }: Extract<SignInAttempt, { kind: "link" }>): string {
+function linkLimitKey({ tenantId, email, network }: Extract<SignInAttempt, { kind: "link" }>): string {
   return createHash("sha256").update(`${tenantId} ${network} ${email.toLowerCase()}`).digest("base64url");
 }
 

@@ -19,12 +19,17 @@ export function retryDelay(attempt: number): number | undefined {
 /** For one attempt to deliver a result. */
 export const CALLBACK_MS = 20_000;
 
+/** The result of a run, and where it goes. */
+export interface RunCallback {
+  readonly tenantId: TenantId;
+  readonly url: string;
+  readonly body: Json;
+}
+
 /** Posts the result of a run to its callback address. Returns undefined for any 2xx, otherwise the error. */
 export async function postResult(
   agents: GuardedAgents,
-  tenantId: TenantId,
-  url: string,
-  body: Json,
+  { tenantId, url, body }: RunCallback,
   signal: AbortSignal,
 ): Promise<EgressError | Reason | undefined> {
   try {

@@ -118,7 +118,7 @@ export function deniedOfficial(caller: Caller, id: Uuid | undefined): Denied {
     "permission_denied",
     "Official formulas are the operator's: a tenant cannot make or change them.",
   );
-  return deniedWith(caller, fault, "reactor_formula", id ?? ANY_ENTITY_ID, "official");
+  return deniedWith(caller, fault, "official", { type: "reactor_formula", id: id ?? ANY_ENTITY_ID });
 }
 
 function formulaColumns(keys: TenantKeys, id: Uuid, draft: FormulaDraft) {
@@ -163,21 +163,21 @@ function readStored(stored: JsonObject): Omit<FormulaDraft, "name"> {
     description: textIn(stored.description),
     icon: textIn(stored.icon),
     code: textIn(stored.code) ?? "",
-    configuration: entriesOf(stored.configuration),
-    requestParameters: parametersOf(stored.request_parameters),
+    configuration: storedEntries(stored.configuration),
+    requestParameters: storedParameters(stored.request_parameters),
   };
 }
 
-function entriesOf(stored: Json | undefined): ConfigurationEntry[] {
-  return objectsOf(stored).map(({ name, description, type }) => ({
+function storedEntries(stored: Json | undefined): ConfigurationEntry[] {
+  return storedObjects(stored).map(({ name, description, type }) => ({
     name: String(name),
     description: textIn(description),
     type: valueType(type),
   }));
 }
 
-function parametersOf(stored: Json | undefined): RequestParameter[] {
-  return objectsOf(stored).map(({ name, description, type, optional }) => ({
+function storedParameters(stored: Json | undefined): RequestParameter[] {
+  return storedObjects(stored).map(({ name, description, type, optional }) => ({
     name: String(name),
     description: textIn(description),
     type: valueType(type),
@@ -185,7 +185,7 @@ function parametersOf(stored: Json | undefined): RequestParameter[] {
   }));
 }
 
-function objectsOf(stored: Json | undefined): JsonObject[] {
+function storedObjects(stored: Json | undefined): JsonObject[] {
   return Array.isArray(stored) ? stored.filter(isJsonObject) : [];
 }
 

@@ -33,6 +33,13 @@ export interface AuthorizedRun {
   readonly tokens: ReadonlyMap<string, ReadableToken>;
 }
 
+/** The caller of a reactor, and the signal that ends the run early. */
+export interface ReactCall {
+  readonly caller: Caller;
+  readonly keys: TenantKeys;
+  readonly signal: AbortSignal;
+}
+
 /** @throws {Fault} validation_failed naming places below args. */
 export function tokensOfArgs(args: Json): string[] {
   return referencedTokens(args, "args");
@@ -48,12 +55,7 @@ export async function authorizeRun(
   if (!reactor) throw notFound("reactor");
   const formula = reactor.formula_id ? await tx.query(readFormula, reactor.formula_id) : null;
   if (reactor.formula_id && !formula) throw notFound("reactor formula");
-  const tokens = await findTokens(
-    tx.actingAs(actingThrough(tx.caller, { type: "reactor", id })),
-    tokenIds,
-    "token:use",
-    "use",
-  );
+  const tokens = await findTokens(tx.actingAs(actingThrough(tx.caller, { type: "reactor", id })), tokenIds, "use");
   tx.log("reactor", id, "invoke");
   return { reactor, formula: formula ?? undefined, tokens };
 }
@@ -64,11 +66,9 @@ export async function authorizeRun(
  */
 export async function react(
   parts: ReactParts,
-  caller: Caller,
-  keys: TenantKeys,
+  { caller, keys, signal }: ReactCall,
   { reactor: row, formula: formulaRow, tokens }: AuthorizedRun,
   args: Json,
-  signal: AbortSignal,
 ): Promise<ReactOutcome> {
   const { tenantId } = caller;
   const reactor = openReactor(keys, row);

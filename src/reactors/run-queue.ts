@@ -38,6 +38,14 @@ export interface RunQueueParts extends ReactParts {
   readonly onUndelivered: (tenantId: TenantId, failure: UndeliveredResult) => void;
 }
 
+/** A run whose result goes to its callback address. */
+interface EndedRun {
+  readonly request: StoredRequest;
+  readonly end: RunEnd;
+  /** Attempts to deliver it that have failed. */
+  readonly failed: number;
+}
+
 /** A result that its callback address did not accept. */
 export interface UndeliveredResult {
   readonly error: EgressError | Reason;
@@ -108,7 +116,8 @@ export class RunQueue {
     const request = this.#open(keys, run);
     if (run.state === "delivering") {
       if (!run.result) throw new Error("a run that delivers its result has none");
-      await this.#deliver(keys.tenantId, run, request, runEndRecord.open(keys, run, run.result), run.attempts);
+      const end = runEndRecord.open(keys, run, run.result);
+      await this.#deliver(keys.tenantId, run, { request, end, failed: run.attempts });
       return;
     }
     const end = await this.#end(keys, run, request);
@@ -126,7 +135,7 @@ export class RunQueue {
       const done = { state: "done", result, attempts: run.attempts, delay: 0, spent } as const;
       await this.#later(keys.tenantId, run, done, { end, request });
     } else {
-      await this.#deliver(keys.tenantId, { ...run, result, request: spent }, request, end, 0);
+      await this.#deliver(keys.tenantId, { ...run, result, request: spent }, { request, end, failed: 0 });
     }
   }
 
@@ -162,7 +171,7 @@ export class RunQueue {
       const authorized = await recordingDenials(database, () =>
         asCaller(database, keys, caller, memory).shared((tx) => authorizeRun(tx, run.reactor_id, tokensOfArgs(args))),
       );
-      return react(this.#parts, caller, keys, authorized, args, this.#stopping.signal);
+      return react(this.#parts, { caller, keys, signal: this.#stopping.signal }, authorized, args);
     };
     return withFreshRights(attempt, (stale) => {
       // The next attempt of the run has the newer key.
@@ -171,11 +180,11 @@ export class RunQueue {
     });
   }
 
-  async #deliver(tenantId: TenantId, run: RunRow, request: StoredRequest, end: RunEnd, failed: number): Promise<void> {
+  async #deliver(tenantId: TenantId, run: RunRow, { request, end, failed }: EndedRun): Promise<void> {
     const { agents, showError, onUndelivered } = this.#parts;
     const url = request.callbackUrl ?? "";
     const { signal } = this.#stopping;
-    const error = await postResult(agents, tenantId, url, bodyOf(end, showError), signal);
+    const error = await postResult(agents, { tenantId, url, body: bodyOf(end, showError) }, signal);
     const delay = retryDelay(failed);
     const attempt = failed + 1;
     if (error && !signal.aborted) onUndelivered(tenantId, { error, attempt, delay });

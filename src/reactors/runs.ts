@@ -35,7 +35,7 @@ export interface StoredRequest extends RunRequest {
  */
 export async function startRun(tx: CallerTransaction, reactorId: Uuid, request: RunRequest): Promise<Uuid> {
   if (tx.caller.session)
-    throw deniedWith(tx.caller, sessionsDoNotOutlast(), "reactor", reactorId, "later, by a session");
+    throw deniedWith(tx.caller, sessionsDoNotOutlast(), "later, by a session", { type: "reactor", id: reactorId });
   await reactors.find(tx, reactorId);
   const id = newUuid();
   const expiresAt = new Date(tx.now.getTime() + KEPT_MS);

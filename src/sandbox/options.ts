@@ -10,7 +10,7 @@ import {
 } from "./limits.js";
 import type { RunnerSettings } from "./runner/settings.js";
 import type { ExitReason } from "./runner-link.js";
-import type { SharedRunnerPlace } from "./shared-runner.js";
+import type { SharedRunnerAccess } from "./shared-runner.js";
 
 export interface SandboxOptions {
   /** Threads that run code. Default: twice the processors, at least 4 and at most 16. */
@@ -26,7 +26,7 @@ export interface SandboxOptions {
   readonly kill?: Partial<KillLimits>;
   readonly breaker?: Partial<Breakers>;
   /** A runner started by another process. Absent: the sandbox starts its own. */
-  readonly sharedRunner?: SharedRunnerPlace | undefined;
+  readonly sharedRunner?: SharedRunnerAccess | undefined;
   /** For the operator's log. */
   readonly onIncident?: (incident: SandboxIncident) => void;
 }
@@ -75,7 +75,7 @@ const defaultBreakers: Breakers = {
 };
 
 export interface SandboxSettings {
-  readonly sharedRunner: SharedRunnerPlace | undefined;
+  readonly sharedRunner: SharedRunnerAccess | undefined;
   readonly runner: RunnerSettings;
   readonly limits: Partial<RunLimits>;
   readonly breaker: Breakers;

@@ -56,19 +56,17 @@ export class RunnerRequests {
       const { first, second } = readParts(payload);
       request.onResult(first, second);
     } else if (kind === FrameKind.hostCall) {
-      void this.#callHost(runner, request, requestId, number, payload);
+      void this.#callHost(runner, request, { requestId, number, payload });
     }
   }
 
   async #callHost(
     runner: ReadyRunner,
     request: RunnerRequest,
-    id: string,
-    number: number,
-    payload: Buffer,
+    { requestId, number, payload }: Omit<Frame, "kind">,
   ): Promise<void> {
     const reply = await request.onHostCall(payload);
-    if (reply && this.#pending.has(id)) runner.socket.send(FrameKind.hostReply, id, reply, number);
+    if (reply && this.#pending.has(requestId)) runner.socket.send(FrameKind.hostReply, requestId, reply, number);
   }
 
   /** Tells the runner to stop working on a request, and fails it. */

@@ -7,7 +7,7 @@ import { type Frame, FrameKind } from "./wire/frame.js";
 import { FrameSocket } from "./wire/frame-socket.js";
 
 /** Address of another process's runner. */
-export interface SharedRunnerPlace {
+export interface SharedRunnerAccess {
   readonly socketPath: string;
   /** Asks the process that started the runner to replace it. */
   kill(reason: ExitReason): void;
@@ -28,7 +28,7 @@ const CONNECT_EVERY_MS = 50;
 
 /** A connection to another process's runner, renewed whenever that process has started another one. */
 export class SharedRunner implements RunnerLink {
-  readonly #place: SharedRunnerPlace;
+  readonly #access: SharedRunnerAccess;
   readonly #hooks: SharedRunnerHooks;
   readonly #waiting = new RunnerWaiters();
   #socket: FrameSocket | undefined;
@@ -36,8 +36,8 @@ export class SharedRunner implements RunnerLink {
   #retry: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(place: SharedRunnerPlace, hooks: SharedRunnerHooks) {
-    this.#place = place;
+  constructor(access: SharedRunnerAccess, hooks: SharedRunnerHooks) {
+    this.#access = access;
     this.#hooks = hooks;
     this.#connect();
   }
@@ -55,7 +55,7 @@ export class SharedRunner implements RunnerLink {
   }
 
   kill(reason: ExitReason): void {
-    this.#place.kill(reason);
+    this.#access.kill(reason);
   }
 
   async close(): Promise<void> {
@@ -67,7 +67,7 @@ export class SharedRunner implements RunnerLink {
   }
 
   #connect(): void {
-    const socket = new FrameSocket(createConnection(this.#place.socketPath), MAX_FRAME_BYTES, {
+    const socket = new FrameSocket(createConnection(this.#access.socketPath), MAX_FRAME_BYTES, {
       onFrame: (frame) => this.#receive({ socket }, frame),
       onEnd: ({ broke }) => this.#ended(broke),
     });
@@ -87,7 +87,7 @@ export class SharedRunner implements RunnerLink {
     const wasReady = this.isReady;
     this.#ready = undefined;
     if (this.#isClosed) return;
-    if (broke) this.#place.kill("protocol");
+    if (broke) this.#access.kill("protocol");
     if (wasReady) this.#hooks.onLost();
     this.#retry = setTimeout(() => this.#connect(), CONNECT_EVERY_MS);
   }

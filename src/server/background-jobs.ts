@@ -56,24 +56,22 @@ export function backgroundJobs(background: BackgroundParts): readonly Job[] {
 
 /** @param publicUrl where links in the messages lead. */
 export function mailDelivery(
-  { database, keyring }: Vault,
+  { vault, clock, log }: Pick<BackgroundParts, "vault" | "clock" | "log">,
   transport: MailTransport,
   publicUrl: string,
-  clock: Clock,
-  log: OperatorLog,
 ): Job {
+  const { database, tenants } = vault;
   return mailJob({
     database,
     outbox: new Outbox({
       database,
-      keyring,
+      tenants,
       transport,
       publicUrl,
-      writeSignIn: (tenantId, requestId) => writeSignInMessage({ database, keyring, publicUrl }, tenantId, requestId),
+      writeSignIn: (tenantId, requestId) => writeSignInMessage({ tenants, publicUrl }, tenantId, requestId),
       writeWaitingPasskey: (tenantId, passkeyId) =>
-        writeWaitingPasskeyMessage({ database, keyring, publicUrl }, tenantId, passkeyId),
-      writeDisabledWebhook: (tenantId, webhookId) =>
-        writeDisabledWebhookMessage({ database, keyring }, tenantId, webhookId),
+        writeWaitingPasskeyMessage({ tenants, publicUrl }, tenantId, passkeyId),
+      writeDisabledWebhook: (tenantId, webhookId) => writeDisabledWebhookMessage(tenants, tenantId, webhookId),
     }),
     clock,
     onTrouble: (tenantId, reason, error) =>
@@ -89,12 +87,12 @@ export function mailDelivery(
   });
 }
 
-function sweeps({ vault: { database, keyring }, clock, log }: BackgroundParts): readonly Job[] {
+function sweeps({ vault: { database, tenants }, clock, log }: BackgroundParts): readonly Job[] {
   const onAhead = ({ name }: Job) =>
     log.error({ reason: name }, "this server's clock is ahead of the database's; expiry jobs are paused here");
   return sweepJobs({
     database,
-    keyring,
+    tenants,
     clock,
     onFailure: tenantFailure(log, "sweep", "a sweep of this tenant failed and will be tried again"),
     // Tests pass a clock that differs on purpose.

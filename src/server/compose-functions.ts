@@ -14,10 +14,9 @@ export interface Functions {
   readonly setUpTest: SetUpTest;
 }
 
-export function composeFunctions({ database, keyring, clock, log, agents, sandbox, callApi }: CoreParts): Functions {
+export function composeFunctions({ tenants, clock, log, agents, sandbox, callApi }: CoreParts): Functions {
   const failedRuns = new FailedRuns({
-    database,
-    keyring,
+    tenants,
     clock,
     onFailure: (tenantId) => log.warn({ tenant_id: tenantId }, "a failed run could not be kept for its tenant"),
   });

@@ -54,11 +54,10 @@ export interface PaymentsParts {
 
 export function composePayments(parts: PaymentsParts): Payments {
   const { vault, agents, clock, log, addresses } = parts;
-  const { database, keyring } = vault;
+  const { database, tenants } = vault;
   const simulatorStore = new SimulatorStore(database);
   const post = new SimulatorWebhooks({
-    database,
-    keyring,
+    tenants,
     async deliver(address, delivery) {
       const endpoint = await incoming.endpoint(address);
       if (endpoint) await incoming.webhook(endpoint, delivery);
@@ -75,12 +74,11 @@ export function composePayments(parts: PaymentsParts): Payments {
     clock,
   );
   const checks = new TenantWorkers(
-    (tenantId, signal) => checkConnections({ database, keyring, connectors }, tenantId, signal),
+    (tenantId, signal) => checkConnections({ tenants, connectors }, tenantId, signal),
     tenantFailure(log, "credentials checks", "the credentials of a connection could not be checked"),
   );
   const reconciling: ReconcileParts = {
-    database,
-    keyring,
+    tenants,
     connectors,
     clock,
     returnUrl: (keys, { id }) =>
@@ -90,14 +88,15 @@ export function composePayments(parts: PaymentsParts): Payments {
   const incoming = new InboundCallbacks(reconciling);
   const engine = new PaymentEngine({
     ...reconciling,
+    database,
     onFailure: tenantFailure(log, "payments", "reconciling a tenant's payments failed and will be tried again"),
   });
   return {
     methods: methodsOf(parts, connectors, engine, checks),
     jobs: jobsOf(parts, engine, checks),
     incoming,
-    challenges: new SimulatedChallenges(database, keyring, simulatedDirectory),
-    approvals: new SimulatedApprovals(simulatorStore, keyring, clock, sendWebhook),
+    challenges: new SimulatedChallenges(tenants, simulatedDirectory),
+    approvals: new SimulatedApprovals(simulatorStore, tenants, clock, sendWebhook),
     stop: async () => {
       post.stop();
       await Promise.all([checks.stop(), engine.stop()]);
@@ -110,7 +109,7 @@ function approvalPageOf({ vault, address }: PaymentsParts) {
   return async (tenantId: TenantId, reference: string) => {
     const id = expandUuid(reference);
     if (!id) throw new Error("a payment has a malformed reference");
-    const keys = await vault.keyring.of(tenantId);
+    const { keys } = await vault.tenants.of(tenantId);
     return `${address()}/simulator/approvals/${encodeSignedPath(keys, "simulator-approval", id)}`;
   };
 }

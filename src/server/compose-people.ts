@@ -38,11 +38,11 @@ interface PeopleParts {
 
 export function composePeople(parts: PeopleParts): People {
   const { vault, config, clock, agents, limits, onRefused, address } = parts;
-  const { database, keyring, ownerAddress } = vault;
+  const { database, keyring, tenants, ownerAddress } = vault;
   const { trustedProxies, signInIdleMs: idleMs } = config;
   const issuer = config.openId && new Issuer(config.openId, agents);
-  const openId = issuer && new OpenIdSignIn({ database, keyring, limits, onRefused, issuer, address });
-  const device = issuer && new DeviceSignIn({ database, keyring, limits, onRefused, issuer });
+  const openId = issuer && new OpenIdSignIn({ tenants, limits, onRefused, issuer, address });
+  const device = issuer && new DeviceSignIn({ tenants, limits, onRefused, issuer });
   return {
     authenticator: new PersonAuthenticator(database, keyring, clock, idleMs),
     visits: createVisits({
@@ -52,8 +52,7 @@ export function composePeople(parts: PeopleParts): People {
     }),
     methods: [
       ...signInService({
-        database,
-        keyring,
+        tenants,
         limits,
         onRefused,
         openId,
@@ -63,7 +62,7 @@ export function composePeople(parts: PeopleParts): People {
         services: SERVICES,
         soleTenant: new SoleTenant(ownerAddress),
       }),
-      ...passkeyService({ database, keyring, limits, idleMs, services: SERVICES, address }),
+      ...passkeyService({ tenants, limits, idleMs, services: SERVICES, address }),
     ],
     openId,
   };

@@ -14,7 +14,7 @@ export function composeProxies(
   functions: FunctionRunner,
   onRefused: (refused: RefusedCredential) => void,
 ): InvokeProxy {
-  const { database, keyring, authenticator, agents, bins, callApi } = core;
+  const { database, keyring, tenants, authenticator, agents, bins, callApi } = core;
   const loader = new ProxyLoader(database, keyring, onRefused);
   const transforms = new RunTransforms({
     functions,
@@ -22,7 +22,7 @@ export function composeProxies(
       return proxy.applicationId ? authenticator.application(tenantId, proxy.applicationId, context) : undefined;
     },
     createToken: (application, request, signal) => createTokenFor(callApi, application, request, signal),
-    runReactor: runReactorStep({ database, keyring, authenticator, functions }),
+    runReactor: runReactorStep({ tenants, authenticator, functions }),
   });
   return (call) => invokeProxy({ database, keyring, authenticator, loader, agents, transforms, bins }, call);
 }

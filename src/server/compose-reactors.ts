@@ -8,7 +8,6 @@ import { RunQueue } from "../reactors/run-queue.js";
 import type { ReactServiceParts } from "../services/react.js";
 import type { CoreParts } from "./core-parts.js";
 
-/** Runs of reactors. */
 export interface Reactors {
   /** Runs that callers do not wait for. */
   readonly runs: RunQueue;
@@ -39,5 +38,5 @@ export function composeReactors(core: CoreParts, functions: FunctionRunner): Rea
         "reactor callback failed",
       ),
   });
-  return { runs, react: (caller, keys, run, args, signal) => react(reacting, caller, keys, run, args, signal) };
+  return { runs, react: (call, run, args) => react(reacting, call, run, args) };
 }

@@ -17,7 +17,7 @@ import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
 import type { RunQueue } from "../reactors/run-queue.js";
 import type { SandboxIncident } from "../sandbox/options.js";
 import { createSandbox, type Sandbox } from "../sandbox/sandbox.js";
-import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
+import type { SharedRunnerAccess } from "../sandbox/shared-runner.js";
 import type { ServedMethod } from "../services/call.js";
 import { exportingTokens } from "../services/export-tokens.js";
 import { followLogs } from "../services/follow-logs.js";
@@ -70,14 +70,14 @@ export interface CompositionInputs {
   address(): string;
   readonly endPart: EndPart;
   /** The runner of tenants' code, if the processes of this server share one. */
-  readonly sharedRunner: SharedRunnerPlace | undefined;
+  readonly sharedRunner: SharedRunnerAccess | undefined;
   readonly signInLimits: SignInLimits;
 }
 
 /** Builds the parts bottom-up: each gets the parts it uses and does not know the others. */
 export function compose(vault: Vault, config: Config, inputs: CompositionInputs): Composition {
   const { log, clock, bins, address, endPart, signInLimits: limits } = inputs;
-  const { database, keyring } = vault;
+  const { database, keyring, tenants } = vault;
   const refusals = composeRefusals(vault, inputs);
   const authenticator = new Authenticator(database, keyring, clock, refusals.ofKey);
   const framePasses = new FramePasses(database, keyring, clock);
@@ -96,7 +96,7 @@ export function compose(vault: Vault, config: Config, inputs: CompositionInputs)
 
   const sandbox = openSandbox(config, inputs);
   const callApi = internalCalls(tokens, authenticator, memory);
-  const core = { database, keyring, clock, log, bins, authenticator, agents, sandbox, memory, callApi };
+  const core = { database, keyring, tenants, clock, log, bins, authenticator, agents, sandbox, memory, callApi };
   const { functions, failedRuns, setUpTest } = composeFunctions(core);
   const invoke = composeProxies(core, functions, refusals.ofKey);
   const { runs, react } = composeReactors(core, functions);
@@ -122,7 +122,7 @@ export function compose(vault: Vault, config: Config, inputs: CompositionInputs)
     memory,
     stopWork,
     framePasses,
-    invitations: new InvitationAcceptance(database, keyring),
+    invitations: new InvitationAcceptance(tenants),
     callers: { tenantOf: (apiKey) => authenticator.tenantOfSecret(apiKey) },
     overload: { overloadFault: (apiKey) => overloadFault(database, authenticator, apiKey) },
     async [Symbol.asyncDispose]() {
@@ -137,7 +137,7 @@ export function compose(vault: Vault, config: Config, inputs: CompositionInputs)
 
 /** A secret key proves the tenant's back end. All other callers have the queue of its pages. */
 function overloadFault({ shared }: Database, authenticator: Authenticator, apiKey: string): Fault | undefined {
-  const tenantId = shared.isBusy ? authenticator.tenantOf(apiKey) : undefined;
+  const tenantId = shared.isBusy ? authenticator.presentedTenant(apiKey) : undefined;
   if (!tenantId) return undefined;
   return shared.overloadFault(tenantId, authenticator.tenantOfSecret(apiKey) ? "back end" : "pages");
 }

@@ -7,12 +7,14 @@ import type { MemoryBudget } from "../memory/memory-budget.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { Database } from "../store/database.js";
 import type { Keyring } from "../tenancy/keyring.js";
+import type { Tenants } from "../tenancy/tenants.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 
 /** The parts that most others use. */
 export interface CoreParts {
   readonly database: Database;
   readonly keyring: Keyring;
+  readonly tenants: Tenants;
   readonly clock: Clock;
   readonly log: OperatorLog;
   /** The operator's data about card issuers. */

@@ -28,6 +28,11 @@ export interface WatchedLogs {
 /** The database checks used here. */
 type Looked = Pick<Database, "probe" | "takesWrites" | "oldestDue">;
 
+interface WatchedVault {
+  readonly database: Looked;
+  readonly rootKey: Pick<RootKey, "id" | "wrap">;
+}
+
 /**
  * How long a check of the database serves all requests, in milliseconds. It writes, and anyone may request it without a
  * key, at any rate.
@@ -39,8 +44,7 @@ const DATABASE_LOOK_MS = 100;
  * available.
  */
 export function readinessOf(
-  database: Looked,
-  rootKey: Pick<RootKey, "id" | "wrap">,
+  { database, rootKey }: WatchedVault,
   clock: Clock,
   draining: AbortSignal,
   { sinks = [], emptied = async () => [] }: WatchedLogs = {},
@@ -73,12 +77,12 @@ export function readinessOf(
 
 /** Whether this server is ready, with all that is watched of its vault. */
 export function readinessOfVault(
-  { database, rootKey, ownerAddress }: Pick<Vault, "database" | "rootKey" | "ownerAddress">,
+  vault: Pick<Vault, "database" | "rootKey" | "ownerAddress">,
   clock: Clock,
   draining: AbortSignal,
   sinks: readonly SinkName[] = [],
 ): Readiness {
-  return readinessOf(database, rootKey, clock, draining, { sinks, emptied: () => emptiedLogs(ownerAddress) });
+  return readinessOf(vault, clock, draining, { sinks, emptied: () => emptiedLogs(vault.ownerAddress) });
 }
 
 /** Also warns while the runner of tenants' code does not start. Anyone may ask, so the cause is in the log alone. */

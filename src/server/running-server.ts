@@ -1,6 +1,6 @@
 import type { LogLines } from "../api/observation/operator-log.js";
 import type { Clock } from "../base/clock.js";
-import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
+import type { SharedRunnerAccess } from "../sandbox/shared-runner.js";
 import type { SharedResources, Vault } from "../vault/vault.js";
 import type { LocalCounters } from "./rate-limiting.js";
 
@@ -37,7 +37,7 @@ export interface Surroundings {
 export interface ServingProcess extends LocalCounters {
   readonly number: number;
   readonly opened: SharedResources;
-  readonly runner: SharedRunnerPlace;
+  readonly runner: SharedRunnerAccess;
 }
 
 /** Resolves when the embedded database has ended by itself. */

@@ -70,7 +70,7 @@ export async function startServer(
   const ports = await openPorts({ config, vault, clock, log, meters, tls, readiness, parts, counters, part, endLater });
   url ||= ports.url;
   // Links in messages lead to the server's address, which may be known only once it listens.
-  schedule.start([mailDelivery(vault, chooseTransport(config, announce), url, clock, log)]);
+  schedule.start([mailDelivery({ vault, clock, log }, chooseTransport(config, announce), url)]);
   announceAddresses(announce, url, ports.adminUrl);
   if (!part) record.start("one process takes requests");
 

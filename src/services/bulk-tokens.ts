@@ -28,7 +28,10 @@ export function importingTokens({ clock, bins }: ImportParts): ServedMethod {
     await yieldToEventLoop(bytes);
     const record = new ImportRecord(call.caller, keys, { importId, position, body });
     const rows = request.rows.map((row) => () => withoutPlace(() => toJson(row, ROW)));
-    const prepared = await prepareRows(call.caller, keys, { position, rows, bytes }, new Date(clock.now()));
+    const prepared = await prepareRows(
+      { caller: call.caller, keys, now: new Date(clock.now()) },
+      { position, rows, bytes },
+    );
     return call.transactShared(
       async (tx) => {
         const stored = await record.find(tx);

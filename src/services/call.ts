@@ -41,7 +41,6 @@ export interface Reply {
 
 /** Options of a method besides its handler. */
 export interface ServeOptions<O extends DescMessage> {
-  /** Reads headers from a response. */
   readonly headersOf?: (response: MessageShape<O>) => ResponseHeaders;
   /** How to answer a repeat with the same idempotency key. Absent for methods that take no such key. */
   readonly replay?: ReplayRule<O>;

@@ -27,10 +27,10 @@ const SHOWN = ["id", "tenant_id", "type", "containers", "metadata", "expires_at"
 
 /** The same for each token of a response to tokenize. */
 export function tokensForFrame({ value }: TokenizeResponse) {
-  return value ? { value: withTokens(value, shownOf) } : {};
+  return value ? { value: withTokens(value, shownToFrame) } : {};
 }
 
-function shownOf(token: ObjectFields): Parameters<typeof withTokens>[0] {
+function shownToFrame(token: ObjectFields): Parameters<typeof withTokens>[0] {
   const deduplicated = isDeduplicated(token) ? ["_extras"] : [];
   const fields = Object.fromEntries(
     Object.entries(token).filter(([name]) => [...SHOWN, ...deduplicated].includes(name)),

@@ -23,7 +23,7 @@ import type { SetUpTest, TestSetup } from "../functions/test-run.js";
 import type { TestStubs } from "../functions/test-stubs.js";
 import { type NamedStep, requireUsableSteps } from "../proxy/check-steps.js";
 import { type ProxySample, type ProxyTest, testProxy } from "../proxy/test-proxy.js";
-import { parseTransform, type Transform } from "../proxy/transform.js";
+import { parseTransform, type Step } from "../proxy/transform.js";
 import { type ReactorTest, testReactor } from "../reactors/test-reactor.js";
 import { type ServedMethod, serve } from "./call.js";
 import { transformDraft } from "./proxies.js";
@@ -117,14 +117,14 @@ function wellFormed(value: Json): Json {
 function proxySampleOf(message: TestProxyRequest): ProxySample {
   const { request, answer: response, destinationUrl, configuration } = message;
   return {
-    requestSteps: stepsOf(message.requestTransforms, "request_transforms", false),
-    responseSteps: stepsOf(message.responseTransforms, "response_transforms", true),
+    requestSteps: testedSteps(message.requestTransforms, "request_transforms", false),
+    responseSteps: testedSteps(message.responseTransforms, "response_transforms", true),
     configuration,
     destinationUrl,
     request: {
       method: request?.method ?? "POST",
       path: request?.path ?? "",
-      query: queryOf(request?.query ?? ""),
+      query: testedQuery(request?.query ?? ""),
       ...contentOf(request?.headers ?? [], request?.body, "request"),
     },
     response: response && {
@@ -134,7 +134,7 @@ function proxySampleOf(message: TestProxyRequest): ProxySample {
   };
 }
 
-function stepsOf(transforms: readonly ProxyTransform[], field: string, isResponse: boolean): Transform[] {
+function testedSteps(transforms: readonly ProxyTransform[], field: string, isResponse: boolean): Step[] {
   const steps = transforms.map((message, index): NamedStep => {
     const place = `${field}[${index}]`;
     const transform = parseTransform(transformDraft(message), place, isResponse);
@@ -145,13 +145,13 @@ function stepsOf(transforms: readonly ProxyTransform[], field: string, isRespons
   return steps.map(([, transform]) => transform);
 }
 
-function queryOf(query: string): string {
+function testedQuery(query: string): string {
   return query === "" || query.startsWith("?") ? query : `?${query}`;
 }
 
 /** Text is sent unchanged, everything else as JSON, with a Content-Type header unless one is given. */
 function contentOf(given: readonly HttpHeader[], body: Value | undefined, field: string) {
-  const headers = given.map((header, index) => headerOf(header, `${field}.headers[${index}]`));
+  const headers = given.map((header, index) => testedHeader(header, `${field}.headers[${index}]`));
   const json = jsonOr("", body, `${field}.body`);
   if (typeof json === "string") return { headers, body: Buffer.from(json) };
   const isTyped = headers.some(([name]) => name.toLowerCase() === "content-type");
@@ -160,7 +160,7 @@ function contentOf(given: readonly HttpHeader[], body: Value | undefined, field:
 }
 
 /** @throws {Fault} validation_failed if HTTP cannot carry it. */
-function headerOf({ name, value }: HttpHeader, field: string): HeaderPair {
+function testedHeader({ name, value }: HttpHeader, field: string): HeaderPair {
   const isSendable = (validate: () => void) => {
     try {
       validate();

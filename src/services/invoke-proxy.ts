@@ -2,7 +2,7 @@ import type { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
 import { readResponseBody } from "../proxy/buffered-body.js";
 import type { ProxyCall, ProxyResponse, ProxyTarget } from "../proxy/call.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
-import { failureOf } from "../proxy/exchange-failure.js";
+import { exchangeFailure } from "../proxy/exchange-failure.js";
 import type { Handler } from "./call.js";
 
 type Invoke = Handler<typeof ProxyService.method.invokeProxy.input, typeof ProxyService.method.invokeProxy.output>;
@@ -27,7 +27,7 @@ export async function invokeOverRpc(
       query: request.query === "" || request.query.startsWith("?") ? request.query : `?${request.query}`,
       headers: type && !isTyped ? [...headers, ["Content-Type", type]] : headers,
       body: Buffer.from(request.body?.data ?? new Uint8Array()),
-      target: targetOf(request.target),
+      target: invokedTarget(request.target),
       apiKey,
       signal,
       memory,
@@ -42,11 +42,11 @@ export async function invokeOverRpc(
       body: { contentType, data: Uint8Array.from(body) },
     };
   } catch (error) {
-    throw failureOf(error instanceof DestinationFailed ? error.reason : error, signal);
+    throw exchangeFailure(error instanceof DestinationFailed ? error.reason : error, signal);
   }
 }
 
-function targetOf({ case: kind, value }: Parameters<Invoke>[0]["target"]): ProxyTarget | undefined {
+function invokedTarget({ case: kind, value }: Parameters<Invoke>[0]["target"]): ProxyTarget | undefined {
   if (kind === "proxyKey") return { kind: "configured", key: value };
   return kind === "proxyUrl" ? { kind: "ephemeral", url: value } : undefined;
 }

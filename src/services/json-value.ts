@@ -28,7 +28,7 @@ export class JsonValue implements Value {
 
 /** Plain JSON as a protobuf Value. Its sender changes neither afterwards. */
 export function toValue(json: Json): Value {
-  return partOf(json, { parts: 0 });
+  return memberValue(json, { parts: 0 });
 }
 
 /** What has been made so far. */
@@ -36,13 +36,14 @@ interface Made {
   parts: number;
 }
 
-function partOf(json: Json, made: Made): Value {
+function memberValue(json: Json, made: Made): Value {
   made.parts += 1;
-  if (typeof json === "object" && json !== null && made.parts + sizeOf(json) > MAX_AT_ONCE) return new JsonValue(json);
+  if (typeof json === "object" && json !== null && made.parts + valueSize(json) > MAX_AT_ONCE)
+    return new JsonValue(json);
   return { $typeName: "google.protobuf.Value", kind: kindOf(json, made) };
 }
 
-function sizeOf(json: Json[] | { [key: string]: Json }): number {
+function valueSize(json: Json[] | { [key: string]: Json }): number {
   return Array.isArray(json) ? json.length : Object.keys(json).length;
 }
 
@@ -58,10 +59,10 @@ function kindOf(json: Json, made: Made): Value["kind"] {
   }
   if (json === null) return { case: "nullValue", value: NullValue.NULL_VALUE };
   if (Array.isArray(json)) {
-    const values = json.map((item) => partOf(item, made));
+    const values = json.map((item) => memberValue(item, made));
     return { case: "listValue", value: { $typeName: "google.protobuf.ListValue", values } };
   }
   const fields: Record<string, Value> = {};
-  for (const [key, value] of Object.entries(json)) setOwnProperty(fields, key, partOf(value, made));
+  for (const [key, value] of Object.entries(json)) setOwnProperty(fields, key, memberValue(value, made));
   return { case: "structValue", value: { $typeName: "google.protobuf.Struct", fields } };
 }

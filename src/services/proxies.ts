@@ -24,7 +24,7 @@ import {
 } from "../proxy/prepare-proxy.js";
 import { createProxy, deleteProxy, proxies, updateProxy } from "../proxy/proxies.js";
 import type { ConfiguredProxy } from "../proxy/proxy.js";
-import type { Transform, TransformDraft } from "../proxy/transform.js";
+import type { Step, TransformDraft } from "../proxy/transform.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { invokeOverRpc } from "./invoke-proxy.js";
 import { replayWhole } from "./replay.js";
@@ -65,8 +65,8 @@ function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[]
       method.createProxy,
       async (request, call) => {
         const { tenantId } = call.caller;
-        const definition = await checkProxy(checksFor(tenantId), draftOf(request));
-        return call.transact((tx) => createProxy(tx, propertiesOf(request), definition), showWritten);
+        const definition = await checkProxy(checksFor(tenantId), proxyDraft(request));
+        return call.transact((tx) => createProxy(tx, proxyProperties(request), definition), showWritten);
       },
       { replay: replayWhole("proxy") },
     ),
@@ -74,8 +74,8 @@ function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[]
       method.replaceProxy,
       async (request, call) => {
         const { tenantId } = call.caller;
-        const definition = await checkProxy(checksFor(tenantId), draftOf(request));
-        const replaced = { ...propertiesOf(request), definition };
+        const definition = await checkProxy(checksFor(tenantId), proxyDraft(request));
+        const replaced = { ...proxyProperties(request), definition };
         return call.transact((tx) => updateProxy(tx, uuidOf(request.id), () => replaced), showWritten);
       },
       { replay: replayWhole("proxy") },
@@ -83,7 +83,7 @@ function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[]
     serve(
       method.updateProxy,
       async (request, call) => {
-        const patchDefinition = await checkPatch(checksFor(call.caller.tenantId), patchOf(request));
+        const patchDefinition = await checkPatch(checksFor(call.caller.tenantId), proxyPatch(request));
         return call.transact(
           (tx) =>
             updateProxy(tx, uuidOf(request.id), (current) => ({
@@ -99,7 +99,7 @@ function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[]
   ];
 }
 
-function draftOf(request: CreateProxyRequest | ReplaceProxyRequest): ProxyDraft {
+function proxyDraft(request: CreateProxyRequest | ReplaceProxyRequest): ProxyDraft {
   return {
     destinationUrl: request.destinationUrl,
     requestReactorId: reactorIdOf(request.requestReactorId),
@@ -123,12 +123,12 @@ function reactorIdOf(given: string): Uuid | undefined {
   return given === "" ? undefined : uuidOf(given);
 }
 
-function propertiesOf({ name, application, requireAuth = true }: CreateProxyRequest | ReplaceProxyRequest) {
+function proxyProperties({ name, application, requireAuth = true }: CreateProxyRequest | ReplaceProxyRequest) {
   return { name, applicationId: applicationIdOf(application), requireAuth };
 }
 
 /** Clears a field that is named in the mask but not set. */
-function patchOf(request: UpdateProxyRequest): ProxyDefinitionPatch {
+function proxyPatch(request: UpdateProxyRequest): ProxyDefinitionPatch {
   const named = fieldsToChange(UpdateProxyRequestSchema, request.updateMask);
   const { destinationUrl, requestTransform, responseTransform, configuration } = request;
   const { requestReactorId, responseReactorId, disableDetokenization } = request;
@@ -208,7 +208,7 @@ function show(proxy: ConfiguredProxy, caller: Caller) {
 }
 
 /** Shows the transform as it was given, because clients compare, and treat an added or missing field as a change. */
-function showTransform(transform: Transform): MessageInitShape<typeof ProxyTransformSchema> {
+function showTransform(transform: Step): MessageInitShape<typeof ProxyTransformSchema> {
   switch (transform.type) {
     case "code": {
       const { type, code, isTypeGiven, runtime } = transform;

@@ -1,15 +1,13 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { ReactorService, type ReactResponseSchema } from "../../gen/cloakroom/v1/reactors_pb.js";
-import type { Caller } from "../access/caller.js";
 import { invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Json } from "../base/json.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireNamedDestination } from "../egress/destination.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
 import { type ReactOutcome, runOutcomeOf } from "../reactors/outcome.js";
-import { type AuthorizedRun, authorizeRun, tokensOfArgs } from "../reactors/react.js";
+import { type AuthorizedRun, authorizeRun, type ReactCall, tokensOfArgs } from "../reactors/react.js";
 import { readRunEnd, startRun } from "../reactors/runs.js";
 import { type Reply, type ServedMethod, serve } from "./call.js";
 import { uuidOf } from "./show.js";
@@ -18,7 +16,7 @@ import { toJson, toValue } from "./value.js";
 export interface ReactServiceParts {
   readonly policy: EgressPolicy;
   /** Runs an admitted run, and waits for its result. */
-  react(caller: Caller, keys: TenantKeys, run: AuthorizedRun, args: Json, signal: AbortSignal): Promise<ReactOutcome>;
+  react(call: ReactCall, run: AuthorizedRun, args: Json): Promise<ReactOutcome>;
   /** Called when a run of this tenant can start. */
   wake(tenantId: TenantId): void;
 }
@@ -28,20 +26,18 @@ export function reactService({ policy, react, wake }: ReactServiceParts): Served
   const { method } = ReactorService;
   return [
     serve(method.react, async ({ id, args: given, callbackUrl }, call) => {
-      const { caller } = call;
-      const { keys } = call;
       const args = readArgs(given);
       const tokens = tokensOfArgs(args);
       if (callbackUrl !== undefined) {
         if (!/^https:/i.test(callbackUrl)) throw invalid("callback_url", "must be an https address");
         requireNamedDestination("callback_url", callbackUrl, policy);
         await call.commit((tx) => startRun(tx, uuidOf(id), { args, callbackUrl }));
-        wake(caller.tenantId);
+        wake(call.caller.tenantId);
         call.reply.accepted();
         return {};
       }
       const run = await call.commitShared((tx) => authorizeRun(tx, uuidOf(id), tokens));
-      return showOutcome(await react(caller, keys, run, args, call.signal), call.reply);
+      return showOutcome(await react(call, run, args), call.reply);
     }),
     serve(method.reactAsync, async ({ id, args: given }, call) => {
       const { caller } = call;

@@ -4,7 +4,7 @@ import type { LogEntry } from "../audit/log-entry.js";
 import { parseIsoTime } from "../base/iso-time.js";
 import { setOwnProperty } from "../base/json.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
-import { findReplayedLeaf, findReplayedToken, newReplayBudget, showReplayedToken } from "../tokens/replay.js";
+import { findReplayedLeaf, findReplayedToken, ResponseReplay, showReplayedToken } from "../tokens/replay.js";
 import type { KeptToken } from "../tokens/replay-right.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { showingTo, viewToJson } from "../tokens/view.js";
@@ -24,7 +24,7 @@ export function replayToken(
     keep: keptToken,
     async replay({ tx }, response) {
       const kept = keptOf(response);
-      const found = await findReplayedToken(tx, permission, kept, (entry) => tx.record(entry), newReplayBudget());
+      const found = await findReplayedToken(tx, permission, kept, new ResponseReplay((entry) => tx.record(entry)));
       return () => {
         if (!found) return keptToken(response);
         const view = showReplayedToken(tx.keys, found, showingTo(tx.caller, bins));
@@ -92,17 +92,16 @@ async function findAll(
   const showing = showingTo(tx.caller, bins, new SharedBudget());
   const shown = new Map<ObjectFields, () => Value>();
   const entries: LogEntry[] = [];
-  const log = (entry: LogEntry) => entries.push(entry);
-  const readBudget = newReplayBudget();
+  const replay = new ResponseReplay((entry) => entries.push(entry));
   await Promise.all([
     ...tokens.map(async (fields) => {
       const kept = keptOfObject(fields);
-      const found = await findReplayedToken(tx, "token:create", kept, log, readBudget);
+      const found = await findReplayedToken(tx, "token:create", kept, replay);
       if (!found) return;
       const view = () => ({ ...showReplayedToken(tx.keys, found, showing), deduplicated: kept.deduplicated });
       shown.set(fields, () => toValue(viewToJson(view())));
     }),
-    ...leaves.map((id) => findReplayedLeaf(tx, id, log)),
+    ...leaves.map((id) => findReplayedLeaf(tx, id, replay)),
   ]);
   for (const entry of entries) tx.record(entry);
   return shown;

@@ -10,7 +10,6 @@ import {
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { ANY_ENTITY_ID, type EntityType } from "../audit/log-entry.js";
 
-/** The context of a repeated request. */
 export interface ReplayContext {
   /** Of the caller of the repeat, with its current rights. */
   readonly tx: CallerTransaction;

@@ -1,5 +1,5 @@
 import { ServerService } from "../../gen/cloakroom/v1/server_pb.js";
-import { actorOf, type Caller } from "../access/caller.js";
+import type { Caller } from "../access/caller.js";
 import { deniedWith } from "../access/refusal.js";
 import type { BuildVersion } from "../base/build-version.js";
 import { Fault } from "../base/fault.js";
@@ -25,5 +25,5 @@ function requireKeptSecret(caller: Caller): void {
     "permission_denied",
     "This takes the key of a private or management application, or a person who is signed in.",
   );
-  throw deniedWith(caller, fault, "application", actorOf(caller).id, "server version");
+  throw deniedWith(caller, fault, "server version");
 }

@@ -3,10 +3,8 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { SignInService } from "../../gen/cloakroom/v1/sign_ins_pb.js";
 import { personOf } from "../access/caller.js";
 import { newSecret } from "../access/secret-text.js";
-import { asServer } from "../audit/tenant-database.js";
 import { Fault, invalid } from "../base/fault.js";
 import { isTenantId, newUuid, type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { DeviceSignIn } from "../people/device-sign-in.js";
 import type { SignInStep } from "../people/finish-first-factor.js";
 import { KNOWN_SECONDS, newKnownBrowser, readKnownBrowser } from "../people/known-browser.js";
@@ -63,8 +61,8 @@ function beginnings(parts: SignInServiceParts): ServedMethod[] {
       const id = newUuid();
       const { text: asking, hash } = newSecret("ask", tenantId, id);
       reply.setCookie({ name: "asking", value: asking, maxAge: REQUEST_SECONDS });
-      const keys = await parts.keyring.find(tenantId);
-      const browser = keys && readKnownBrowser(keys, visit.cookie("known"), email);
+      const tenant = await parts.tenants.find(tenantId);
+      const browser = tenant && readKnownBrowser(tenant.keys, visit.cookie("known"), email);
       if (await limits.allows({ kind: "link", tenantId, email, network: visit.network, browser })) {
         await askForSignInLink(parts, tenantId, { email, id, hash, knownBrowser: browser }, visit);
       }
@@ -119,16 +117,15 @@ function deviceSignIn(parts: SignInServiceParts): ServedMethod[] {
 function ofOneself(parts: SignInServiceParts): ServedMethod[] {
   const { method } = SignInService;
   return [
-    serve(method.whoAmI, async (_request, call) => {
-      const keys = await parts.keyring.of(call.caller.tenantId);
-      return call.transact(
+    serve(method.whoAmI, async (_request, call) =>
+      call.transact(
         (tx) => identify(tx, personOf(call.caller)),
         (found) => {
-          rememberBrowser(call, keys, found);
+          rememberBrowser(call, found);
           return showIdentified(parts, found);
         },
-      );
-    }),
+      ),
+    ),
     serve(method.switchTenant, async ({ tenantId }, { caller, visit, reply }) =>
       showStarted(parts, reply, await switchTenant(parts, caller, asTenantId(tenantId), visit)),
     ),
@@ -171,7 +168,7 @@ function asTenantId(text: string): TenantId {
 
 /** Returns a sign-in that has just begun, or that waits for a passkey, and sets its cookie. */
 export async function showStarted(
-  parts: Pick<SignInServiceParts, "keyring" | "database" | "services" | "idleMs">,
+  parts: Pick<SignInServiceParts, "tenants" | "services" | "idleMs">,
   reply: Reply,
   step: SignInStep,
 ) {
@@ -180,8 +177,8 @@ export async function showStarted(
     return { needsPasskey: true };
   }
   const { tenantId, memberId, id: signInId, token } = step;
-  const keys = await parts.keyring.of(tenantId);
-  const found = await asServer(parts.database, keys).ordinary((tx) => identify(tx, { memberId, signInId }));
+  const tenant = await parts.tenants.of(tenantId);
+  const found = await tenant.ordinary((tx) => identify(tx, { memberId, signInId }));
   reply.setCookie({ name: "sign_in", value: token, maxAge: SIGN_IN_SECONDS });
   return showIdentified(parts, found);
 }
@@ -191,8 +188,7 @@ export async function showStarted(
  * person did.
  */
 function rememberBrowser(
-  { visit, reply }: Pick<Call, "visit" | "reply">,
-  keys: TenantKeys,
+  { keys, visit, reply }: Pick<Call, "keys" | "visit" | "reply">,
   { profile: { email } }: SignedInPerson,
 ): void {
   if (email === undefined || readKnownBrowser(keys, visit.cookie("known"), email) !== undefined) return;

@@ -33,7 +33,7 @@ export function threeDSService({ directory, challengeUrl }: ThreeDSServiceParts)
       method.createThreeDSSession,
       async (request, call) => {
         const draft: SessionDraft = {
-          tokenId: tokenOf(request),
+          tokenId: sessionToken(request),
           type: request.type === "merchant" ? "merchant" : "customer",
           device: request.device === "app" ? "app" : "browser",
           deviceInfo: request.deviceInfo,
@@ -75,7 +75,7 @@ export function threeDSService({ directory, challengeUrl }: ThreeDSServiceParts)
   ];
 }
 
-function tokenOf({ tokenId, pan }: CreateThreeDSSessionRequest): string {
+function sessionToken({ tokenId, pan }: CreateThreeDSSessionRequest): string {
   const token = tokenId ?? pan;
   if (token === undefined || token === "") throw invalid("token_id", "must be given");
   return token;

@@ -62,7 +62,7 @@ export function tokenLists(bins: BinTable | undefined): ServedMethod[] {
         permission: "token:read",
         filter: cursorFilter(keys, fields),
       };
-      return listByCursor(call, query, fields, request, bins);
+      return listByCursor(call, query, { ...request, container }, bins);
     }),
     serve(method.exportTokenPage, async ({ start, size = EXPORTED, ...fields }, call) => {
       const { query, page } = exporterOf(call.caller, call.keys, fields);
@@ -72,13 +72,8 @@ export function tokenLists(bins: BinTable | undefined): ServedMethod[] {
       const { keys } = call;
       const fields = cursorSearchFields(request.query ?? "");
       const filter = cursorFilter(keys, fields, "query");
-      return listByCursor(
-        call,
-        { caller: call.caller, keys, permission: "token:search", filter },
-        fields,
-        request,
-        bins,
-      );
+      const query: TokenQuery = { caller: call.caller, keys, permission: "token:search", filter };
+      return listByCursor(call, query, { ...request, container: fields.container }, bins);
     }),
   ];
 }
@@ -98,11 +93,15 @@ function listPage(
   );
 }
 
+interface CursorPageRequest extends Pick<CursorFilterFields, "container"> {
+  readonly start?: string | undefined;
+  readonly size?: number | undefined;
+}
+
 function listByCursor(
   call: Call<typeof TokenCursorPageSchema>,
   query: TokenQuery,
-  { container }: CursorFilterFields,
-  { start, size = DEFAULT_PAGE_SIZE }: { readonly start?: string | undefined; readonly size?: number | undefined },
+  { container, start, size = DEFAULT_PAGE_SIZE }: CursorPageRequest,
   bins: BinTable | undefined,
 ) {
   const readPage = prepareCursorPage(query, start, size);

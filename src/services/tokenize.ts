@@ -23,12 +23,12 @@ export function tokenizeService({ clock, bins }: TokenizeServiceParts): ServedMe
       method.tokenize,
       async ({ value }, call) => {
         if (!value) throw invalid("value", "must be given");
-        const { keys } = call;
+        const { caller, keys } = call;
         const now = new Date(clock.now());
         const body = toJson(value, "value");
         const bytes = call.memory.bodyBytes;
         await yieldToEventLoop(bytes);
-        const plan = planTokenize(call.caller, keys, body, now);
+        const plan = planTokenize({ caller, keys, now }, body);
         await yieldToEventLoop(bytes);
         const hasOwnMask = plan.items.some(({ prepared }) => prepared.attributes.mask !== undefined);
         const shown = hasOwnMask ? await maskAllAhead(plan.items) : plan.items;
@@ -49,7 +49,7 @@ export function tokenizeService({ clock, bins }: TokenizeServiceParts): ServedMe
       await yieldToEventLoop(bytes);
       const ids = referencedTokens(body, "value");
       await yieldToEventLoop(bytes);
-      const tokens = await call.commitShared((tx) => findTokens(tx, ids, "token:read", "read"));
+      const tokens = await call.commitShared((tx) => findTokens(tx, ids, "read"));
       const lookup = await openTokens(keys, tokens, bins);
       // Without a reference, the response is the request.
       if (ids.length === 0) return { value };

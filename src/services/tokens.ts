@@ -32,15 +32,15 @@ export function tokenService({ clock, bins, bodyLimit }: TokenServiceParts): Ser
     serve(
       method.createToken,
       async (request, call) => {
-        const { keys } = call;
+        const { caller, keys } = call;
         const draft = tokenDraftOf(request);
-        const now = new Date(clock.now());
+        const context = { caller, keys, now: new Date(clock.now()) };
         const { bodyBytes } = call.memory;
         const prepared = isLongWork(draft, bodyBytes)
-          ? await prepareInTurns(call.caller, keys, draft, now, bodyBytes)
-          : prepareToken(call.caller, keys, draft, now);
+          ? await prepareInTurns(context, draft, bodyBytes)
+          : prepareToken(context, draft);
         return call.transactShared(
-          async (tx) => createToken(tx, prepared, showingTo(call.caller, bins)),
+          async (tx) => createToken(tx, prepared, showingTo(caller, bins)),
           showToken,
           (view) => showToken(withoutCvc(view)),
         );
@@ -55,10 +55,10 @@ export function tokenService({ clock, bins, bodyLimit }: TokenServiceParts): Ser
     serve(
       method.updateToken,
       async (request, call) => {
-        const patch = patchOf(request);
-        const sizes = { bodyBytes: call.memory.bodyBytes, maxBytes: bodyLimit };
+        const { bodyBytes } = call.memory;
+        const received = { patch: patchOf(request), bodyBytes, maxBytes: bodyLimit };
         return call.transact(
-          (tx) => updateToken(tx, request.id, patch, sizes, { bins }),
+          (tx) => updateToken(tx, request.id, received, { bins }),
           showToken,
           (view) => showToken(withoutCvc(view)),
         );

@@ -153,7 +153,7 @@ function readDraft(request: CreateTransactionRequest): PaymentDraft {
       country: request.country?.toUpperCase(),
       intent: request.intent === "capture" ? "capture" : "authorize",
       externalIdentifier: request.externalIdentifier,
-      paymentSource: sourceOf(request.paymentSource),
+      paymentSource: paymentSource(request.paymentSource),
       isMerchantInitiated: request.merchantInitiated ?? false,
       isSubsequentPayment: request.isSubsequentPayment ?? false,
       // An empty text names no transaction.
@@ -164,7 +164,7 @@ function readDraft(request: CreateTransactionRequest): PaymentDraft {
   };
 }
 
-function sourceOf(text: string | undefined): PaymentSource {
+function paymentSource(text: string | undefined): PaymentSource {
   return text === "card_on_file" || text === "recurring" ? text : "ecommerce";
 }
 

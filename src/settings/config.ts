@@ -76,7 +76,6 @@ export interface Config {
   readonly mailFrom: string | undefined;
   /** Receivers of tenants' logs. */
   readonly logSinks: LogSinksConfig;
-  /** The bucket of backups. */
   readonly backups: BucketSettings;
   /** Absent: logs are not stamped. */
   readonly timeStamps: TimeStampConfig | undefined;

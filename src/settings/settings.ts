@@ -25,7 +25,6 @@ export const SETTINGS = {
 };
 type Settings = typeof SETTINGS;
 
-/** Names of settings of one kind. */
 type NameOf<Kind extends Setting["kind"]> = {
   [Name in keyof Settings]: Settings[Name] extends { readonly kind: Kind } ? Name : never;
 }[keyof Settings];

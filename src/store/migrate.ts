@@ -4,7 +4,7 @@ import { distributeNewTables } from "./cluster/distribute.js";
 import { SCHEMA_LEASE, withLease } from "./jobs/lease.js";
 import { knownMigrations, LEDGER_TABLE, recordMigration } from "./migration-ledger.js";
 import { listMigrations, type MigrationPlan, readMigration } from "./migration-plan.js";
-import { connect, type DatabaseAddress, type Sql } from "./postgres/connect.js";
+import { type DatabaseAddress, type Sql, soleConnection } from "./postgres/connect.js";
 import { databaseErrorCode } from "./postgres/database-error.js";
 import { DatabaseSetupError, ensureRoles, quoteName } from "./postgres/roles.js";
 import { retryingLocks } from "./transactions/lock-retries.js";
@@ -37,21 +37,17 @@ export interface MigrateOptions {
  */
 export async function migrate(address: DatabaseAddress, options: MigrateOptions = {}): Promise<string[]> {
   const { logins = [], leaseSeconds = LEASE_SECONDS, folder = MIGRATIONS_FOLDER, only, announce = () => {} } = options;
-  const sql = connect(address, { connections: 1, statementTimeout: 0 });
-  try {
-    // Before anything is changed.
-    await knownMigrations(sql, await listMigrations(folder));
-    await ensureLedger(sql);
-    return await withLease(address, SCHEMA_LEASE, leaseSeconds, async () => {
-      await ensureRoles(sql, [...new Set([await currentUser(sql), ...logins])]);
-      const ran = await runPending(sql, folder, only);
-      // Runs even without new migrations: an earlier run may have been interrupted here.
-      await distributeNewTables(sql, announce);
-      return ran;
-    });
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  await using sql = soleConnection(address, { statementTimeout: 0 });
+  // Before anything is changed.
+  await knownMigrations(sql, await listMigrations(folder));
+  await ensureLedger(sql);
+  return await withLease(address, SCHEMA_LEASE, leaseSeconds, async () => {
+    await ensureRoles(sql, [...new Set([await currentUser(sql), ...logins])]);
+    const ran = await runPending(sql, folder, only);
+    // Runs even without new migrations: an earlier run may have been interrupted here.
+    await distributeNewTables(sql, announce);
+    return ran;
+  });
 }
 
 /**
@@ -60,14 +56,10 @@ export async function migrate(address: DatabaseAddress, options: MigrateOptions 
  * @throws {DatabaseSetupError} for a schema of a newer program, or from before the first release.
  */
 export async function pendingMigrations(address: DatabaseAddress, folder = MIGRATIONS_FOLDER): Promise<string[]> {
-  const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
-  try {
-    const names = await listMigrations(folder);
-    const done = await knownMigrations(sql, names);
-    return names.filter((name) => !done.includes(name));
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  await using sql = soleConnection(address);
+  const names = await listMigrations(folder);
+  const done = await knownMigrations(sql, names);
+  return names.filter((name) => !done.includes(name));
 }
 
 async function ensureLedger(sql: Sql): Promise<void> {

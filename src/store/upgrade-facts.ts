@@ -2,7 +2,7 @@ import { readBuildVersion } from "../base/build-version.js";
 import { VAULT_TENANT_ID } from "../base/ids.js";
 import { knownMigrations } from "./migration-ledger.js";
 import { listMigrations, lockedTables, readMigration } from "./migration-plan.js";
-import { APPLICATION_PREFIX, connect, type DatabaseAddress, type Sql } from "./postgres/connect.js";
+import { APPLICATION_PREFIX, type DatabaseAddress, type Sql, soleConnection } from "./postgres/connect.js";
 import { retryingLocks } from "./transactions/lock-retries.js";
 
 /** A migration that an upgrade would run. */
@@ -39,34 +39,30 @@ export interface UpgradeFacts {
  * @throws {DatabaseSetupError} for a schema of a newer program, or from before the first release.
  */
 export async function readUpgradeFacts(owner: DatabaseAddress, folder: string): Promise<UpgradeFacts> {
-  const sql = connect(owner, { connections: 1, statementTimeout: 10_000 });
-  try {
-    const names = await listMigrations(folder);
-    const done = await knownMigrations(sql, names);
-    const pending: PendingMigration[] = [];
-    for (const name of names.filter((each) => !done.includes(each))) {
-      const plan = await readMigration(folder, name);
-      const indexes = plan.kind === "index" ? await sizeOf(sql, plan.table) : undefined;
-      const locks = await Promise.all(lockedTables(plan).map((table) => sizeOf(sql, table)));
-      pending.push({ name, indexes, locks });
-    }
-    const [server] = await sql<{ number: number; version: string; now: Date }[]>`
-      select current_setting('server_version_num')::int as number, current_setting('server_version') as version, now() as now`;
-    return {
-      pending,
-      schemaOf: done.length === 0 ? undefined : await lastVersion(sql),
-      postgresNumber: server?.number ?? 0,
-      postgresVersion: server?.version ?? "unknown",
-      others: await otherVersions(sql),
-      lastBackup: done.length === 0 ? undefined : await lastBackup(sql),
-      now: server?.now ?? new Date(0),
-    };
-  } finally {
-    await sql.end({ timeout: 5 });
+  await using sql = soleConnection(owner);
+  const names = await listMigrations(folder);
+  const done = await knownMigrations(sql, names);
+  const pending: PendingMigration[] = [];
+  for (const name of names.filter((each) => !done.includes(each))) {
+    const plan = await readMigration(folder, name);
+    const indexes = plan.kind === "index" ? await databaseSize(sql, plan.table) : undefined;
+    const locks = await Promise.all(lockedTables(plan).map((table) => databaseSize(sql, table)));
+    pending.push({ name, indexes, locks });
   }
+  const [server] = await sql<{ number: number; version: string; now: Date }[]>`
+    select current_setting('server_version_num')::int as number, current_setting('server_version') as version, now() as now`;
+  return {
+    pending,
+    schemaOf: done.length === 0 ? undefined : await lastVersion(sql),
+    postgresNumber: server?.number ?? 0,
+    postgresVersion: server?.version ?? "unknown",
+    others: await otherVersions(sql),
+    lastBackup: done.length === 0 ? undefined : await lastBackup(sql),
+    now: server?.now ?? new Date(0),
+  };
 }
 
-async function sizeOf(sql: Sql, table: string): Promise<SizedTable> {
+async function databaseSize(sql: Sql, table: string): Promise<SizedTable> {
   const [found] = await sql<{ bytes: number; rows: number }[]>`
     select pg_table_size(oid) as bytes, greatest(reltuples, 0)::bigint as rows
     from pg_class where oid = to_regclass(${table})`;

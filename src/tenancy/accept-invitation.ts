@@ -2,11 +2,9 @@ import type { Actor } from "../audit/actor.js";
 import type { AuditContext } from "../audit/audit-context.js";
 import { changesBetween } from "../audit/log-changes.js";
 import { logEntry } from "../audit/log-entry.js";
-import { asServer } from "../audit/tenant-database.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import type { TenantId } from "../base/ids.js";
 import { newUuid } from "../base/ids.js";
-import type { Database } from "../store/database.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { deleteMessagesOf } from "../store/jobs/outbox.js";
 import { acceptInvitationRow, findLinkedInvitation, type LinkedInvitation } from "../store/people/invitation-links.js";
@@ -15,9 +13,9 @@ import { unshareMail } from "../store/people/sign-in-requests.js";
 import { readTenant } from "../store/tenancy/tenants.js";
 import { openInvited } from "./invitation.js";
 import { type PresentedLink, parseLink } from "./invitation-link.js";
-import type { Keyring } from "./keyring.js";
 import { type Profile, sealProfile } from "./profile.js";
 import { sharedMailKey } from "./sign-in-mail.js";
+import type { Tenants } from "./tenants.js";
 
 /** The part of an invitation that the holder of its link may see. */
 export interface OpenedInvitation {
@@ -32,26 +30,31 @@ export type OwnNames = Pick<Profile, "firstName" | "lastName">;
 
 /** Shows and accepts invitations by link. */
 export class InvitationAcceptance {
-  readonly #database: Database;
-  readonly #keyring: Keyring;
+  readonly #tenants: Tenants;
 
-  constructor(database: Database, keyring: Keyring) {
-    this.#database = database;
-    this.#keyring = keyring;
+  constructor(tenants: Tenants) {
+    this.#tenants = tenants;
   }
 
   /** The invitation of a link; undefined if the link does not work, for any reason. Changes nothing. */
   async get(text: string): Promise<OpenedInvitation | undefined> {
     const link = parseLink(text);
-    const found = link && (await this.#find(link));
-    if (!found) return undefined;
-    const keys = await this.#keyring.of(link.tenantId);
-    return {
-      tenantId: link.tenantId,
-      tenantName: found.tenantName,
-      email: openInvited(keys, found.invitation).email,
-      isAccepted: found.invitation.member_id !== null,
-    };
+    if (!link) return undefined;
+    const tenant = await this.#tenants.find(link.tenantId);
+    return tenant?.shared(async (tx) => {
+      const presented = { id: link.invitationId, hash: link.hash };
+      const [invitation, row] = await Promise.all([
+        tx.query(findLinkedInvitation, presented),
+        tx.query(readTenant, link.tenantId),
+      ]);
+      if (!invitation || !row) return undefined;
+      return {
+        tenantId: link.tenantId,
+        tenantName: row.name,
+        email: openInvited(tx.keys, invitation).email,
+        isAccepted: invitation.member_id !== null,
+      };
+    });
   }
 
   /** Makes the holder of the link a member, once: accepting again changes nothing and is not an error. */
@@ -59,18 +62,10 @@ export class InvitationAcceptance {
     const link = parseLink(text);
     const opened = link && (await this.get(text));
     if (!opened || opened.isAccepted) return opened;
-    const keys = await this.#keyring.of(link.tenantId);
     const profile = { email: opened.email, ...names };
-    const isOpen = await asServer(this.#database, keys).ordinary((tx) => accept(tx, link, { profile, context }));
+    const tenant = await this.#tenants.of(link.tenantId);
+    const isOpen = await tenant.ordinary((tx) => accept(tx, link, { profile, context }));
     return isOpen ? { ...opened, isAccepted: true } : undefined;
-  }
-
-  async #find(link: PresentedLink) {
-    const { tenantId, invitationId: id, hash } = link;
-    const [invitation, tenant] = await this.#database
-      .of(tenantId)
-      .shared((tx) => Promise.all([tx.query(findLinkedInvitation, { id, hash }), tx.query(readTenant, tenantId)]));
-    return invitation && tenant ? { invitation, tenantName: tenant.name } : undefined;
   }
 }
 
@@ -90,7 +85,6 @@ async function accept(tx: TenantTransaction, link: PresentedLink, by: Accepting)
   return invitation !== null && invitation.member_id !== null;
 }
 
-/** Creates the member of an accepted invitation. */
 export function createMember(
   tx: TenantTransaction,
   id: LinkedInvitation["id"],
@@ -111,6 +105,6 @@ export function createMember(
   tx.enqueue(unshareMail, sharedMailKey(tx.keys, { email }, tx.now));
   tx.enqueue(deleteMessagesOf, invitation.id);
   scheduleDue(tx, { kind: "invitation", at: invitation.expires_at });
-  tx.record(logEntry(actor, "invitation", invitation.id, "accept"));
-  tx.record(logEntry(actor, "member", id, "create", { changes: changesBetween(undefined, { role, containers }) }));
+  tx.record(logEntry("invitation", invitation.id, "accept", { actor }));
+  tx.record(logEntry("member", id, "create", { actor, changes: changesBetween(undefined, { role, containers }) }));
 }

@@ -22,7 +22,7 @@ const FORM = /^inv_([0-9A-Za-z]{22})_([0-9A-Za-z]{22})_[0-9A-Za-z]{43}_([0-9A-Za
 export function newLink(tenantId: TenantId, invitationId: Uuid): { text: Sensitive<string>; hash: Buffer } {
   const body = `inv_${compactUuid(tenantId)}_${compactUuid(invitationId)}_${toBase62(randomBytes(32), 43)}`;
   const text = `${body}_${checksum(body)}`;
-  return { text: new Sensitive(text), hash: hashOf(text) };
+  return { text: new Sensitive(text), hash: linkHash(text) };
 }
 
 /** Parses the last part of a link's path. Returns undefined for any other text. */
@@ -32,9 +32,9 @@ export function parseLink(text: string): PresentedLink | undefined {
   const tenantId = expandUuid(tenant);
   const invitationId = expandUuid(invitation);
   if (!tenantId || !isTenantId(tenantId) || !invitationId) return undefined;
-  return { tenantId, invitationId, hash: hashOf(text) };
+  return { tenantId, invitationId, hash: linkHash(text) };
 }
 
-function hashOf(text: string): Buffer {
+function linkHash(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

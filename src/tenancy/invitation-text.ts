@@ -27,7 +27,7 @@ export function invitationText(parts: InvitationParts): Omit<Message, "to"> {
   return {
     subject: `Invitation to Cloakroom at ${host}`,
     text: new Sensitive(mailText(what, url, until)),
-    html: htmlOf(what, url, until),
+    html: invitationHtml(what, url, until),
   };
 }
 
@@ -43,7 +43,7 @@ If you did not expect this invitation, there is nothing that you need to do.
 `;
 }
 
-function htmlOf(what: string, url: string, until: string): Sensitive<string> {
+function invitationHtml(what: string, url: string, until: string): Sensitive<string> {
   const link = escaped(url);
   return htmlMessage(
     "Invitation",

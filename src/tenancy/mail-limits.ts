@@ -2,10 +2,9 @@ import { HOUR_MS } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import { VAULT_TENANT_ID } from "../base/ids.js";
 import { truncatedMac } from "../crypto/keyed-hash.js";
-import type { Database } from "../store/database.js";
 import { countMail, dropMailCounts } from "../store/people/mail-counts.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import type { Keyring } from "./keyring.js";
+import type { Tenants } from "./tenants.js";
 
 /** Invitations that a tenant sends, first or again. */
 const OF_TENANT = { counted: Buffer.alloc(0), inHour: 50, inDay: 200 };
@@ -31,15 +30,12 @@ export async function countInvitation(tx: Transaction): Promise<void> {
  * invites the address.
  * @returns undefined, or when to try again.
  */
-export async function countInvitationTo(
-  { database, keyring }: { readonly database: Database; readonly keyring: Keyring },
-  email: string,
-): Promise<Date | undefined> {
-  const { proof } = await keyring.of(VAULT_TENANT_ID);
-  const counted = truncatedMac(proof, ["cloakroom/mail-to/1", email.toLowerCase()]);
-  return database
-    .of(VAULT_TENANT_ID)
-    .ordinary(async (tx) => ((await isCounted(tx, { ...TO_ADDRESS, counted })) ? undefined : nextHour(tx.now)));
+export async function countInvitationTo(tenants: Tenants, email: string): Promise<Date | undefined> {
+  const vault = await tenants.of(VAULT_TENANT_ID);
+  const counted = truncatedMac(vault.keys.proof, ["cloakroom/mail-to/1", email.toLowerCase()]);
+  return vault.ordinary(async (tx) =>
+    (await isCounted(tx, { ...TO_ADDRESS, counted })) ? undefined : nextHour(tx.now),
+  );
 }
 
 interface Cap {

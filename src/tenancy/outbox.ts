@@ -1,4 +1,3 @@
-import { asServer } from "../audit/tenant-database.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { MailTransport, Message, SendResult } from "../mail/transport.js";
@@ -11,13 +10,13 @@ import { readTenant } from "../store/tenancy/tenants.js";
 import { openInvited } from "./invitation.js";
 import { INVITATION_PATH, newLink } from "./invitation-link.js";
 import { invitationText } from "./invitation-text.js";
-import type { Keyring } from "./keyring.js";
 import { countInvitationTo } from "./mail-limits.js";
 import { openProfile } from "./profile.js";
+import type { Tenants } from "./tenants.js";
 
 export interface OutboxParts {
   readonly database: Database;
-  readonly keyring: Keyring;
+  readonly tenants: Tenants;
   readonly transport: MailTransport;
   /** The address that links lead to, without a slash at the end. */
   readonly publicUrl: string;
@@ -71,7 +70,7 @@ export class Outbox {
    * time if its address gets too many: to try again then.
    */
   async #write(tenantId: TenantId, row: MessageRow): Promise<Message | Date | undefined> {
-    const { database, keyring, publicUrl, writeSignIn, writeWaitingPasskey, writeDisabledWebhook } = this.#parts;
+    const { tenants, publicUrl, writeSignIn, writeWaitingPasskey, writeDisabledWebhook } = this.#parts;
     const { invitation_id: id, invitation_revision: revision, sign_in_request_id: requestId } = row;
     if (requestId !== null) return writeSignIn(tenantId, requestId);
     // Not counted: invitations of other tenants to this address would hold it back until the passkey counts.
@@ -80,16 +79,16 @@ export class Outbox {
     if (id === null || revision === null) return undefined;
     const link = newLink(tenantId, id);
     const presented = { id, hash: link.hash, revision };
-    const keys = await keyring.of(tenantId);
-    const found = await asServer(database, keys).ordinary(async (tx) => {
+    const tenant = await tenants.of(tenantId);
+    const found = await tenant.ordinary(async (tx) => {
       const [invitation, tenant] = await Promise.all([tx.query(addLink, presented), tx.query(readTenant, tenantId)]);
       if (!invitation || !tenant) return undefined;
       return { invitation, name: tenant.name, sender: await senderOf(tx, invitation) };
     });
     if (!found) return undefined;
-    const to = openInvited(keys, found.invitation).email;
+    const to = openInvited(tenant.keys, found.invitation).email;
     // Once for each message: those that a mail server did not take are sent again.
-    const later = row.attempts === 0 ? await countInvitationTo(this.#parts, to) : undefined;
+    const later = row.attempts === 0 ? await countInvitationTo(tenants, to) : undefined;
     if (later) return later;
     const url = `${publicUrl}${INVITATION_PATH}/${link.text.reveal()}`;
     return { to, ...invitationText({ ...found, host: new URL(publicUrl).host, url }) };

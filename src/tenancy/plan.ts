@@ -10,8 +10,7 @@ import type { Transaction } from "../store/transactions/transaction.js";
  */
 export async function setIncludedMonthlyTokens(tx: Transaction, included: number | null): Promise<boolean> {
   const isThere = await tx.query(setIncludedTokens, included);
-  if (isThere)
-    writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update", { remark: "plan", context: OPERATOR_CONTEXT }));
+  if (isThere) writeLog(tx, logEntry("tenant", tx.tenantId, "update", { remark: "plan", context: OPERATOR_CONTEXT }));
   return isThere;
 }
 

@@ -29,15 +29,15 @@ export interface SealedRights {
 }
 
 /** The columns of a member that the profile is bound to. */
-export type MemberPlace = Pick<MemberRow, "id" | (typeof AAD_COLUMNS.members)[number]>;
+export type BoundMember = Pick<MemberRow, "id" | (typeof AAD_COLUMNS.members)[number]>;
 
-type SealedMember = MemberPlace & Pick<MemberRow, "profile">;
+type SealedMember = BoundMember & Pick<MemberRow, "profile">;
 
 /**
  * Seals a profile to its member: it does not open in another member's row. The role is sealed with it, because the column
  * alone could be changed by the owner of the database.
  */
-export function sealProfile(keys: TenantKeys, member: MemberPlace, profile: Profile, rights: SealedRights): Buffer {
+export function sealProfile(keys: TenantKeys, member: BoundMember, profile: Profile, rights: SealedRights): Buffer {
   return profileRecord.seal(keys, member, { ...profile, ...rights });
 }
 

@@ -29,7 +29,6 @@ export interface PassOptions {
   readonly onBatch: (table: string, resealed: number) => Promise<void>;
 }
 
-/** The result of a pass. */
 export interface PassResult {
   /** Rows that were not under the current keys when they were examined, and can be resealed. */
   readonly found: number;

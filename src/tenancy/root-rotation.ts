@@ -141,7 +141,7 @@ async function rewrapTenant(
     await database.of(tenantId).ordinary(async (tx) => {
       for (const row of rewrapped) tx.enqueue(rewrapTenantKeyRow, row);
       const details = { remark: "root key replaced", context: OPERATOR_CONTEXT };
-      if (tenantId !== VAULT_TENANT_ID) writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", details));
+      if (tenantId !== VAULT_TENANT_ID) writeLog(tx, logEntry("tenant", tenantId, "update", details));
     });
   }
   return { rewrapped: rewrapped.length, broken: results.filter((result) => "rootKeyId" in result) };

@@ -12,7 +12,7 @@ type Plaintexts = readonly (Buffer | null)[];
 export function openSealedRow(keys: TenantKeys, table: SealedTable, row: SealedRow): Plaintexts {
   return table.columns.map((column, index) => {
     const value = row.sealed[index];
-    return value ? open(keys[column.purpose], contextOf(keys, table, row, column), value) : null;
+    return value ? open(keys[column.purpose], sealContext(keys, table, row, column), value) : null;
   });
 }
 
@@ -20,11 +20,11 @@ export function openSealedRow(keys: TenantKeys, table: SealedTable, row: SealedR
 export function sealRow(keys: TenantKeys, table: SealedTable, row: SealedRow, plaintexts: Plaintexts) {
   return table.columns.map((column, index) => {
     const plaintext = plaintexts[index];
-    return plaintext ? seal(keys[column.purpose], contextOf(keys, table, row, column), plaintext) : null;
+    return plaintext ? seal(keys[column.purpose], sealContext(keys, table, row, column), plaintext) : null;
   });
 }
 
-function contextOf({ tenantId }: TenantKeys, table: SealedTable, { key, plain }: SealedRow, column: SealedColumn) {
+function sealContext({ tenantId }: TenantKeys, table: SealedTable, { key, plain }: SealedRow, column: SealedColumn) {
   const context: SealContext = {
     tenantId,
     // PostgreSQL writes a bytea with a prefix; its values are sealed for the digits alone.

@@ -26,7 +26,6 @@ export class StoredRights {
   readonly #entities = new Map<string, StoredEntity>();
   readonly #findings = new Findings();
 
-  /** Reads the rows of the tenant. */
   static async read(snapshot: LogSnapshot, keys: TenantKeys): Promise<StoredRights> {
     const stored = new StoredRights();
     for await (const found of snapshot.rightsRows()) stored.#add(found, keys);
@@ -34,7 +33,7 @@ export class StoredRights {
   }
 
   #add(found: RightsRow, keys: TenantKeys): void {
-    const name = nameOf(found.entityType, found.row.id);
+    const name = entityName(found.entityType, found.row.id);
     try {
       this.#entities.set(name, { revision: revisionOf(found, keys) });
     } catch (error) {
@@ -72,7 +71,7 @@ export class StoredRights {
 
   #see({ entity_type, entity_id, operation, outcome, changes, micros }: RawLogRow): void {
     if (outcome !== "allowed" || (operation !== "update" && operation !== "delete")) return;
-    const entity = this.#entities.get(nameOf(entity_type, entity_id));
+    const entity = this.#entities.get(entityName(entity_type, entity_id));
     if (!entity) return;
     const minute = new Date(Math.floor(Number(micros) / 1_000 / MINUTE_MS) * MINUTE_MS);
     if (operation === "delete") entity.deleted = minute;
@@ -85,7 +84,7 @@ export class StoredRights {
 }
 
 /** Such as `application key 01a2...`. */
-function nameOf(entityType: string, id: string): string {
+function entityName(entityType: string, id: string): string {
   return `${entityType.replace("_", " ")} ${id}`;
 }
 

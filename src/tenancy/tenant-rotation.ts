@@ -100,10 +100,7 @@ async function tryToBegin(
       tx.enqueue(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });
     }
     scheduleDue(tx, { kind: "key_rotation", at: tx.now });
-    writeLog(
-      tx,
-      logEntry(undefined, "tenant", tenantId, "update", { remark: "keys rotated", context: OPERATOR_CONTEXT }),
-    );
+    writeLog(tx, logEntry("tenant", tenantId, "update", { remark: "keys rotated", context: OPERATOR_CONTEXT }));
     return "begun";
   });
 }
@@ -174,7 +171,7 @@ export async function finishRotation(
   }
   await database.of(tenantId).ordinary(async (tx) => {
     for (const { purpose, version } of retired) tx.enqueue(deleteRetiredTenantKey, { purpose, version });
-    writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", "retired keys destroyed"));
+    writeLog(tx, logEntry("tenant", tenantId, "update", "retired keys destroyed"));
   });
   keyring.forget(tenantId);
   await lease.release();

@@ -55,7 +55,7 @@ export async function createToken(
       return outcome;
     }
     writeCompanions(tx, prepared, row, cvc);
-    const view = viewOf(tx.tenantId, madeOf(tx.caller, prepared, row), writeResponseTransform(transform), {
+    const view = viewOf(tx.tenantId, createdToken(tx.caller, prepared, row), writeResponseTransform(transform), {
       ...showing,
       masked: prepared.masked,
     });
@@ -91,13 +91,11 @@ function newTokenRow(
   };
   return {
     ...bound,
-    ...sealToken(
-      tx.keys,
-      bound,
-      prepared.text?.reveal() ?? tokenDataText(data),
-      prepared.attributes,
-      prepared.indexValues,
-    ),
+    ...sealToken(tx.keys, bound, {
+      text: prepared.text?.reveal() ?? tokenDataText(data),
+      attributes: prepared.attributes,
+      indexValues: prepared.indexValues,
+    }),
     expires_at: prepared.expiry?.at ?? null,
     expires_at_text: prepared.expiry?.text ?? null,
     active_month: monthOf(tx.now),
@@ -108,7 +106,7 @@ function newTokenRow(
   };
 }
 
-function madeOf(caller: Caller, prepared: PreparedToken, row: TokenRow): Token {
+function createdToken(caller: Caller, prepared: PreparedToken, row: TokenRow): Token {
   const { type, data, attributes, containers, fingerprint, isDeduplicated, indexValues, expiry } = prepared;
   return {
     id: row.id,
@@ -145,8 +143,8 @@ function writeCompanions(tx: CallerTransaction, prepared: PreparedToken, row: To
   if (expiry) scheduleDue(tx, { kind: "token", at: expiry.at });
   countToken(tx, { type: type.name, change: 1, createdAt });
   countActiveToken(tx, row.active_month);
-  tx.record(logEntry(actorOf(tx.caller), entityTypeOf(type), id, "create"), () =>
-    tokenEventContent(madeOf(tx.caller, prepared, row)),
+  tx.record(logEntry(entityTypeOf(type), id, "create", { actor: tx.author }), () =>
+    tokenEventContent(createdToken(tx.caller, prepared, row)),
   );
 }
 

@@ -1,4 +1,3 @@
-import { actorOf } from "../access/caller.js";
 import type { OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import { denied } from "../access/refusal.js";
 import { type LogEntry, logEntry } from "../audit/log-entry.js";
@@ -25,7 +24,7 @@ export async function deleteToken(tx: OrdinaryCallerTransaction, id: string): Pr
   const token = openToken(tx.keys, row);
   const entityType = entityTypeOf(token.type);
   if (!tx.caller.grant.transformFor("token:delete", token)) throw denied(tx.caller, "token:delete", entityType, id);
-  await removeToken(tx, row, logEntry(actorOf(tx.caller), entityType, id, "delete"));
+  await removeToken(tx, row, logEntry(entityType, id, "delete", { actor: tx.author }));
 }
 
 /**
@@ -38,7 +37,7 @@ export function removeExpiredToken(tx: TenantTransaction, row: TokenRow): Promis
 
 /** The log row of an expired token. */
 export function expiryEntry(row: TokenRow): LogEntry {
-  return logEntry(undefined, entityTypeOf(tokenType(row.type)), row.id, "expire");
+  return logEntry(entityTypeOf(tokenType(row.type)), row.id, "expire");
 }
 
 /**

@@ -1,10 +1,10 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { storedContainer } from "../access/container.js";
-import type { Permission, TokenPermission } from "../access/permissions.js";
-import { denied } from "../access/refusal.js";
+import type { TokenPermission } from "../access/permissions.js";
+import { denied, type LoggedEntity } from "../access/refusal.js";
 import { requireReason } from "../access/reveal-reason.js";
-import { type EntityType, logEntry, type Operation } from "../audit/log-entry.js";
+import { logEntry } from "../audit/log-entry.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, invalid } from "../base/fault.js";
 import type { Json } from "../base/json.js";
@@ -34,15 +34,17 @@ export function referencedTokens(body: Json, root: string): string[] {
   return ids;
 }
 
+/** Whether the caller sees what is made of the tokens. Also the operation of their log rows. */
+export type TokenUse = "read" | "use";
+
 /** Finds all tokens that a request refers to, or fails as a whole. Each token leaves a log row. */
 export async function findTokens(
   tx: CallerTransaction,
   ids: readonly string[],
-  permission: TokenPermission & Permission,
-  operation: Operation,
+  use: TokenUse,
 ): Promise<ReadonlyMap<string, ReadableToken>> {
-  const found = await findTokensAs(tx, [tx.caller], ids, permission, operation);
-  if ("denied" in found) throw denied(tx.caller, permission, found.denied.type, found.denied.id);
+  const found = await findTokensAs(tx, [tx.caller], ids, use);
+  if ("denied" in found) throw denied(tx.caller, `token:${use}`, found.denied.type, found.denied.id);
   return found.tokens;
 }
 
@@ -54,7 +56,7 @@ export interface GrantedTokens {
 
 /** A token that every caller was denied. */
 export interface DeniedToken {
-  readonly denied: { readonly type: EntityType; readonly id: string };
+  readonly denied: LoggedEntity;
 }
 
 /**
@@ -67,20 +69,21 @@ export async function findTokensAs(
   tx: TenantTransaction,
   callers: readonly [Caller, ...Caller[]],
   ids: readonly string[],
-  permission: TokenPermission & Permission,
-  operation: Operation,
+  use: TokenUse,
 ): Promise<GrantedTokens | DeniedToken> {
+  const permission = `token:${use}` as const;
   const rows = await readTokenRows(tx, ids, REFERENCE_LIMIT);
   const missing = ids.filter((_, index) => !rows[index]);
   if (missing.length > 0) throw unknownTokens(missing);
   const granted = firstGranted(callers, rows, permission);
   if ("denied" in granted) return granted;
   const found = [...granted.tokens.values()];
+  const actor = actorOf(granted.caller);
   for (const { row, transform } of found) {
     const entityType = entityTypeOf(tokenType(row.type));
     const containers = row.containers.map(storedContainer);
     requireReason(granted.caller, permission, transform, { id: row.id, containers, entityType });
-    tx.record(logEntry(actorOf(granted.caller), entityType, row.id, operation, { transform }));
+    tx.record(logEntry(entityType, row.id, use, { actor, transform }));
   }
   await Promise.all(found.map(({ row }) => countMonthlyActivity(tx, row.id, row.active_month)));
   return granted;

@@ -5,7 +5,7 @@ import { type FieldNames, unknownFieldFaults } from "../base/unknown-fields.js";
 import type { TokenAttributes, TokenDraft } from "./token.js";
 
 /** The same limits as CreateTokenRequest in the protos; token requests inside other JSON are checked here. */
-const MAX_CONTAINERS = 20;
+const CONTAINERS: TextListBounds = { most: 20, longest: 400 };
 const MAX_METADATA = 50;
 const MAX_METADATA_KEY = 200;
 const MAX_METADATA_VALUE = 1_000;
@@ -13,7 +13,8 @@ const MAX_EXPIRES_AT = 100;
 const MAX_TEMPLATE = 50;
 
 /** The same, for fields that templates have too. */
-export const LONGEST = { searchIndexes: 20, expression: 4_096, fingerprintExpression: 400 } as const;
+export const LONGEST = { expression: 4_096, fingerprintExpression: 400 } as const;
+export const SEARCH_INDEXES: TextListBounds = { most: 20, longest: LONGEST.expression };
 
 /** The same fields that CreateTokenRequest refuses. */
 export const UNSERVED_TOKEN_FIELDS: FieldNames["unserved"] = new Map([
@@ -42,7 +43,7 @@ export function readDraft(request: JsonObject): TokenDraft {
     type: readDraftText(request.type, "type", 50, report) ?? "",
     data: request.data ?? null,
     attributes: readAttributes(request, report),
-    containers: readTexts(request.containers, "containers", MAX_CONTAINERS, 400, report) ?? [],
+    containers: readTexts(request.containers, "containers", CONTAINERS, report) ?? [],
     deduplicate: readFlag(request.deduplicate_token, "deduplicate_token", report),
     expiresAt: readDraftText(request.expires_at, "expires_at", MAX_EXPIRES_AT, report),
     template: readDraftText(request.template, "template", MAX_TEMPLATE, report),
@@ -56,8 +57,7 @@ export function readDraft(request: JsonObject): TokenDraft {
 
 function readAttributes(request: JsonObject, report: Report): TokenAttributes {
   const metadata = readMetadata(request.metadata, report);
-  const indexes = request.search_indexes;
-  const searchIndexes = readTexts(indexes, "search_indexes", LONGEST.searchIndexes, LONGEST.expression, report);
+  const searchIndexes = readTexts(request.search_indexes, "search_indexes", SEARCH_INDEXES, report);
   const expression = readDraftText(
     request.fingerprint_expression,
     "fingerprint_expression",
@@ -112,11 +112,16 @@ export function readDraftText(
   return undefined;
 }
 
+/** Entries of a list, and characters of each. */
+export interface TextListBounds {
+  readonly most: number;
+  readonly longest: number;
+}
+
 export function readTexts(
   value: Json | undefined,
   field: string,
-  most: number,
-  longest: number,
+  { most, longest }: TextListBounds,
   report: Report,
 ): string[] | undefined {
   if (value === undefined || value === null) return undefined;

@@ -23,7 +23,6 @@ const KEPT_MS = 30 * DAY_MS;
 /** The entity of a stored result is the hash of its key, in hexadecimal, as for responses under idempotency keys. */
 const RESULTS = sealedBytes({ field: "idempotency" });
 
-/** One batch of an import. */
 export interface ImportBatch {
   readonly importId: string;
   /** Of its first row. */

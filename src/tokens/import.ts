@@ -1,12 +1,10 @@
-import type { Caller } from "../access/caller.js";
-import type { CallerTransaction } from "../access/caller-transaction.js";
+import type { CallerContext, CallerTransaction } from "../access/caller-transaction.js";
 import { Denied } from "../access/refusal.js";
 import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { takeTurn } from "../base/caller-turns.js";
 import { Fault, invalid } from "../base/fault.js";
 import { isJsonObject, type Json } from "../base/json.js";
 import { isLarge } from "../base/yield-to-event-loop.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import { createToken } from "./create.js";
@@ -51,10 +49,8 @@ export interface BatchSource {
  * Expressions of all rows share the budget of one request.
  */
 export async function prepareRows(
-  caller: Caller,
-  keys: TenantKeys,
+  context: CallerContext,
   { position, rows, bytes }: BatchSource,
-  now: Date,
 ): Promise<readonly (ReadyRow | FailedRow)[]> {
   const budget = new Budget();
   const masks = new SharedBudget();
@@ -65,7 +61,7 @@ export async function prepareRows(
     if (turn) await turn;
     const at = position + index;
     try {
-      const valid = prepareToken(caller, keys, draftOf(read()), now, budget);
+      const valid = prepareToken(context, draftOf(read()), budget);
       requireNoCode(valid);
       const shown = await maskAhead(valid, masks);
       ready.push({ position: at, prepared: hasLargeRows ? await serializePayload(shown) : shown });

@@ -70,7 +70,7 @@ async function listByKeys(
   const selection = await selectionOf(tx, query);
   const list = listName(query);
   const before = page.page === 1 ? undefined : memory.endOfPage(list, page.size, page.page - 1);
-  const counting = totalOf(tx, selection, list, memory);
+  const counting = listTotal(tx, selection, list, memory);
   const near = before || isNearStart(selection, page) ? keysFromStart(tx, selection, page, before) : undefined;
   const total = await counting;
   if (offsetOf(page) >= total) return { items: [], total };
@@ -120,7 +120,12 @@ function isOneWalk({ source, also, scopes }: TokenSelection): boolean {
 }
 
 /** Exact. A slow count may be 30 seconds old, except for the whole tenant, which has counters. */
-async function totalOf(tx: Transaction, selection: TokenSelection, list: string, memory: ListMemory): Promise<number> {
+async function listTotal(
+  tx: Transaction,
+  selection: TokenSelection,
+  list: string,
+  memory: ListMemory,
+): Promise<number> {
   const isWalk = isOneWalk(selection);
   if (isWalk && selection.source.kind === "all" && !selection.span?.from && !selection.span?.before)
     return tx.query(sumTokenCounts, tx.tenantId);

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Transform } from "../access/access-rule.js";
 import type { Caller } from "../access/caller.js";
+import type { CallerContext } from "../access/caller-transaction.js";
 import type { ContainerPath } from "../access/container.js";
 import { type Grant, stricterTransform } from "../access/grant.js";
 import { Fault, invalid } from "../base/fault.js";
@@ -38,7 +39,7 @@ export interface PatchedToken {
 }
 
 /** The caller of a PATCH, as far as the result depends on it. */
-export interface PatchAuthor extends Pick<Caller, "settings" | "principal"> {
+export interface PatchAuthor extends Pick<CallerContext, "keys" | "now">, Pick<Caller, "settings" | "principal"> {
   /** The transform that the caller's rules grant for the token. The response may show less. */
   readonly transform: Transform;
 }
@@ -62,15 +63,9 @@ export function patchTransform(grant: Grant, token: Token, patch: TokenPatch): T
  * Applies a patch to a token and validates the result like a new token.
  * @throws {Fault} validation_failed, naming fields as the caller sent them.
  */
-export function applyPatch(
-  author: PatchAuthor,
-  keys: TenantKeys,
-  token: Token,
-  patch: TokenPatch,
-  now: Date,
-): PatchedToken {
+export function applyPatch(author: PatchAuthor, token: Token, patch: TokenPatch): PatchedToken {
   const { type } = token;
-  const { settings } = author;
+  const { settings, keys, now } = author;
   const merged = patchedData(token, patch);
   const { data: lasting, cvc } = splitCvc(type.name, merged);
   requireOtherThanId(token, patch);
@@ -83,7 +78,7 @@ export function applyPatch(
   const isFingerprinted =
     !isInactive(attributes, "fingerprintExpression") &&
     (isDeduplicated || settings.fingerprint_tokens || attributes.fingerprintExpression !== undefined);
-  const evaluated = () => fingerprint(keys, type, lasting, attributes, isDeduplicated);
+  const evaluated = () => fingerprint(keys, { type, data: lasting, attributes, isDeduplicated });
   const mayFail = () => isTrusted || isUnusable(attributes.fingerprintExpression ?? type.fingerprintExpression);
   return {
     data: new Sensitive(merged),

@@ -1,4 +1,4 @@
-import type { Caller } from "../access/caller.js";
+import type { CallerContext } from "../access/caller-transaction.js";
 import { type ContainerPath, parseContainer, withAncestors } from "../access/container.js";
 import { inTurns } from "../base/caller-turns.js";
 import { Fault, invalid, invalidFields } from "../base/fault.js";
@@ -58,10 +58,8 @@ export interface PreparedToken {
  * @throws {Fault} validation_failed, naming fields as the caller sent them.
  */
 export function prepareToken(
-  caller: Caller,
-  keys: TenantKeys,
+  { caller, keys, now }: CallerContext,
   given: TokenDraft,
-  now: Date,
   budget = new Budget(),
 ): PreparedToken {
   const draft = permittedDraft(caller, given);
@@ -78,7 +76,7 @@ export function prepareToken(
   const isFingerprinted = isWanted || caller.settings.fingerprint_tokens || fingerprintExpression !== undefined;
   const orUndefined = isLenient ? unlessFault : <T>(run: () => T) => run();
   const found = isFingerprinted
-    ? orUndefined(() => fingerprint(keys, type, lasting, attributes, isWanted, budget))
+    ? orUndefined(() => fingerprint(keys, { type, data: lasting, attributes, isDeduplicated: isWanted }, budget))
     : undefined;
   return {
     type,
@@ -101,14 +99,12 @@ export function isLongWork({ attributes }: TokenDraft, bodyBytes: number): boole
 
 /** {@link prepareToken} in as many turns of the caller as it needs, for a large request or a token with its own mask. */
 export async function prepareInTurns(
-  caller: Caller,
-  keys: TenantKeys,
+  context: CallerContext,
   draft: TokenDraft,
-  now: Date,
   bodyBytes: number,
 ): Promise<PreparedToken> {
   await yieldToEventLoop(bodyBytes);
-  const prepared = prepareToken(caller, keys, draft, now);
+  const prepared = prepareToken(context, draft);
   await yieldToEventLoop(bodyBytes);
   const shown = await maskAhead(prepared);
   return isLarge(bodyBytes) ? serializePayload(shown) : shown;
@@ -134,19 +130,22 @@ export async function serializePayload(prepared: PreparedToken): Promise<Prepare
   return { ...prepared, text: new Sensitive(text) };
 }
 
+/** What a fingerprint is made of. */
+export interface FingerprintedToken extends Pick<PreparedToken, "type" | "attributes" | "isDeduplicated"> {
+  /** Without a verification code: see {@link splitCvc}. */
+  readonly data: Json;
+}
+
 /**
  * The fingerprint of a token, by its own expression or its type's.
- * @param data without a verification code: see {@link splitCvc}.
  * @throws {Fault} validation_failed naming `fingerprint_expression`.
  */
 export function fingerprint(
   keys: TenantKeys,
-  type: TokenType,
-  data: Json,
-  { fingerprintExpression, metadata }: TokenAttributes,
-  isDeduplicated: boolean,
+  { type, data, attributes, isDeduplicated }: FingerprintedToken,
   budget?: Budget,
 ): Buffer {
+  const { fingerprintExpression, metadata } = attributes;
   const expression = fingerprintExpression ?? type.fingerprintExpression;
   const text = evaluateFingerprint(expression, { data, metadata: metadata ?? null }, budget);
   // All tokens with an empty fingerprint text would be treated as duplicates of the first, and their data lost.

@@ -36,7 +36,7 @@ export interface ReadToken extends ReadableToken {
 }
 
 const LOGGED_READ = loggedTokenQuery(
-  new Map(tokenTypes.map((type) => [type.name, logEntry(undefined, entityTypeOf(type), "", "read").message])),
+  new Map(tokenTypes.map((type) => [type.name, logEntry(entityTypeOf(type), "", "read").message])),
 );
 
 /**

@@ -27,18 +27,19 @@ export interface ReplayedToken {
   readonly transform: Transform;
 }
 
-/** Bytes of large tokens that the replay of one response may still read. */
-export interface ReplayBudget {
-  left: number;
-}
+export class ResponseReplay {
+  /** Takes the log row of each token, to be written after every other token of the response is allowed. */
+  readonly log: (entry: LogEntry) => void;
+  /** Bytes of large tokens that it may still read. */
+  left = MAX_READ_BYTES;
 
-export function newReplayBudget(): ReplayBudget {
-  return { left: MAX_READ_BYTES };
+  constructor(log: (entry: LogEntry) => void) {
+    this.log = log;
+  }
 }
 
 /**
  * Reads a token of an earlier response again, as far as {@link replayRight} allows.
- * @param log takes the log row of the replay, to be written after every other token of the response is allowed.
  * @returns undefined if only the stored part may be shown: the token is deleted, the caller may not see later changes by
  *   others, or the tokens of the response have grown too large to be read together.
  * @throws {MemoryNeeded}; {Denied}.
@@ -47,17 +48,16 @@ export async function findReplayedToken(
   tx: CallerTransaction,
   permission: "token:create" | "token:update",
   kept: KeptToken,
-  log: (entry: LogEntry) => void,
-  budget: ReplayBudget,
+  replay: ResponseReplay,
 ): Promise<ReplayedToken | undefined> {
   const found = await findBoundedToken(tx, { id: kept.id, maxBytes: SMALL_TOKEN_BYTES });
   const right = replayRight(tx.caller.grant, permission, kept, found);
   const entityType = entityTypeOf(tokenType(right.type));
   if (right.kind === "denied") throw denied(tx.caller, permission, entityType, kept.id);
-  log(logEntry(actorOf(tx.caller), entityType, kept.id, "replay"));
+  replay.log(logEntry(entityType, kept.id, "replay", { actor: tx.author }));
   if (right.kind === "kept") return undefined;
   const { row, transform } = right;
-  const whole = isLargeToken(row) ? await readWithin(tx, row, budget) : row;
+  const whole = isLargeToken(row) ? await readWithin(tx, row, replay) : row;
   return whole && { row: whole, transform };
 }
 
@@ -68,10 +68,10 @@ export async function findReplayedToken(
 async function readWithin(
   tx: Transaction,
   { id, sealedBytes, revision, created_at }: LargeToken,
-  budget: ReplayBudget,
+  replay: ResponseReplay,
 ): Promise<TokenRowWithCvc | undefined> {
-  if (sealedBytes > budget.left && budget.left < MAX_READ_BYTES) return undefined;
-  budget.left -= sealedBytes;
+  if (sealedBytes > replay.left && replay.left < MAX_READ_BYTES) return undefined;
+  replay.left -= sealedBytes;
   tx.reserve(sealedBytes);
   const whole = await findBoundedToken(tx, { id, maxBytes: sealedBytes });
   if (!whole || isLargeToken(whole)) return undefined;
@@ -88,11 +88,7 @@ export function showReplayedToken(keys: TenantKeys, { row, transform }: Replayed
  * Reads again a value of a tokenize request that returned only a token's id. A token that the caller created
  * still needs the right to create it; an older token with the same content was found without any right to it.
  */
-export async function findReplayedLeaf(
-  tx: CallerTransaction,
-  id: string,
-  log: (entry: LogEntry) => void,
-): Promise<void> {
+export async function findReplayedLeaf(tx: CallerTransaction, id: string, { log }: ResponseReplay): Promise<void> {
   const row = await findTokenHead(tx, id);
   const entityType = entityTypeOf(tokenType(row?.type ?? "token"));
   const target = { id, containers: (row?.containers ?? []).map(storedContainer) };
@@ -100,5 +96,5 @@ export async function findReplayedLeaf(
   if (isOwn && !tx.caller.grant.transformForAll("token:create", target)) {
     throw denied(tx.caller, "token:create", entityType, id);
   }
-  log(logEntry(actorOf(tx.caller), entityType, id, "replay"));
+  log(logEntry(entityType, id, "replay", { actor: tx.author }));
 }

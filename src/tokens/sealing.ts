@@ -28,16 +28,18 @@ export function splitCvc(type: string, data: Json): SplitData {
 /** The plain columns that a token's sealed values are bound to. */
 export type BoundRow = Pick<TokenRow, "id" | (typeof AAD_COLUMNS.tokens)[number]>;
 
-/**
- * The sealed columns of a token's row, its data and its attributes, each sealed with the tenant's key `data`.
- * @param text the data without a verification code: see {@link splitCvc} and {@link tokenDataText}.
- */
+export interface TokenContent {
+  /** The data without a verification code: see {@link splitCvc} and {@link tokenDataText}. */
+  readonly text: Buffer;
+  readonly attributes: TokenAttributes;
+  readonly indexValues: readonly string[];
+}
+
+/** The sealed columns of a token's row, its data and its attributes, each sealed with the tenant's key `data`. */
 export function sealToken(
   keys: TenantKeys,
   row: BoundRow,
-  text: Buffer,
-  attributes: TokenAttributes,
-  indexValues: readonly string[],
+  { text, attributes, indexValues }: TokenContent,
 ): Pick<TokenRow, "data" | "attributes"> {
   const bound = encodeAad(row, AAD_COLUMNS.tokens);
   const written = writeAttributes(attributes, indexValues);
@@ -46,14 +48,13 @@ export function sealToken(
   return { data: sealPart("data", text), attributes: written && sealPart("attributes", tokenDataText(written)) };
 }
 
-/** What is sealed of a value. */
 export function tokenDataText(value: Json): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
 /** Seals a verification code with the tenant's key `cvc`. */
 export function sealCvc(keys: TenantKeys, tokenId: string, cvc: string): Buffer {
-  return seal(keys.cvc, cvcPlace(keys.tenantId, tokenId), Buffer.from(cvc));
+  return seal(keys.cvc, cvcContext(keys.tenantId, tokenId), Buffer.from(cvc));
 }
 
 /**
@@ -82,7 +83,7 @@ export function openToken(keys: TenantKeys, row: TokenRow | TokenRowWithCvc): To
   const code = "cvc" in row ? row.cvc : null;
   const whole =
     code && isJsonObject(data)
-      ? { ...data, cvc: open(keys.cvc, cvcPlace(keys.tenantId, row.id), code).toString() }
+      ? { ...data, cvc: open(keys.cvc, cvcContext(keys.tenantId, row.id), code).toString() }
       : data;
   return {
     id: row.id,
@@ -122,6 +123,6 @@ function openAttributes(
   return { attributes, indexValues: Array.isArray(index_values) ? index_values.map(String) : undefined };
 }
 
-function cvcPlace(tenantId: TenantId, tokenId: string): SealContext {
+function cvcContext(tenantId: TenantId, tokenId: string): SealContext {
   return { tenantId, entity: tokenId, field: "cvc" };
 }

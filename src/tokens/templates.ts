@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../bas
 import { unknownFieldFaults } from "../base/unknown-fields.js";
 import { Budget } from "../expressions/budget.js";
 import { isTemplate, templateProblem } from "../expressions/expression.js";
-import { LONGEST, readDraftText, readFlag, readTexts } from "./draft.js";
+import { LONGEST, readDraftText, readFlag, readTexts, SEARCH_INDEXES } from "./draft.js";
 import { requireEvaluable } from "./mask.js";
 import { atPlace } from "./prepare.js";
 
@@ -55,8 +55,7 @@ function readTemplate(given: Json): TokenTemplate {
   const report = (field: string, text: string) => faults.add(field, text);
   const { mask } = json;
   const name = readDraftText(json.name, "name", MAX_NAME, report);
-  const indexes = json.search_indexes;
-  const searchIndexes = readTexts(indexes, "search_indexes", LONGEST.searchIndexes, LONGEST.expression, report);
+  const searchIndexes = readTexts(json.search_indexes, "search_indexes", SEARCH_INDEXES, report);
   const expression = json.fingerprint_expression;
   const fingerprintExpression = readDraftText(
     expression,

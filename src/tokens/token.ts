@@ -19,7 +19,6 @@ export interface TokenAttributes {
   readonly inactive?: readonly ExpressionField[];
 }
 
-/** An expiry with its original text. */
 export interface Expiry {
   readonly at: Date;
   /** ISO 8601 with the original offset. */

@@ -1,9 +1,7 @@
-import type { Caller } from "../access/caller.js";
-import type { CallerTransaction } from "../access/caller-transaction.js";
+import type { CallerContext, CallerTransaction } from "../access/caller-transaction.js";
 import { denied } from "../access/refusal.js";
 import { Fault, invalid, withFurtherFaults } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import { requireNoCodeName } from "./code-names.js";
@@ -47,7 +45,8 @@ type Node =
  * forever.
  * @throws {Fault} validation_failed for more than 100 tokens, or for any invalid item, named by its place.
  */
-export function planTokenize(caller: Caller, keys: TenantKeys, body: Json, now: Date): TokenizePlan {
+export function planTokenize(context: CallerContext, body: Json): TokenizePlan {
+  const { caller } = context;
   const drafts: { readonly place: string; readonly draft: TokenDraft }[] = [];
   const plan = (place: string, draft: TokenDraft): number => {
     if (drafts.length === MAX_TOKENS) throw invalid(BODY, `must hold at most ${MAX_TOKENS} values to tokenize`);
@@ -69,7 +68,7 @@ export function planTokenize(caller: Caller, keys: TenantKeys, body: Json, now: 
   const root = visit(body, BODY);
   const budget = new Budget();
   const prepare = ({ place, draft }: (typeof drafts)[number]) =>
-    atPlace(place, () => prepareToken(caller, keys, draft, now, budget));
+    atPlace(place, () => prepareToken(context, draft, budget));
   const items = drafts.map((item, index) => {
     try {
       return { place: item.place, prepared: prepare(item) };

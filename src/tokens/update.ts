@@ -25,7 +25,9 @@ import type { Token } from "./token.js";
 import type { TokenPatch } from "./token-patch.js";
 import { type Showing, type TokenView, viewInTurns, writeResponseTransform } from "./view.js";
 
-export interface PatchSizes {
+/** A patch as it arrived. */
+export interface ReceivedPatch {
+  readonly patch: TokenPatch;
   /** Size of the request. */
   readonly bodyBytes: number;
   /** Size limit of a request, and so of what is stored. */
@@ -39,10 +41,10 @@ export interface PatchSizes {
 export async function updateToken(
   tx: OrdinaryCallerTransaction,
   id: string,
-  patch: TokenPatch,
-  { bodyBytes, maxBytes }: PatchSizes,
+  received: ReceivedPatch,
   showing: Showing = {},
 ): Promise<TokenView> {
+  const { patch, bodyBytes } = received;
   const row = await lockToken(tx, id);
   if (!row) throw notFound("token");
   const bytes = Math.max(row.data.length, bodyBytes);
@@ -54,7 +56,7 @@ export async function updateToken(
   requireImmutableUnchanged(tx.tenantId, token, patch);
   const shown = writeResponseTransform(transform);
   const { settings, principal } = tx.caller;
-  const patched = applyPatch({ settings, principal, transform }, tx.keys, token, patch, tx.now);
+  const patched = applyPatch({ settings, principal, transform, keys: tx.keys, now: tx.now }, token, patch);
   await yieldToEventLoop(bytes);
   const duplicate = await findDuplicate(tx, row, patched);
   if (duplicate) return showDuplicate(tx, duplicate, showing);
@@ -62,14 +64,14 @@ export async function updateToken(
   const { cvc: _, ...changed } = patched;
   const updated = { ...token, ...changed, modifiedBy: actorOf(tx.caller).id, modifiedAt: tx.now };
   const hasChanged = isChanged(token, patched);
-  tx.record(logEntry(actorOf(tx.caller), entityType, id, "update"), () =>
+  tx.record(logEntry(entityType, id, "update", { actor: tx.author }), () =>
     tokenEventContent(hasChanged ? updated : token),
   );
   if (!hasChanged) return viewInTurns(tx.tenantId, token, shown, showing);
   await yieldToEventLoop(bytes);
   const text = tokenDataText(splitCvc(row.type, patched.data.reveal()).data);
   await yieldToEventLoop(bytes);
-  requireSizes(token, patch, patched, text, maxBytes);
+  requireSizes(token, received, patched, text);
   await yieldToEventLoop(bytes);
   updateTokenRow(tx, changeOf(tx, row, patched, text));
   rewriteCompanions(tx, token, patched);
@@ -110,7 +112,7 @@ function isChanged(token: Token, patched: PatchedToken): boolean {
 }
 
 /** @param text the patched data. @throws {Fault} validation_failed if a merge has become too large. */
-function requireSizes(token: Token, patch: TokenPatch, patched: PatchedToken, text: Buffer, maxBytes: number): void {
+function requireSizes(token: Token, { patch, maxBytes }: ReceivedPatch, patched: PatchedToken, text: Buffer): void {
   const mask = tokenDataText(patched.attributes.mask ?? null);
   if (patch.data !== undefined) {
     const bytesBefore = () => tokenDataText(splitCvc(token.type.name, token.data.reveal()).data).length;
@@ -133,7 +135,7 @@ function changeOf(tx: CallerTransaction, row: TokenRow, patched: PatchedToken, t
   const bound = { ...changed, containers: [...patched.containers], type, revision: row.revision + 1 };
   return {
     ...changed,
-    ...sealToken(tx.keys, bound, text, patched.attributes, patched.indexValues),
+    ...sealToken(tx.keys, bound, { text, attributes: patched.attributes, indexValues: patched.indexValues }),
     expires_at: patched.expiry?.at ?? null,
     expires_at_text: patched.expiry?.text ?? null,
     modified_by: actorOf(tx.caller).id,

@@ -7,7 +7,7 @@ import {
 import { pendingMigrations } from "../store/migrate.js";
 import { ranMigrations } from "../store/migration-ledger.js";
 import { awaitDatabase, NO_WAIT, type StartupWait } from "../store/postgres/await-database.js";
-import { connect, type DatabaseAddress, type Sql } from "../store/postgres/connect.js";
+import { type DatabaseAddress, type Sql, soleConnection } from "../store/postgres/connect.js";
 import {
   DatabaseSetupError,
   privilegedRole,
@@ -42,22 +42,14 @@ export function addressesOf(
 
 /** Whether the database has never had a tenant. */
 export async function hasNoTenant(ownerAddress: DatabaseAddress): Promise<boolean> {
-  const sql = connect(ownerAddress, { connections: 1, statementTimeout: 10_000 });
-  try {
-    return (await listTenantIds(sql, undefined)).length === 0;
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  await using sql = soleConnection(ownerAddress);
+  return (await listTenantIds(sql, undefined)).length === 0;
 }
 
 /** Whether no migration has run. */
 export async function hasNoSchema(ownerAddress: DatabaseAddress): Promise<boolean> {
-  const sql = connect(ownerAddress, { connections: 1, statementTimeout: 10_000 });
-  try {
-    return (await ranMigrations(sql)).length === 0;
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  await using sql = soleConnection(ownerAddress);
+  return (await ranMigrations(sql)).length === 0;
 }
 
 /** Starts or joins the embedded database. */
@@ -97,24 +89,16 @@ async function withLogin(
   address: DatabaseAddress,
   check: (sql: Sql, logins: readonly string[]) => Promise<void>,
 ): Promise<void> {
-  const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
-  try {
-    const [me] = await sql<{ name: string }[]>`select current_user as name`;
-    await check(sql, me ? [me.name] : []);
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  await using sql = soleConnection(address);
+  const [me] = await sql<{ name: string }[]>`select current_user as name`;
+  await check(sql, me ? [me.name] : []);
 }
 
 /** @throws {DatabaseSetupError} if the role that runs statements is missing, or row-level security does not apply to it. */
 export async function checkRole(address: DatabaseAddress): Promise<void> {
   await withLogin(address, requireRoles);
-  const sql = connect(address, { role: "cloakroom_app", connections: 1, statementTimeout: 10_000 });
-  try {
-    await refusePrivilegedRole(sql);
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  await using sql = soleConnection(address, { role: "cloakroom_app" });
+  await refusePrivilegedRole(sql);
 }
 
 /**
@@ -130,17 +114,13 @@ export async function privilegedLogins({
     MIGRATE_DATABASE_URL: migrateDatabaseUrl,
   })) {
     if (!url) continue;
-    const sql = connect({ url: url.reveal() }, { connections: 1, statementTimeout: 10_000 });
-    try {
-      const role = await privilegedRole(sql);
-      if (role === undefined) continue;
-      const remedy = await withoutPrivileges(sql, role);
-      found.push({
-        warning: `${setting} logs in as ${role}, a superuser or a role that bypasses row-level security. Use a login that owns the database and may create roles. Run:\n${remedy}`,
-      });
-    } finally {
-      await sql.end({ timeout: 5 });
-    }
+    await using sql = soleConnection({ url: url.reveal() });
+    const role = await privilegedRole(sql);
+    if (role === undefined) continue;
+    const remedy = await withoutPrivileges(sql, role);
+    found.push({
+      warning: `${setting} logs in as ${role}, a superuser or a role that bypasses row-level security. Use a login that owns the database and may create roles. Run:\n${remedy}`,
+    });
   }
   return found;
 }

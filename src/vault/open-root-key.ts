@@ -2,7 +2,7 @@ import { createKeyFile, hasKeyFile, isFileKeyId, KeyFileError } from "../crypto/
 import { createCheckValue, matchesCheckValue, type RootKey } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import { withLease } from "../store/jobs/lease.js";
-import { connect, type DatabaseAddress } from "../store/postgres/connect.js";
+import { type DatabaseAddress, soleConnection } from "../store/postgres/connect.js";
 import { DatabaseSetupError } from "../store/postgres/roles.js";
 import { insertRootKey, listRootKeys, type RootKeyRow } from "../store/tenancy/root-keys.js";
 import type { KeyInShares, Unseal } from "./unsealing.js";
@@ -35,21 +35,17 @@ export interface OpenRootKeyOptions extends RootKeySearch {
  */
 export async function openRootKey(options: OpenRootKeyOptions): Promise<{ rootKey: RootKey; isNew: boolean }> {
   const { rootKeys, address, mayMake, announce } = options;
-  const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
-  try {
-    const registered = await listRootKeys(sql);
-    if (registered.length > 0) return { rootKey: await registeredKey(registered, options), isNew: false };
-    if (!mayMake) throw new DatabaseSetupError("The database has no root key yet. Run: cloakroom init");
-    return await withLease(address, "root-key", LEASE_SECONDS, async () => {
-      const meanwhile = await listRootKeys(sql);
-      if (meanwhile.length > 0) return { rootKey: await registeredKey(meanwhile, options), isNew: false };
-      const rootKey = await firstKey(rootKeys, announce);
-      await insertRootKey(sql, { id: rootKey.id, check_value: await createCheckValue(rootKey) });
-      return { rootKey, isNew: true };
-    });
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  await using sql = soleConnection(address);
+  const registered = await listRootKeys(sql);
+  if (registered.length > 0) return { rootKey: await registeredKey(registered, options), isNew: false };
+  if (!mayMake) throw new DatabaseSetupError("The database has no root key yet. Run: cloakroom init");
+  return await withLease(address, "root-key", LEASE_SECONDS, async () => {
+    const meanwhile = await listRootKeys(sql);
+    if (meanwhile.length > 0) return { rootKey: await registeredKey(meanwhile, options), isNew: false };
+    const rootKey = await firstKey(rootKeys, announce);
+    await insertRootKey(sql, { id: rootKey.id, check_value: await createCheckValue(rootKey) });
+    return { rootKey, isNew: true };
+  });
 }
 
 /**

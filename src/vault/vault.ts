@@ -9,6 +9,7 @@ import { migrate } from "../store/migrate.js";
 import { NO_WAIT } from "../store/postgres/await-database.js";
 import type { DatabaseAddress } from "../store/postgres/connect.js";
 import { Keyring } from "../tenancy/keyring.js";
+import { Tenants } from "../tenancy/tenants.js";
 import {
   addressesOf,
   awaitBoth,
@@ -35,6 +36,7 @@ export interface Vault extends AsyncDisposable {
   /** Address for the owner of the tables: for migrations, and for reading across tenants. */
   readonly ownerAddress: DatabaseAddress;
   readonly keyring: Keyring;
+  readonly tenants: Tenants;
   /** The key that wraps new tenants' keys. */
   readonly rootKey: RootKey;
   /** All available root keys. */
@@ -132,6 +134,7 @@ export async function openVault({
       address,
       ownerAddress,
       keyring,
+      tenants: new Tenants(database, keyring),
       rootKey,
       rootKeys,
       embedded,

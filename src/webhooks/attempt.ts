@@ -35,12 +35,17 @@ export interface AttemptParts {
   readonly clock: Clock;
 }
 
+/** An event on its way to a webhook. */
+export interface Delivery {
+  readonly keys: TenantKeys;
+  readonly webhook: Webhook;
+  readonly row: DeliveryRow;
+}
+
 /** Sends an event to a webhook once. Redirects count as failures. */
 export async function attemptDelivery(
   { agents, signingKey, clock }: AttemptParts,
-  keys: TenantKeys,
-  webhook: Webhook,
-  row: DeliveryRow,
+  { keys, webhook, row }: Delivery,
   stopping: AbortSignal,
 ): Promise<AttemptResult> {
   const at = new Date(clock.now());

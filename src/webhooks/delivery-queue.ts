@@ -140,7 +140,7 @@ export class DeliveryQueue {
     return Promise.all(
       rows.map(async (row): Promise<Ended> => {
         try {
-          const result = await attemptDelivery(this.#parts, keys, webhook, row, signal);
+          const result = await attemptDelivery(this.#parts, { keys, webhook, row }, signal);
           return { row, result: signal.aborted && result.problem !== undefined ? "interrupted" : result };
         } catch (error) {
           if (error instanceof KeyVersionUnknown) this.#parts.keyring.forget(keys.tenantId);

@@ -3,17 +3,11 @@ import type { TenantId, Uuid } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import { htmlMessage } from "../mail/html-message.js";
 import type { Message } from "../mail/transport.js";
-import type { Database } from "../store/database.js";
 import { readWebhook } from "../store/jobs/webhooks.js";
-import type { Keyring } from "../tenancy/keyring.js";
+import type { Tenants } from "../tenancy/tenants.js";
 import { openWebhook } from "./webhook.js";
 
 const SUBJECT = "A webhook was disabled";
-
-export interface DisabledMessageParts {
-  readonly database: Database;
-  readonly keyring: Keyring;
-}
 
 /**
  * The message about a webhook that the vault disabled. It names the webhook by its id alone: its name and address are
@@ -21,13 +15,13 @@ export interface DisabledMessageParts {
  * @returns undefined if the webhook is gone, enabled again, or has no address for notices.
  */
 export async function writeDisabledWebhookMessage(
-  { database, keyring }: DisabledMessageParts,
+  tenants: Tenants,
   tenantId: TenantId,
   webhookId: Uuid,
 ): Promise<Message | undefined> {
-  const keys = await keyring.of(tenantId);
-  const row = await database.of(tenantId).ordinary((tx) => tx.query(readWebhook, webhookId));
-  const webhook = row ? openWebhook(keys, row) : undefined;
+  const tenant = await tenants.of(tenantId);
+  const row = await tenant.ordinary((tx) => tx.query(readWebhook, webhookId));
+  const webhook = row ? openWebhook(tenant.keys, row) : undefined;
   if (!webhook || webhook.isEnabled || webhook.notifyEmail === undefined) return undefined;
   const said = [
     `The webhook ${webhookId} of the tenant ${tenantId} was disabled: its receiver took no event for three days, or`,

@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   type AccessRuleDraft,
-  charactersOf,
   parseRights,
   readRule,
   requireRulesSize,
+  ruleCharacters,
   writeRule,
 } from "../../src/access/access-rule.js";
 import { APPLICATION_TYPES, mayHold, PERMISSIONS, TOKEN_PERMISSIONS } from "../../src/access/permissions.js";
@@ -158,7 +158,7 @@ describe("the rules of a holder", () => {
     const two = [...ruleOf(50_000), ...ruleOf(50_001)];
     expect(faultFields(() => requireRulesSize(two))).toHaveProperty("rules");
     const { rules } = rightsOf("id=abcd&container^/x reveal read");
-    expect(rules.map(charactersOf)).toEqual(["abcd/x".length]);
+    expect(rules.map(ruleCharacters)).toEqual(["abcd/x".length]);
   });
 });
 

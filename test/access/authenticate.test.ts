@@ -66,7 +66,7 @@ describe("a key by which requests count for its tenant before they are read", ()
     const secret = (await tenant.backEnd()).key;
     const { key } = await tenant.application({ type: "public", permissions: ["token:create"] });
     for (const each of [secret, key]) await authenticator.authenticate(each, EMPTY_CONTEXT);
-    expect([secret, key].map((each) => authenticator.tenantOf(each))).toEqual([tenantId, tenantId]);
+    expect([secret, key].map((each) => authenticator.presentedTenant(each))).toEqual([tenantId, tenantId]);
     expect([secret, key].map((each) => authenticator.tenantOfSecret(each))).toEqual([tenantId, undefined]);
   });
 });
@@ -112,7 +112,7 @@ describe("a key that was good", () => {
     expect((await tenant.manage("DELETE", `/applications/${id}`)).status).toBe(204);
     authenticator.forget(key);
     await expect(authenticator.authenticate(key, EMPTY_CONTEXT)).rejects.toMatchObject({ code: "unauthenticated" });
-    expect(authenticator.tenantOf(key)).toBeUndefined();
+    expect(authenticator.presentedTenant(key)).toBeUndefined();
   });
 });
 

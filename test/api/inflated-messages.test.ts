@@ -58,8 +58,7 @@ beforeAll(async () => {
     [TokenService],
     [pipeline],
     { pipelines: [], draining: new AbortController().signal },
-    () => {},
-    { limits, observe: () => observation, visits },
+    { limits, observe: () => observation, visits, others: () => {} },
   );
   await app.register(fastifyConnectPlugin, options);
   await app.ready();

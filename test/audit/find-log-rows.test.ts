@@ -16,9 +16,9 @@ beforeAll(async () => {
   for (let moment = 0; moment < 20; moment += 1) {
     ledger.clock.time += 1_000;
     await ledger.database.of(tenantId).shared(async (tx) => {
-      writeLog(tx, logEntry(undefined, "card", `card-${moment}`, "delete", { outcome: "failed", code: "internal" }));
-      writeLog(tx, logEntry(undefined, "card", "one", "read", { transform: "mask" }));
-      writeLog(tx, logEntry(undefined, "token", "one", "read", { transform: "reveal" }));
+      writeLog(tx, logEntry("card", `card-${moment}`, "delete", { outcome: "failed", code: "internal" }));
+      writeLog(tx, logEntry("card", "one", "read", { transform: "mask" }));
+      writeLog(tx, logEntry("token", "one", "read", { transform: "reveal" }));
     });
   }
 });

@@ -76,7 +76,7 @@ it("rsyslog gets every row and seal over TLS, in order, with the fields of an ex
   await ledger.log(tenantId, ROWS);
   await ledger.database.of(tenantId).shared(async (tx) => {
     const context = { ...EMPTY_CONTEXT, reason: REASON };
-    writeLog(tx, logEntry(undefined, "token", "last", "read", { context, outcome: "denied", code: "reason_required" }));
+    writeLog(tx, logEntry("token", "last", "read", { context, outcome: "denied", code: "reason_required" }));
   });
   ledger.clock.time += 3 * MINUTE;
   const { database, keyring, history, clock } = ledger;

@@ -69,7 +69,7 @@ function batchOf(caller: Caller, keys: TenantKeys, from: number, to: number, old
   // Hashing terms is most of the work, and many tokens have the same terms.
   const known = new Map<string, readonly TermRow[]>();
   for (let n = from; n < to; n += 1) {
-    const prepared = prepareToken(caller, keys, { ...draftOf(n), ...NOTHING_ELSE }, now);
+    const prepared = prepareToken({ caller, keys, now }, { ...draftOf(n), ...NOTHING_ELSE });
     const { attributes, containers, fingerprint = null, indexValues } = prepared;
     const id = newUuid();
     const createdAt = new Date(oldest + n);
@@ -83,7 +83,7 @@ function batchOf(caller: Caller, keys: TenantKeys, from: number, to: number, old
     };
     tokens.push({
       ...plain,
-      ...sealToken(keys, plain, tokenDataText(prepared.data.reveal()), attributes, indexValues),
+      ...sealToken(keys, plain, { text: tokenDataText(prepared.data.reveal()), attributes, indexValues }),
       ...{ expires_at: null, expires_at_text: null, active_month: monthOf(now) },
       ...{ created_by: actorOf(caller).id, created_at: createdAt, modified_by: null, modified_at: null },
     });

@@ -70,6 +70,6 @@ rmSync(directory, { recursive: true, force: true });
 
 async function log(tenantId: TenantId): Promise<void> {
   await database.of(tenantId).shared(async (tx) => {
-    for (let row = 0; row < ROWS; row += 1) writeLog(tx, logEntry(undefined, "token", `token-${row}`, "read"));
+    for (let row = 0; row < ROWS; row += 1) writeLog(tx, logEntry("token", `token-${row}`, "read"));
   });
 }

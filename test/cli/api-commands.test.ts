@@ -261,7 +261,7 @@ describe("cloakroom over the API", () => {
     expect(recent).toMatchObject({ code: 0, stderr: "" });
     expect(await manage("logs", "list", "--transform", "show")).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("--transform must be one of reveal, mask, redact"),
+      stderr: expect.stringContaining("--transform must be one of: reveal, mask, redact"),
     });
     const rows = await manage("logs", "list", "--entity-id", id, "--query", "[].operation");
     expect(rows.stdout).toBe("create\n");

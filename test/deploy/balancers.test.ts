@@ -38,41 +38,57 @@ interface Balancer {
   readonly reload: NodeJS.Signals;
 }
 
+interface Vault {
+  readonly port: number;
+  readonly admin: number;
+  replica: Replica | undefined;
+}
+
+/** Two vaults on one database, which every balancer has behind it in turn. */
+const directory = newDirectory();
+const vaults: Vault[] = [];
+let cluster: PostgresCluster;
+let environment: Record<string, string>;
+let tenant: TestTenant;
+let key: string;
+
+beforeAll(async () => {
+  cluster = await PostgresCluster.start();
+  environment = {
+    DATABASE_URL: await cluster.login("vault", { attributes: "createrole" }),
+    CLOAKROOM_DATA_DIR: join(directory, "data"),
+  };
+  expect(await cloakroom(environment, "init")).toMatchObject({ code: 0 });
+  for (let n = 0; n < 2; n += 1) {
+    vaults.push({ port: await freePort(), admin: await freePort(), replica: undefined });
+  }
+  await Promise.all(vaults.map(startVault));
+  tenant = await newTenant(vaults[0]?.replica?.url, environment);
+  ({ key } = await tenant.backEnd());
+});
+afterAll(async () => {
+  await Promise.all(vaults.map(({ replica }) => replica?.stop()));
+  await cluster?.[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function startVault(vault: Vault): Promise<void> {
+  vault.replica = await startReplica({
+    ...environment,
+    CLOAKROOM_PORT: String(vault.port),
+    CLOAKROOM_ADMIN_PORT: String(vault.admin),
+    CLOAKROOM_TRUSTED_PROXIES: "127.0.0.1",
+  });
+}
+
 describe.each(["haproxy", "nginx"] as const)("two vaults behind %s", (program) => {
-  const directory = newDirectory();
-  const vaults: { port: number; admin: number; replica: Replica | undefined }[] = [];
-  let cluster: PostgresCluster;
-  let environment: Record<string, string>;
-  let tenant: TestTenant;
-  let key: string;
   let ca: string;
   let port: number;
   let balancer: Balancer;
   let running: ChildProcess;
   let said = "";
 
-  const startVault = async (vault: { port: number; admin: number; replica: Replica | undefined }) => {
-    vault.replica = await startReplica({
-      ...environment,
-      CLOAKROOM_PORT: String(vault.port),
-      CLOAKROOM_ADMIN_PORT: String(vault.admin),
-      CLOAKROOM_TRUSTED_PROXIES: "127.0.0.1",
-    });
-  };
-
   beforeAll(async () => {
-    cluster = await PostgresCluster.start();
-    environment = {
-      DATABASE_URL: await cluster.login("vault", { attributes: "createrole" }),
-      CLOAKROOM_DATA_DIR: join(directory, "data"),
-    };
-    expect(await cloakroom(environment, "init")).toMatchObject({ code: 0 });
-    for (let n = 0; n < 2; n += 1) {
-      vaults.push({ port: await freePort(), admin: await freePort(), replica: undefined });
-    }
-    await Promise.all(vaults.map(startVault));
-    tenant = await newTenant(vaults[0]?.replica?.url, environment);
-    ({ key } = await tenant.backEnd());
     port = await freePort();
     await writeCertificate();
     balancer = program === "haproxy" ? haproxy() : nginx();
@@ -83,9 +99,6 @@ describe.each(["haproxy", "nginx"] as const)("two vaults behind %s", (program) =
   });
   afterAll(async () => {
     if (running?.exitCode === null && running.kill("SIGTERM")) await once(running, "exit");
-    await Promise.all(vaults.map(({ replica }) => replica?.stop()));
-    await cluster?.[Symbol.asyncDispose]();
-    rmSync(directory, { recursive: true, force: true });
   });
 
   async function writeCertificate(): Promise<void> {

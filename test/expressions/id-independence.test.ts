@@ -109,10 +109,10 @@ describe("an id that an expression computes", () => {
           expect(withoutUuid(resultOf(expression, shape(other), seed))).toEqual(mine);
           if ("id" in mine) ids += 1;
         }),
-        { numRuns: 1_000, seed: 27 },
+        { numRuns: 400, seed: 27 },
       );
       // Most chains of random filters fail. Those that do not are the ones that could show something.
-      expect(ids).toBeGreaterThan(100);
+      expect(ids).toBeGreaterThan(40);
     },
   );
 });

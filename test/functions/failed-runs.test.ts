@@ -10,6 +10,7 @@ import { readConfig } from "../../src/settings/config.js";
 import { listFailedRuns, MAX_FAILED_RUNS } from "../../src/store/functions/failed-runs.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
+import { Tenants } from "../../src/tenancy/tenants.js";
 import { openVault, type Vault } from "../../src/vault/vault.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
@@ -34,8 +35,8 @@ describe("failed runs", () => {
     return (await provisionTenant(vault, owner)).tenantId;
   };
   const keeper = (parts: Partial<FailedRunParts> = {}) => {
-    const { database, keyring } = vault;
-    return new FailedRuns({ database, keyring, clock: { now: () => now }, onFailure: () => {}, ...parts });
+    const { tenants } = vault;
+    return new FailedRuns({ tenants, clock: { now: () => now }, onFailure: () => {}, ...parts });
   };
   const functionOf = (tenantId: TenantId, id: Uuid = newUuid()): TenantFunction => ({
     ...{ tenantId, id, kind: "reactor", code: "", application: undefined, configuration: {}, version: 1 },
@@ -91,7 +92,7 @@ describe("failed runs", () => {
     const tenantId = await tenant();
     const told: TenantId[] = [];
     const locked = new Keyring(vault.database, { find: () => Promise.reject(new Error("sealed")) });
-    const runs = keeper({ keyring: locked, onFailure: (failing) => told.push(failing) });
+    const runs = keeper({ tenants: new Tenants(vault.database, locked), onFailure: (failing) => told.push(failing) });
     await runs.observe(functionOf(tenantId), failed("timeout"));
     await runs.settle();
     expect(told).toEqual([tenantId]);
@@ -101,7 +102,7 @@ describe("failed runs", () => {
     const response = Promise.withResolvers<never>();
     const silent = new Keyring(vault.database, { find: () => response.promise });
     const told: TenantId[] = [];
-    const runs = keeper({ keyring: silent, onFailure: (failing) => told.push(failing) });
+    const runs = keeper({ tenants: new Tenants(vault.database, silent), onFailure: (failing) => told.push(failing) });
     const tenantId = await tenant();
     await runs.observe(functionOf(tenantId), failed("timeout"));
     expect(told).toEqual([]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Fault } from "../../src/base/fault.js";
 import { FunctionFailed } from "../../src/functions/function-failed.js";
-import { type FunctionResponse, resultOf } from "../../src/functions/function-runner.js";
+import { type FunctionResponse, functionResult } from "../../src/functions/function-runner.js";
 import { observedRun } from "../../src/functions/observed-run.js";
 import type { GuestError } from "../../src/sandbox/guest-error.js";
 import { failed, type RunFailure, type RunOutcome } from "../../src/sandbox/run.js";
@@ -32,7 +32,7 @@ const responding = (response: Partial<FunctionResponse>) =>
 /** What the caller of a run gets: its result, or the error. */
 function seenBy(outcome: RunOutcome): unknown {
   try {
-    return resultOf(outcome);
+    return functionResult(outcome);
   } catch (error) {
     return error;
   }

@@ -6,6 +6,7 @@ import type { Job } from "../../src/jobs/schedule.js";
 import { type SweepParts, sweepJobs } from "../../src/jobs/sweep.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
+import { Tenants } from "../../src/tenancy/tenants.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
 describe("the sweeps", () => {
@@ -23,7 +24,13 @@ describe("the sweeps", () => {
   /** The root key's holder does not respond. */
   const silent = () => new Keyring(database, { find: () => new Promise(() => {}) });
   const jobs = (parts: Partial<SweepParts> = {}) =>
-    sweepJobs({ database, keyring: silent(), clock: systemClock, onFailure: () => {}, ...parts });
+    sweepJobs({
+      database,
+      tenants: new Tenants(database, silent()),
+      clock: systemClock,
+      onFailure: () => {},
+      ...parts,
+    });
   const codesOf = (all: readonly Job[]) => {
     const job = all.find(({ name }) => name === "sweep of codes");
     if (!job) throw new Error("there is no sweep of codes");

@@ -86,7 +86,7 @@ describe("a challenge of a passkey", () => {
 
   it("is not met by an id of something else", async () => {
     const link = await run(async (tx) =>
-      beginSignIn(tenantTransaction(tx, keys), "operator", null, { of: "check", subject, challenge: "x" }),
+      beginSignIn(tenantTransaction(tx, keys), { method: "operator" }, { of: "check", subject, challenge: "x" }),
     );
     expect(await consumed(link, { of: "check", subject })).toBeUndefined();
     expect(await consumed(newUuid(), { of: "check", subject })).toBeUndefined();
@@ -115,22 +115,13 @@ describe("a sign-in link", () => {
       const { text, hash } = newSecret("lnk", tenantId, id);
       const cookie = newSecret("ask", tenantId, id);
       asking = cookie.text.reveal();
-      const bound = kind === "link" ? cookie.hash : null;
-      beginSignIn(
-        tenantTransaction(tx, keys),
-        kind,
-        bound,
-        { memberId: ownerId, hashes: [hash.toString("hex")] },
-        { id },
-      );
+      const bound = kind === "link" ? { browserHash: cookie.hash } : {};
+      const details = { memberId: ownerId, hashes: [hash.toString("hex")] };
+      beginSignIn(tenantTransaction(tx, keys), { method: kind, id, ...bound }, details);
       return text.reveal();
     });
   const redeemed = (text: string, cookie: Cookie) =>
-    takeSignInLink(
-      { database: vault.database, keyring: vault.keyring, onRefused: () => {} },
-      text,
-      visitWith(cookie),
-    ).then(
+    takeSignInLink({ tenants: vault.tenants, onRefused: () => {} }, text, visitWith(cookie)).then(
       ({ kind }) => kind,
       (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : "thrown"),
     );
@@ -159,7 +150,7 @@ describe("a sign-in link", () => {
   it("does not work with the secret of another one of the same request", async () => {
     const text = await link("operator");
     const id = await run(async (tx) =>
-      beginSignIn(tenantTransaction(tx, keys), "operator", null, { memberId: ownerId, hashes: [] }),
+      beginSignIn(tenantTransaction(tx, keys), { method: "operator" }, { memberId: ownerId, hashes: [] }),
     );
     expect(await redeemed(newSecret("lnk", tenantId, id).text.reveal(), "none")).toBe("validation_failed");
     expect(await redeemed(`${text}x`, "none")).toBe("validation_failed");

@@ -42,7 +42,7 @@ afterAll(async () => {
   await vault?.[Symbol.asyncDispose]();
 });
 
-const signIns = () => ({ database: vault.database, keyring: vault.keyring, onRefused: () => {} });
+const signIns = () => ({ tenants: vault.tenants, onRefused: () => {} });
 
 async function newLink(): Promise<string> {
   return (await createOperatorLink(vault, tenantId, ownerId)).reveal();

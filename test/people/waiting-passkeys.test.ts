@@ -150,7 +150,7 @@ describe("a passkey that was added without a second factor", () => {
 
   it("is reported although others have invited the OWNER's address as often as they may", async () => {
     const waiting = await memberWithWaitingPasskey(tenant, "DEVELOPER");
-    while (!(await countInvitationTo(vault, "owner@example.com")));
+    while (!(await countInvitationTo(vault.tenants, "owner@example.com")));
     const sent: string[] = [];
     const outbox = new Outbox({
       ...vault,

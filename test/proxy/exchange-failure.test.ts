@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Fault } from "../../src/base/fault.js";
 import { EgressError, type FailureReason } from "../../src/egress/egress-error.js";
-import { failureOf } from "../../src/proxy/exchange-failure.js";
+import { exchangeFailure } from "../../src/proxy/exchange-failure.js";
 
 const quiet = new AbortController().signal;
 const cancelled = AbortSignal.abort(new Fault("request_timeout", "The deadline is over."));
@@ -48,25 +48,25 @@ describe("a failed exchange with a destination", () => {
 
   it.each(reasons)("has a code for callers: %s", (reason) => {
     expect(Object.keys(CODES)).toHaveLength(reasons.length);
-    expect(failureOf(new EgressError(reason, "unknown"), quiet)).toMatchObject({ code: CODES[reason] });
+    expect(exchangeFailure(new EgressError(reason, "unknown"), quiet)).toMatchObject({ code: CODES[reason] });
   });
 
   it("is the caller's own doing if the caller cancelled it", () => {
     const aborted = new EgressError("aborted", "unknown");
-    expect(failureOf(aborted, cancelled)).toBe(cancelled.reason);
-    expect(failureOf(aborted.toFault(), cancelled)).toBe(cancelled.reason);
+    expect(exchangeFailure(aborted, cancelled)).toBe(cancelled.reason);
+    expect(exchangeFailure(aborted.toFault(), cancelled)).toBe(cancelled.reason);
   });
 
   it("is the destination's if that failed before the caller cancelled", () => {
-    expect(failureOf(new EgressError("connection_lost", "unknown"), cancelled)).toMatchObject({
+    expect(exchangeFailure(new EgressError("connection_lost", "unknown"), cancelled)).toMatchObject({
       code: "destination_unreachable",
     });
     const fault = new Fault("unprocessable", "x");
-    expect(failureOf(fault, cancelled)).toBe(fault);
+    expect(exchangeFailure(fault, cancelled)).toBe(fault);
   });
 
   it("stays a defect if it is one", () => {
     const defect = new TypeError("x");
-    expect(failureOf(defect, quiet)).toBe(defect);
+    expect(exchangeFailure(defect, quiet)).toBe(defect);
   });
 });

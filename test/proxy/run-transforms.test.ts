@@ -3,7 +3,7 @@ import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import { RunTransforms } from "../../src/proxy/run-transforms.js";
-import type { Transform } from "../../src/proxy/transform.js";
+import type { Step } from "../../src/proxy/transform.js";
 import { UNLIMITED_MEMORY } from "../support/unlimited-memory.js";
 
 const tenantId = newTenantId();
@@ -41,7 +41,7 @@ describe("the transforms of one direction", () => {
     });
     const steps = Array.from(
       { length: 10 },
-      (): Transform => ({ type: "code", code: "", isTypeGiven: true, runtime: undefined }),
+      (): Step => ({ type: "code", code: "", isTypeGiven: true, runtime: undefined }),
     );
     const request = { method: "POST", path: "", query: "", headers: [], body: Buffer.from("x") };
     const call = { signal: new AbortController().signal, memory: UNLIMITED_MEMORY };

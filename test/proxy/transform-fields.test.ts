@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../src/base/json.js";
 import {
   parseTransform,
   readTransform,
-  type Transform,
+  type Step,
   type TransformDraft,
   writeTransform,
 } from "../../src/proxy/transform.js";
@@ -19,7 +19,7 @@ const parsed = (more: Partial<TransformDraft>) => parseTransform(draft(more), "t
 const appending = (value: Json, location: Json) => draft({ type: "append_json", options: { value, location } });
 
 describe("a transform", () => {
-  it.each<[string, Partial<TransformDraft>, Transform]>([
+  it.each<[string, Partial<TransformDraft>, Step]>([
     ["code, without a type", { code: "c" }, { type: "code", code: "c", isTypeGiven: false, runtime: undefined }],
     [
       "code, by its type",
@@ -109,7 +109,7 @@ describe("a transform", () => {
         value: text,
         location: fc.stringMatching(/^[A-Za-z-]+$/),
       }),
-      fc.constantFrom<Transform>(
+      fc.constantFrom<Step>(
         { type: "mask", matcher: { kind: "chase_stratus_pan" }, replacement: "x" },
         { type: "mask", matcher: { kind: "regex", expression: "a(b)" }, replacement: "*" },
       ),

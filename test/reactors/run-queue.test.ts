@@ -112,7 +112,10 @@ it("runs that were leased together with an unreadable one are waited for", async
 it("a run without memory for its large token is put off, and runs once there is some", async () => {
   const reactor = await newReactor();
   const draft = { id: undefined, type: "token", data: "x".repeat(100_000), attributes: {}, containers: [] };
-  const prepared = prepareToken(caller, keys, { ...draft, deduplicate: false, expiresAt: undefined }, new Date());
+  const prepared = prepareToken(
+    { caller, keys, now: new Date() },
+    { ...draft, deduplicate: false, expiresAt: undefined },
+  );
   const token = await run((tx) => createToken(callerTransaction(tx, keys, caller), prepared));
   const args = { text: `{{ ${token.id} }}` };
   await run((tx) => startRun(callerTransaction(tx, keys, caller), reactor.id, { args, callbackUrl: undefined }));

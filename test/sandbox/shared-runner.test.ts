@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { SharedRunnerHost } from "../../src/processes/shared-runner-host.js";
 import type { CodeSource } from "../../src/sandbox/run.js";
-import type { SharedRunnerPlace } from "../../src/sandbox/shared-runner.js";
+import type { SharedRunnerAccess } from "../../src/sandbox/shared-runner.js";
 import { exporting, type OpenSandbox, openSandbox, tenant } from "./support/open-sandbox.js";
 
 /** The sandboxes of two processes that use one runner. */
@@ -12,7 +12,7 @@ class Processes implements AsyncDisposable {
   readonly second = this.#open(1);
 
   #open(number: number): OpenSandbox {
-    const sharedRunner: SharedRunnerPlace = {
+    const sharedRunner: SharedRunnerAccess = {
       socketPath: this.runner.socketPath,
       kill: (reason) => this.runner.kill(reason),
       reportFailure: (source) => {

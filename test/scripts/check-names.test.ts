@@ -15,6 +15,13 @@ describe("the check of names", () => {
     ["a bound with another word for it", "export const FEWEST_BITS = 8;", "declares FEWEST_BITS: say of what"],
     ["a function of places", "function placeOf() {}\nplaceOf();", "declares placeOf: say of what"],
     ["a function of texts", "function textOf() {}\ntextOf();", "declares textOf: say of what"],
+    ["a function of hashes", "function hashOf() {}\nhashOf();", "declares hashOf: say of what"],
+    [
+      "a function of five",
+      "type Run = (a: 1, b: 2, c: 3, d: 4, e: 5) => void;",
+      "has a function of 5 parameters; 4 are allowed",
+    ],
+    ["a method of five", "class A { constructor(a, b, c, d, e) {} }", "has a function of 5 parameters; 4 are allowed"],
     ["columns called a place", "const place = { id: 1 };\nfind(place);", "calls an object a place: name what it holds"],
   ])("rejects %s", (_name, text, words) => {
     expect(problemsOf({ "src/base/planted.ts": text })).toEqual([`src/base/planted.ts:1 ${words}`]);
@@ -28,9 +35,14 @@ describe("the check of names", () => {
   });
 
   it("accepts one name for the same of each payment service", () => {
-    const text = "export function codesOf() {}";
+    const text = "export function providerCodes() {}";
     const paths = ["src/payments/connectors/adyen/error.ts", "src/payments/connectors/stripe/error.ts"];
     expect(problemsOf(Object.fromEntries(paths.map((path) => [path, text])))).toEqual([]);
+  });
+
+  it("accepts what tenants' code calls as it calls Node", () => {
+    const text = "export const derive = (password, salt, iterations, length, digest) => [];";
+    expect(problemsOf({ "src/sandbox/guest/crypto/planted.ts": text })).toEqual([]);
   });
 
   it("accepts a spread of a value", () => {

@@ -250,4 +250,11 @@ describe("the Debian package", () => {
       expect(spawnSync("sh", ["-n", join(control, script)]).status, script).toBe(0);
     expect(readFileSync(join(control, "conffiles"), "utf8")).toBe("/etc/cloakroom/cloakroom.env\n");
   });
+
+  it("has a service whose embedded database is in reach of operators' commands, which see no private /tmp of its", () => {
+    const unit = readFileSync("deploy/systemd/cloakroom.service", "utf8");
+    const [, name = "none"] = /^RuntimeDirectory=(\S+)$/m.exec(unit) ?? [];
+    expect(unit).toContain("PrivateTmp=yes");
+    expect(unit).toContain(`Environment=TMPDIR=/run/${name}\n`);
+  });
 });

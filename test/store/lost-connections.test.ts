@@ -41,7 +41,7 @@ const WORKS: Record<string, (runs: () => number) => (tx: Transaction) => Promise
     const run = runs();
     if (!(await tx.query(insertIfFree, `run ${run}`))) throw new Error("the name is taken");
     if (!(await tx.query(namedRowExists, `run ${run}`))) throw new Error("the row is missing");
-    writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update"));
+    writeLog(tx, logEntry("tenant", tx.tenantId, "update"));
   },
 };
 

@@ -76,7 +76,7 @@ async function everything(tx: OrdinaryTransaction, id: string): Promise<void> {
   scheduleDue(tx, { kind: "token", at: tx.now });
   countToken(tx, { type: "token", change: 1, createdAt: tx.now });
   countActiveToken(tx, "2026-01-01");
-  writeLog(tx, logEntry(undefined, "token", id, "create"));
+  writeLog(tx, logEntry("token", id, "create"));
   const row = rowOf(id);
   await insertTokenIfFree(tx, row);
   await findConflictingTokens(tx, { id, dedupeKey: row.dedupe_key });

@@ -8,9 +8,9 @@ import { withVault } from "./tenant.js";
 
 /** Accepts an invitation in this process, without waiting for its mail. */
 export function acceptInvitation(tenantId: TenantId, id: Uuid): Promise<void> {
-  return withVault(inject("serverEnvironment"), async ({ database, keyring }) => {
+  return withVault(inject("serverEnvironment"), async ({ database, tenants }) => {
     const { text, hash } = newLink(tenantId, id);
     await database.of(tenantId).ordinary((tx) => tx.query(addLink, { id, hash, revision: 1 }));
-    await new InvitationAcceptance(database, keyring).accept(text.reveal(), {}, EMPTY_CONTEXT);
+    await new InvitationAcceptance(tenants).accept(text.reveal(), {}, EMPTY_CONTEXT);
   });
 }

@@ -32,7 +32,7 @@ export async function newMember(
         ...{ ...place, role, email_term: emailTerm(keys, email) },
         profile: sealProfile(keys, place, { email }, { role, containers }),
       });
-      writeLog(tx, logEntry(undefined, "member", place.id, "create"));
+      writeLog(tx, logEntry("member", place.id, "create"));
     });
   });
   return email;

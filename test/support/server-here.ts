@@ -7,7 +7,7 @@ import type { Vault } from "../../src/vault/vault.js";
 import { copyMigratedData } from "./migrated-data.js";
 import { newDirectory } from "./new-directory.js";
 
-/** A server in the test's process: the built program with its own ports and database. */
+/** A server in the test's process: the built program with its own ports. */
 export interface ServerHere extends AsyncDisposable {
   readonly url: string;
   /** The address that serves health besides the main port. */
@@ -42,24 +42,39 @@ const BUILT = pathToFileURL(resolve("dist/src/server/start-server.js")).href;
  */
 export async function startServerHere(
   settings: Readonly<Record<string, string>> = {},
-  { files = {}, clock, configure, prepare }: ServerHereOptions = {},
+  options: ServerHereOptions = {},
 ): Promise<ServerHere> {
+  const { files = {}, prepare } = options;
   await using opened = new AsyncDisposableStack();
   const directory = newDirectory();
   opened.defer(() => rmSync(directory, { recursive: true, force: true }));
   for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content, { mode: 0o600 });
-  const environment: Record<string, string> = {
-    CLOAKROOM_DATA_DIR: join(directory, "data"),
-    CLOAKROOM_PORT: "0",
-    CLOAKROOM_ADMIN_PORT: "0",
-    CLOAKROOM_LOG_LEVEL: "info",
-    CLOAKROOM_RATE_LIMITS: "off",
-  };
+  const environment: Record<string, string> = { CLOAKROOM_DATA_DIR: join(directory, "data") };
   for (const [name, value] of Object.entries(settings)) {
     environment[`CLOAKROOM_${name}`] = value.replace("{directory}", directory);
   }
   if (settings.DATA_DIR === undefined) copyMigratedData(join(directory, "data"));
   await prepare?.(join(directory, "data"));
+  const server = opened.use(await serveHere(environment, options));
+  const running = opened.move();
+  return { ...server, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/**
+ * Starts a server in this process as {@link startServerHere} does, on the database and the data directory of this
+ * environment, which outlive it. Two of them share their modules: that replicas share nothing needs `startReplica`.
+ */
+export async function serveHere(
+  given: Readonly<Record<string, string>>,
+  { clock, configure }: Pick<ServerHereOptions, "clock" | "configure"> = {},
+): Promise<ServerHere> {
+  const environment = {
+    CLOAKROOM_PORT: "0",
+    CLOAKROOM_ADMIN_PORT: "0",
+    CLOAKROOM_LOG_LEVEL: "info",
+    CLOAKROOM_RATE_LIMITS: "off",
+    ...given,
+  };
   let said = "";
   let adminUrl = "";
   const announce = (line: string) => {
@@ -77,12 +92,10 @@ export async function startServerHere(
     { ...config, ...configure?.(config) },
     { announce, logLines, ...(clock ? { clock } : {}) },
   );
-  opened.defer(() => server.stop());
-  const running = opened.move();
   return {
     ...{ url: server.url, adminUrl, environment, vault: server.vault },
     said: () => said,
     stop: () => server.stop(),
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
+    [Symbol.asyncDispose]: () => server.stop(),
   };
 }

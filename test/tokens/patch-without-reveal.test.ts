@@ -77,7 +77,7 @@ const patches: fc.Arbitrary<TokenPatch> = fc
 /** Everything that a patch shows its author and callers who see masks, and what remains. */
 function patched(author: PatchAuthor, token: Token, patch: TokenPatch): { told: unknown; left: Token } {
   try {
-    const { cvc: _, ...changed } = applyPatch(author, KEYS, token, patch, NOW);
+    const { cvc: _, ...changed } = applyPatch(author, token, patch);
     const left = { ...token, ...changed };
     const views = [viewOf(TENANT, left, "mask"), viewOf(TENANT, left, "redact")];
     return { told: { views, indexValues: left.indexValues, isDeduplicated: left.isDeduplicated }, left };
@@ -93,7 +93,8 @@ test.each([
   ["public", "redact"],
   ["private", "redact"],
 ] as const)("no response to a %s application with %s patches distinguishes two values", (type, transform) => {
-  const author = { settings: DEFAULT_SETTINGS, principal: { kind: "application" as const, id: ID, type }, transform };
+  const principal = { kind: "application" as const, id: ID, type };
+  const author = { keys: KEYS, now: NOW, settings: DEFAULT_SETTINGS, principal, transform };
   fc.assert(
     fc.property(fc.array(patches, { minLength: 1, maxLength: 6 }), (sequence) => {
       let one = tokenWith("A");
@@ -113,6 +114,8 @@ test.each([
 test("an index or a fingerprint that fails for a value fails a patch only of who may use the value", () => {
   const principal = { kind: "application" as const, id: ID };
   const page: PatchAuthor = {
+    keys: KEYS,
+    now: NOW,
     settings: DEFAULT_SETTINGS,
     principal: { ...principal, type: "public" },
     transform: "mask",
@@ -126,9 +129,9 @@ test("an index or a fingerprint that fails for a value fails a patch only of who
   };
   const patch: TokenPatch = { data: { other: "B" } };
   // One comes out as a number and one does not. A caller who may not use them gets the same for both.
-  expect(applyPatch(page, KEYS, made("4B2"), patch, NOW).indexValues).toEqual(["42"]);
-  const quiet = applyPatch(page, KEYS, made("AB"), patch, NOW);
+  expect(applyPatch(page, made("4B2"), patch).indexValues).toEqual(["42"]);
+  const quiet = applyPatch(page, made("AB"), patch);
   expect([quiet.indexValues, quiet.isDeduplicated]).toEqual([[], true]);
-  expect(quiet.fingerprint).toHaveLength(applyPatch(page, KEYS, made("4B2"), patch, NOW).fingerprint?.length ?? 0);
-  expect(() => applyPatch(backEnd, KEYS, made("AB"), patch, NOW)).toThrow(Fault);
+  expect(quiet.fingerprint).toHaveLength(applyPatch(page, made("4B2"), patch).fingerprint?.length ?? 0);
+  expect(() => applyPatch(backEnd, made("AB"), patch)).toThrow(Fault);
 });

@@ -30,12 +30,12 @@ const NOW = new Date("2026-06-01T00:00:00Z");
 const NO_RIGHTS = { permissions: [], rules: [] };
 
 /** A back end whose rule shows masks: its expressions may use values. */
-const BACK_END: PatchAuthor = { ...applicationCaller(NO_RIGHTS), transform: "mask" };
+const BACK_END: PatchAuthor = { ...applicationCaller(NO_RIGHTS), keys: KEYS, now: NOW, transform: "mask" };
 /** A page's key is public, so its expressions may not. */
-const PAGE: PatchAuthor = { ...applicationCaller(NO_RIGHTS, "public"), transform: "mask" };
+const PAGE: PatchAuthor = { ...applicationCaller(NO_RIGHTS, "public"), keys: KEYS, now: NOW, transform: "mask" };
 
 function patched(token: Token, patch: TokenPatch, author: PatchAuthor = BACK_END): PatchedToken {
-  return applyPatch(author, KEYS, token, patch, NOW);
+  return applyPatch(author, token, patch);
 }
 
 describe("a patch of data", () => {
@@ -222,7 +222,7 @@ describe("the fingerprint after a patch", () => {
     const token = tokenOf("card", { ...CARD, cvc: "123" }, {}, { isDeduplicated: true });
     const { fingerprint: found } = patched(token, { data: { number: "4111111111111111", cvc: "987" } });
     const data = { ...CARD, number: "4111111111111111" };
-    expect(found).toEqual(fingerprint(KEYS, token.type, data, {}, true));
+    expect(found).toEqual(fingerprint(KEYS, { type: token.type, data, attributes: {}, isDeduplicated: true }));
   });
 
   it("must not be of an empty text where tokens are deduplicated: all would be one", () => {
@@ -346,5 +346,5 @@ it("any patch gives a token that could have been created, or a fault, and never 
 });
 
 function personAuthor(): PatchAuthor {
-  return { ...personCaller("OWNER"), transform: "mask" };
+  return { ...personCaller("OWNER"), keys: KEYS, now: NOW, transform: "mask" };
 }

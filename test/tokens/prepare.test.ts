@@ -14,10 +14,12 @@ import { BANK, CARD } from "../support/token.js";
 const KEYS = newTenantKeys();
 const NOW = new Date("2026-06-01T00:00:00Z");
 const caller = applicationCaller({ permissions: ["token:create"], rules: [] });
+const CONTEXT = { caller, keys: KEYS, now: NOW };
 
 function prepared(request: Record<string, Json>, settings: Partial<TenantSettings> = {}): PreparedToken {
   const draft = readDraft({ type: "token", data: "a value", ...request });
-  return prepareToken({ ...caller, settings: { ...caller.settings, ...settings } }, KEYS, draft, NOW);
+  const author = { ...caller, settings: { ...caller.settings, ...settings } };
+  return prepareToken({ caller: author, keys: KEYS, now: NOW }, draft);
 }
 
 const VALID: Readonly<Record<string, Json>> = {
@@ -68,9 +70,9 @@ describe("a token of each type", () => {
       ...{ id: undefined, type: "token", data: null, attributes: {}, containers: [] },
       ...{ deduplicate: undefined, expiresAt: undefined },
     };
-    expect(faultFields(() => prepareToken(caller, KEYS, draft, NOW))).toEqual({ data: ["must be given"] });
+    expect(faultFields(() => prepareToken(CONTEXT, draft))).toEqual({ data: ["must be given"] });
     for (const data of ["", 0, false, [], {}]) {
-      expect(prepareToken(caller, KEYS, { ...draft, data }, NOW).data.reveal()).toEqual(data);
+      expect(prepareToken(CONTEXT, { ...draft, data }).data.reveal()).toEqual(data);
     }
   });
 });

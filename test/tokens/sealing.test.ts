@@ -25,7 +25,7 @@ function rowOf(type: string, data: Json, attributes: TokenAttributes = {}, index
   };
   const row: TokenRowWithCvc = {
     ...plain,
-    ...sealToken(KEYS, plain, tokenDataText(lasting), attributes, indexValues),
+    ...sealToken(KEYS, plain, { text: tokenDataText(lasting), attributes, indexValues }),
     ...{ expires_at: null, expires_at_text: null, active_month: "2026-01-01" },
     ...{ created_by: newUuid(), created_at: new Date("2026-01-01"), modified_by: null, modified_at: null },
     cvc: cvc === undefined ? null : sealCvc(KEYS, plain.id, cvc),

@@ -11,7 +11,7 @@ import { CARD } from "../support/token.js";
 
 const caller = applicationCaller({ permissions: ["token:create"], rules: [] });
 const KEYS = newTenantKeys();
-const plan = (body: Json) => planTokenize(caller, KEYS, body, new Date("2026-06-01"));
+const plan = (body: Json) => planTokenize({ caller, keys: KEYS, now: new Date("2026-06-01") }, body);
 
 /** The response to a body if its tokens had the ids t0, t1, ... */
 function responseTo(body: Json): Json {

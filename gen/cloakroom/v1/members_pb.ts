@@ -212,6 +212,8 @@ export type ListMembersResponse = Message<"cloakroom.v1.ListMembersResponse"> & 
   pagination?: OffsetPage | undefined;
 
   /**
+   * The members of this page.
+   *
    * @generated from field: repeated cloakroom.v1.Member data = 2;
    */
   data: Member[];
@@ -229,6 +231,8 @@ export const ListMembersResponseSchema: GenMessage<ListMembersResponse> = /*@__P
  */
 export type UpdateMemberRequest = Message<"cloakroom.v1.UpdateMemberRequest"> & {
   /**
+   * The member's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -260,6 +264,8 @@ export const UpdateMemberRequestSchema: GenMessage<UpdateMemberRequest> = /*@__P
  */
 export type DeleteMemberRequest = Message<"cloakroom.v1.DeleteMemberRequest"> & {
   /**
+   * The member's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -303,6 +309,8 @@ export const ListRolesRequestSchema: GenMessage<ListRolesRequest> = /*@__PURE__*
  */
 export type ListRolesResponse = Message<"cloakroom.v1.ListRolesResponse"> & {
   /**
+   * All roles.
+   *
    * @generated from field: repeated cloakroom.v1.Role data = 1;
    */
   data: Role[];

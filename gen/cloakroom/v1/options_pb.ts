@@ -36,6 +36,8 @@ export type MethodPolicy = Message<"cloakroom.v1.MethodPolicy"> & {
   containerScoped: boolean;
 
   /**
+   * How its callers authenticate.
+   *
    * @generated from field: cloakroom.v1.AuthMode auth = 3;
    */
   auth: AuthMode;
@@ -196,6 +198,8 @@ export const RestMessageSchema: GenMessage<RestMessage> = /*@__PURE__*/
  */
 export type UnservedField = Message<"cloakroom.v1.UnservedField"> & {
   /**
+   * The JSON name.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -312,26 +316,36 @@ export const AuthModeSchema: GenEnum<AuthMode> = /*@__PURE__*/
  */
 export enum RateScope {
   /**
+   * None.
+   *
    * @generated from enum value: RATE_SCOPE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
+   * Reads and lists of tokens.
+   *
    * @generated from enum value: RATE_SCOPE_TOKEN_READ = 1;
    */
   TOKEN_READ = 1,
 
   /**
+   * Writes of tokens.
+   *
    * @generated from enum value: RATE_SCOPE_TOKEN_WRITE = 2;
    */
   TOKEN_WRITE = 2,
 
   /**
+   * Searches of tokens.
+   *
    * @generated from enum value: RATE_SCOPE_TOKEN_SEARCH = 3;
    */
   TOKEN_SEARCH = 3,
 
   /**
+   * Imports and exports of tokens.
+   *
    * @generated from enum value: RATE_SCOPE_TOKEN_BULK = 4;
    */
   TOKEN_BULK = 4,
@@ -344,18 +358,24 @@ export const RateScopeSchema: GenEnum<RateScope> = /*@__PURE__*/
   enumDesc(file_cloakroom_v1_options, 2);
 
 /**
+ * How REST treats unknown fields of the message.
+ *
  * @generated from extension: cloakroom.v1.RestMessage rest_message = 50003;
  */
 export const rest_message: GenExtension<MessageOptions, RestMessage> = /*@__PURE__*/
   extDesc(file_cloakroom_v1_options, 0);
 
 /**
+ * What the method requires.
+ *
  * @generated from extension: cloakroom.v1.MethodPolicy policy = 50001;
  */
 export const policy: GenExtension<MethodOptions, MethodPolicy> = /*@__PURE__*/
   extDesc(file_cloakroom_v1_options, 1);
 
 /**
+ * How REST represents the field.
+ *
  * @generated from extension: cloakroom.v1.RestField rest = 50002;
  */
 export const rest: GenExtension<FieldOptions, RestField> = /*@__PURE__*/

@@ -62,11 +62,15 @@ export const OffsetPageSchema: GenMessage<OffsetPage> = /*@__PURE__*/
  */
 export type CursorPage = Message<"cloakroom.v1.CursorPage"> & {
   /**
+   * The cursor of the next page.
+   *
    * @generated from field: optional string after = 1;
    */
   after?: string | undefined;
 
   /**
+   * The same cursor.
+   *
    * @generated from field: optional string next = 2;
    */
   next?: string | undefined;

@@ -88,6 +88,8 @@ export const PasskeyChallengeSchema: GenMessage<PasskeyChallenge> = /*@__PURE__*
  */
 export type FinishPasskeyRequest = Message<"cloakroom.v1.FinishPasskeyRequest"> & {
   /**
+   * The challenge that the credential answers.
+   *
    * @generated from field: string challenge_id = 1;
    */
   challengeId: string;
@@ -131,6 +133,8 @@ export const FinishPasskeyCheckResponseSchema: GenMessage<FinishPasskeyCheckResp
  */
 export type FinishPasskeyRegistrationRequest = Message<"cloakroom.v1.FinishPasskeyRegistrationRequest"> & {
   /**
+   * The challenge that the credential answers.
+   *
    * @generated from field: string challenge_id = 1;
    */
   challengeId: string;
@@ -164,11 +168,15 @@ export const FinishPasskeyRegistrationRequestSchema: GenMessage<FinishPasskeyReg
  */
 export type Passkey = Message<"cloakroom.v1.Passkey"> & {
   /**
+   * The passkey's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * What its owner calls it.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -202,6 +210,8 @@ export type Passkey = Message<"cloakroom.v1.Passkey"> & {
   countsFrom?: Timestamp | undefined;
 
   /**
+   * The member that it belongs to.
+   *
    * @generated from field: string member_id = 7;
    */
   memberId: string;
@@ -245,6 +255,8 @@ export const ListPasskeysRequestSchema: GenMessage<ListPasskeysRequest> = /*@__P
  */
 export type ConfirmPasskeyRequest = Message<"cloakroom.v1.ConfirmPasskeyRequest"> & {
   /**
+   * The passkey's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -262,6 +274,8 @@ export const ConfirmPasskeyRequestSchema: GenMessage<ConfirmPasskeyRequest> = /*
  */
 export type ListPasskeysResponse = Message<"cloakroom.v1.ListPasskeysResponse"> & {
   /**
+   * The passkeys.
+   *
    * @generated from field: repeated cloakroom.v1.Passkey data = 1;
    */
   data: Passkey[];
@@ -279,11 +293,15 @@ export const ListPasskeysResponseSchema: GenMessage<ListPasskeysResponse> = /*@_
  */
 export type RenamePasskeyRequest = Message<"cloakroom.v1.RenamePasskeyRequest"> & {
   /**
+   * The passkey's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * What its owner calls it, such as "Blue key".
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -301,6 +319,8 @@ export const RenamePasskeyRequestSchema: GenMessage<RenamePasskeyRequest> = /*@_
  */
 export type DeletePasskeyRequest = Message<"cloakroom.v1.DeletePasskeyRequest"> & {
   /**
+   * The passkey's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -318,6 +338,8 @@ export const DeletePasskeyRequestSchema: GenMessage<DeletePasskeyRequest> = /*@_
  */
 export type ResetPasskeysRequest = Message<"cloakroom.v1.ResetPasskeysRequest"> & {
   /**
+   * The member whose passkeys are deleted.
+   *
    * @generated from field: string member_id = 1;
    */
   memberId: string;

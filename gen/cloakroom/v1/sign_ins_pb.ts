@@ -269,6 +269,8 @@ export type EndDeviceSignInResponse = Message<"cloakroom.v1.EndDeviceSignInRespo
     case: "waitSeconds";
   } | {
     /**
+     * The person, who is signed in now.
+     *
      * @generated from field: cloakroom.v1.WhoAmIResponse signed_in = 2;
      */
     value: WhoAmIResponse;
@@ -308,31 +310,43 @@ export type WhoAmIResponse = Message<"cloakroom.v1.WhoAmIResponse"> & {
   tenantId: string;
 
   /**
+   * The tenant's name.
+   *
    * @generated from field: string tenant_name = 2;
    */
   tenantName: string;
 
   /**
+   * The person's membership in the tenant.
+   *
    * @generated from field: string member_id = 3;
    */
   memberId: string;
 
   /**
+   * The person, the same in every tenant.
+   *
    * @generated from field: string user_id = 4;
    */
   userId: string;
 
   /**
+   * The person's address.
+   *
    * @generated from field: optional string email = 5;
    */
   email?: string | undefined;
 
   /**
+   * The person's first name.
+   *
    * @generated from field: optional string first_name = 6;
    */
   firstName?: string | undefined;
 
   /**
+   * The person's last name.
+   *
    * @generated from field: optional string last_name = 7;
    */
   lastName?: string | undefined;
@@ -352,6 +366,8 @@ export type WhoAmIResponse = Message<"cloakroom.v1.WhoAmIResponse"> & {
   operations: string[];
 
   /**
+   * The sign-in of this request.
+   *
    * @generated from field: cloakroom.v1.SignIn sign_in = 10;
    */
   signIn?: SignIn | undefined;
@@ -399,11 +415,15 @@ export const WhoAmIResponseSchema: GenMessage<WhoAmIResponse> = /*@__PURE__*/
  */
 export type SignIn = Message<"cloakroom.v1.SignIn"> & {
   /**
+   * The sign-in's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The member that signed in.
+   *
    * @generated from field: string member_id = 2;
    */
   memberId: string;
@@ -458,6 +478,8 @@ export type SignIn = Message<"cloakroom.v1.SignIn"> & {
   idleEndAt?: Timestamp | undefined;
 
   /**
+   * When it ends in any case.
+   *
    * @generated from field: google.protobuf.Timestamp expires_at = 10;
    */
   expiresAt?: Timestamp | undefined;
@@ -513,6 +535,8 @@ export const ListSignInsRequestSchema: GenMessage<ListSignInsRequest> = /*@__PUR
  */
 export type ListSignInsResponse = Message<"cloakroom.v1.ListSignInsResponse"> & {
   /**
+   * The sign-ins that have not ended.
+   *
    * @generated from field: repeated cloakroom.v1.SignIn data = 1;
    */
   data: SignIn[];
@@ -530,6 +554,8 @@ export const ListSignInsResponseSchema: GenMessage<ListSignInsResponse> = /*@__P
  */
 export type EndSignInRequest = Message<"cloakroom.v1.EndSignInRequest"> & {
   /**
+   * The sign-in's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;

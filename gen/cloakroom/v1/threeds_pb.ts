@@ -514,6 +514,8 @@ export const ThreeDSAuthenticationSchema: GenMessage<ThreeDSAuthentication> = /*
  */
 export type GetThreeDSSessionRequest = Message<"cloakroom.v1.GetThreeDSSessionRequest"> & {
   /**
+   * The 3DS session's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -531,6 +533,8 @@ export const GetThreeDSSessionRequestSchema: GenMessage<GetThreeDSSessionRequest
  */
 export type AuthenticateThreeDSSessionRequest = Message<"cloakroom.v1.AuthenticateThreeDSSessionRequest"> & {
   /**
+   * The 3DS session's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -693,6 +697,8 @@ export const ThreeDSPurchaseInfoSchema: GenMessage<ThreeDSPurchaseInfo> = /*@__P
  */
 export type GetThreeDSChallengeResultRequest = Message<"cloakroom.v1.GetThreeDSChallengeResultRequest"> & {
   /**
+   * The 3DS session's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;

@@ -458,6 +458,8 @@ export const CreateTokenRequestSchema: GenMessage<CreateTokenRequest> = /*@__PUR
  */
 export type GetTokenRequest = Message<"cloakroom.v1.GetTokenRequest"> & {
   /**
+   * The token's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -529,6 +531,8 @@ export type ListTokensResponse = Message<"cloakroom.v1.ListTokensResponse"> & {
   pagination?: OffsetPage | undefined;
 
   /**
+   * The tokens of this page.
+   *
    * @generated from field: repeated cloakroom.v1.Token data = 2;
    */
   data: Token[];
@@ -546,6 +550,8 @@ export const ListTokensResponseSchema: GenMessage<ListTokensResponse> = /*@__PUR
  */
 export type UpdateTokenRequest = Message<"cloakroom.v1.UpdateTokenRequest"> & {
   /**
+   * The token's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -655,6 +661,8 @@ export const UpdateTokenRequestSchema: GenMessage<UpdateTokenRequest> = /*@__PUR
  */
 export type DeleteTokenRequest = Message<"cloakroom.v1.DeleteTokenRequest"> & {
   /**
+   * The token's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -799,6 +807,8 @@ export type TokenCursorPage = Message<"cloakroom.v1.TokenCursorPage"> & {
   pagination?: CursorPage | undefined;
 
   /**
+   * The tokens of this page.
+   *
    * @generated from field: repeated cloakroom.v1.Token data = 2;
    */
   data: Token[];
@@ -1077,6 +1087,8 @@ export const ExportTokenPageRequestSchema: GenMessage<ExportTokenPageRequest> = 
  */
 export type TokenizeRequest = Message<"cloakroom.v1.TokenizeRequest"> & {
   /**
+   * JSON of any shape.
+   *
    * @generated from field: google.protobuf.Value value = 1;
    */
   value?: Value | undefined;
@@ -1094,6 +1106,8 @@ export const TokenizeRequestSchema: GenMessage<TokenizeRequest> = /*@__PURE__*/
  */
 export type TokenizeResponse = Message<"cloakroom.v1.TokenizeResponse"> & {
   /**
+   * The same JSON with tokens in it.
+   *
    * @generated from field: google.protobuf.Value value = 1;
    */
   value?: Value | undefined;
@@ -1111,6 +1125,8 @@ export const TokenizeResponseSchema: GenMessage<TokenizeResponse> = /*@__PURE__*
  */
 export type DetokenizeRequest = Message<"cloakroom.v1.DetokenizeRequest"> & {
   /**
+   * JSON of any shape with token expressions in it.
+   *
    * @generated from field: google.protobuf.Value value = 1;
    */
   value?: Value | undefined;
@@ -1128,6 +1144,8 @@ export const DetokenizeRequestSchema: GenMessage<DetokenizeRequest> = /*@__PURE_
  */
 export type DetokenizeResponse = Message<"cloakroom.v1.DetokenizeResponse"> & {
   /**
+   * The same JSON, with what the caller may read of the tokens.
+   *
    * @generated from field: google.protobuf.Value value = 1;
    */
   value?: Value | undefined;

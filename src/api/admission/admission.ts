@@ -1,7 +1,7 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { AuthMode, PageAccess as PagePolicy, policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
 import type { Authenticator } from "../../access/authenticate.js";
-import { actorOf, type Caller, keyProofOf, partyOf } from "../../access/caller.js";
+import { type Caller, keyProofOf, partyOf } from "../../access/caller.js";
 import type { FramePasses } from "../../access/frame-passes.js";
 import { type PageAccess, requirePageAccess } from "../../access/page-access.js";
 import { isPermission, mayHold, type Permission } from "../../access/permissions.js";
@@ -148,7 +148,7 @@ function requireSameOrigin(head: RequestHead, caller: Caller): void {
   const site = head.header("sec-fetch-site");
   if (site === undefined || site === "same-origin") return;
   const fault = new Fault("permission_denied", "The pass of a hosted field works in its own frame only.");
-  throw deniedWith(caller, fault, "application", actorOf(caller).id, "frame");
+  throw deniedWith(caller, fault, "frame");
 }
 
 /** @throws {Fault} reason_invalid, with a log row, for a reason that cannot be accepted. */
@@ -173,17 +173,17 @@ function permissionCheck(
 /** A session asked for something before it was authorized. */
 function unauthorizedSession(caller: Caller, id: Uuid): Denied {
   const fault = new Fault("permission_denied", "The session is not authorized.");
-  return deniedWith(caller, fault, "session", id, "not authorized");
+  return deniedWith(caller, fault, "not authorized", { type: "session", id });
 }
 
 function reasonRefused(caller: Caller, fault: Fault): Denied {
-  return deniedWith(caller, fault, "application", actorOf(caller).id, "reason");
+  return deniedWith(caller, fault, "reason");
 }
 
 /** A known key asked for what it may not do at all. */
 function lacking(caller: Caller, permission: Permission): Denied {
   const fault = permissionDenied(permission, hintFor(caller, permission));
-  return deniedWith(caller, fault, "application", actorOf(caller).id, permission);
+  return deniedWith(caller, fault, permission);
 }
 
 /** Which key to use instead, where the type of the caller's application rules the permission out. */

@@ -52,7 +52,7 @@ function refusal(desc: DescMethod, { roles, needsSecondFactor }: MethodRoles, ca
   const fault = isAllowed
     ? secondFactorRequired(operation)
     : new Fault("permission_denied", `Your role ${role} may not call ${operation}; ${whoMay(roles)}.`);
-  return deniedWith(caller, fault, "member", memberId, operation);
+  return deniedWith(caller, fault, operation, { type: "member", id: memberId });
 }
 
 function whoMay(roles: readonly Role[]): string {

@@ -125,8 +125,8 @@ function siteOf(address: string): Site {
   const { origin, protocol, hostname } = new URL(address);
   const isSecure = protocol === "https:";
   const mark = createHash("sha256").update(origin).digest("hex").slice(0, 8);
-  const nameOf = (name: CookieName) => `${isSecure ? "__Host-" : ""}${BASE_NAMES[name]}-${mark}`;
-  const [signIn, asking, openid, passkey, known] = COOKIES.map(nameOf);
+  const cookieName = (name: CookieName) => `${isSecure ? "__Host-" : ""}${BASE_NAMES[name]}-${mark}`;
+  const [signIn, asking, openid, passkey, known] = COOKIES.map(cookieName);
   const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
   return {
     origin,

@@ -51,8 +51,8 @@ export class IdleConnections {
 
   /** A connection is opened. @param close closes it while it is idle; `hasUnread`: responses wait to be read. */
   open(peer: Peer, close: (hasUnread: boolean) => void): TrackedConnection {
-    const connection = new TrackedConnection(peer, close, (changed) => this.#place(changed));
-    this.#place(connection);
+    const connection = new TrackedConnection(peer, close, (changed) => this.#sort(changed));
+    this.#sort(connection);
     return connection;
   }
 
@@ -61,10 +61,10 @@ export class IdleConnections {
    * that a response is written before its client has read it, and over HTTP/2 a client can leave 128 of them unread.
    */
   findUnread(): void {
-    for (const connection of this.#busy) if (connection.isIdle) this.#place(connection);
+    for (const connection of this.#busy) if (connection.isIdle) this.#sort(connection);
   }
 
-  #place(connection: TrackedConnection): void {
+  #sort(connection: TrackedConnection): void {
     this.#unproven.remove(connection);
     this.#proven.remove(connection);
     this.#busy.delete(connection);
@@ -87,7 +87,6 @@ export class IdleConnections {
   }
 }
 
-/** An open connection with its exchanges. */
 export class TrackedConnection {
   readonly peer: Peer;
   readonly #close: (hasUnread: boolean) => void;

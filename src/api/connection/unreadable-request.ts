@@ -36,13 +36,13 @@ export class UnreadableRequests {
       socket.destroy();
       return;
     }
-    socket.end(responseOf(faultOf(error, this.#limits)));
+    socket.end(refusalBytes(parserFault(error, this.#limits)));
     const reset = setTimeout(() => socket.destroy(), LINGER_MS);
     socket.once("close", () => clearTimeout(reset));
   }
 }
 
-function faultOf({ code }: ParserError, limits: ConnectionLimits): Fault {
+function parserFault({ code }: ParserError, limits: ConnectionLimits): Fault {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
       return headersTooLarge(limits);
@@ -55,7 +55,7 @@ function faultOf({ code }: ParserError, limits: ConnectionLimits): Fault {
   }
 }
 
-function responseOf(fault: Fault): Buffer {
+function refusalBytes(fault: Fault): Buffer {
   const traceId = newUuid();
   const body = Buffer.from(JSON.stringify(problemOf(fault, traceId)));
   const { http } = FAULT_TABLE[fault.code];

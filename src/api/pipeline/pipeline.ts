@@ -40,12 +40,16 @@ export interface Pipeline extends MethodAdmission {
   readonly method: ServedMethod;
   /** Whether a request says in a mask what it changes. */
   readonly takesMask: boolean;
-  /**
-   * Validation, idempotency and the handler.
-   * @param unreadable says why a request could not be read, of which only the path is there then.
-   * @param partial what could be read of it, to find what else is wrong.
-   */
-  run(admission: Admission, request: Message, unreadable?: Fault, partial?: Message): Promise<MethodResponse>;
+  /** Validation, idempotency and the handler. */
+  run(admission: Admission, request: ReceivedRequest): Promise<MethodResponse>;
+}
+
+export interface ReceivedRequest {
+  readonly message: Message;
+  /** Why the request could not be read. Of the message only the path is there then. */
+  readonly unreadable?: Fault | undefined;
+  /** What could be read of it, to find what else is wrong. */
+  readonly partial?: Message | undefined;
 }
 
 export interface PipelineParts extends AdmissionParts {
@@ -64,12 +68,12 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
     method,
     takesMask: getOption(desc, policyOption).mergePatch,
     ...createAdmission(desc, parts),
-    async run({ head, caller: admitted, renew }, request, unreadable, partial) {
+    async run({ head, caller: admitted, renew }, request) {
       let caller = admitted;
       try {
         return await head.memory.during(() =>
           withFreshRights(
-            () => run(head, caller, request, unreadable, partial),
+            () => run(head, caller, request),
             async (stale) => {
               if (stale instanceof KeyVersionUnknown && !caller) throw stale;
               if (stale instanceof KeyVersionUnknown && caller) parts.keyring.forget(caller.tenantId);
@@ -87,13 +91,7 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
   };
 }
 
-type RunMethod = (
-  head: RequestHead,
-  caller: Caller | undefined,
-  request: Message,
-  unreadable: Fault | undefined,
-  partial: Message | undefined,
-) => Promise<MethodResponse>;
+type RunMethod = (head: RequestHead, caller: Caller | undefined, request: ReceivedRequest) => Promise<MethodResponse>;
 
 /** Validation, idempotency and the handler of one method, under rights that may turn out to be stale. */
 function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
@@ -111,12 +109,12 @@ function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
   const shownTo = (caller: Caller | undefined, message: Message) =>
     caller?.frame ? method.shownToFrame(message) : message;
 
-  return async (head, caller, request, unreadable, partial) => {
+  return async (head, caller, { message: request, unreadable, partial }) => {
     const bytes = head.memory.bodyBytes;
     if (isLarge(bytes)) await yieldToEventLoop(bytes);
     const reply = new CollectedReply();
     const headersOf = (message: Message) => [...method.headersOf(message), ...headersOfReply(reply, parts)];
-    let keys = head.header("bt-idempotency-key") === undefined ? undefined : await keysOf(caller, parts);
+    let keys = head.header("bt-idempotency-key") === undefined ? undefined : await callerKeys(caller, parts);
     const call: CallParts = {
       database: parts.database,
       caller,
@@ -136,7 +134,7 @@ function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
       }
       validate(request);
       if (isLarge(bytes)) await yieldToEventLoop(bytes);
-      keys ??= await keysOf(caller, parts);
+      keys ??= await callerKeys(caller, parts);
       const served = await method.serve(request, (output) => new TransactingCall(output, call));
       const message = shownTo(caller, served);
       return {
@@ -158,7 +156,7 @@ function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
 }
 
 /** The keys of the caller's tenant. A request without an idempotency key needs them only once it is valid. */
-async function keysOf(caller: Caller | undefined, { keyring }: PipelineParts): Promise<TenantKeys | undefined> {
+async function callerKeys(caller: Caller | undefined, { keyring }: PipelineParts): Promise<TenantKeys | undefined> {
   return caller && keyring.of(caller.tenantId, caller.revision);
 }
 

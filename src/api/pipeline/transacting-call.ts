@@ -159,15 +159,30 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
     const idempotency = this.#parts.takeIdempotency();
     if (idempotency) {
       const outcome = await withoutContention(this.#parts.database, this.caller.tenantId, () =>
-        transaction((tx) =>
-          runOnce(this.#output, this.#parts, idempotency, tx, async () => show(await work(tx), this.caller)),
-        ),
+        transaction((tx) => this.#runOnce(idempotency, tx, async () => show(await work(tx), this.caller))),
       );
       return outcome.kind === "shown" ? outcome.message : showReplay(this.#parts, outcome.replay);
     }
     const result = await this.#inTurn(transaction(work));
     this.#parts.reply.keepAs(() => create(this.#output, showLasting(result, this.caller)));
     return show(result, this.caller);
+  }
+
+  /**
+   * Carries a request out and stores what is kept of its response, unless an earlier request with the key has completed.
+   * It can be neither running nor interrupted: only {@link beginOnce} stores a key without a response, and the hash of a
+   * key includes the method, which uses one of both.
+   */
+  async #runOnce(
+    idempotency: Idempotency,
+    tx: CallerTransaction,
+    respond: () => Promise<MessageInitShape<Output>>,
+  ): Promise<OnceResult<Output>> {
+    const earlier = await idempotency.find(tx, this.#output);
+    if (earlier?.kind === "completed") return { kind: "replayed", replay: earlier.replay };
+    const message = create(this.#output, await respond());
+    idempotency.store(tx, this.#output, message, this.#parts.reply.isAccepted);
+    return { kind: "shown", message };
   }
 }
 
@@ -229,25 +244,6 @@ async function beginOnce<Output extends DescMessage, B extends { readonly subjec
 type OnceResult<Output extends DescMessage> =
   | { readonly kind: "shown"; readonly message: MessageShape<Output> }
   | { readonly kind: "replayed"; readonly replay: Replay<Output> };
-
-/**
- * Carries a request out and stores what is kept of its response, unless an earlier request with the key has completed. It
- * can be neither running nor interrupted: only {@link beginOnce} stores a key without a response, and the hash of a key
- * includes the method, which uses one of both.
- */
-async function runOnce<Output extends DescMessage>(
-  output: Output,
-  { reply }: CallParts,
-  idempotency: Idempotency,
-  tx: CallerTransaction,
-  respond: () => Promise<MessageInitShape<Output>>,
-): Promise<OnceResult<Output>> {
-  const earlier = await idempotency.find(tx, output);
-  if (earlier?.kind === "completed") return { kind: "replayed", replay: earlier.replay };
-  const message = create(output, await respond());
-  idempotency.store(tx, output, message, reply.isAccepted);
-  return { kind: "shown", message };
-}
 
 /** The message of a replay, whose transaction is committed. */
 export function showReplay<Output extends DescMessage>(

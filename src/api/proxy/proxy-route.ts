@@ -53,7 +53,7 @@ export function isProxied(request: IncomingMessage): boolean {
 /** The part after /proxy in the path of a proxied request. */
 function pathTaken(request: IncomingMessage): string | undefined {
   // Preflights have the same response on all paths.
-  return request.method === "OPTIONS" ? undefined : pathBelow(pathOf(request));
+  return request.method === "OPTIONS" ? undefined : pathBelow(passedPath(request));
 }
 
 async function serve(
@@ -84,7 +84,7 @@ async function serve(
     const onOwner: ProxyCall["onOwner"] = (owner) => {
       observation.tenantId = owner.tenantId;
       observation.caller = owner.caller;
-      memoryOf(request).prove(proofOf(owner));
+      memoryOf(request).prove(presentedProof(owner));
     };
     const call = { ...callOf(request, body, gone.signal), onOwner };
     const returned = await call.memory.during(() => invoke(call));
@@ -142,7 +142,7 @@ async function leaveReusable(request: IncomingMessage, body: CallerBody | Buffer
 }
 
 /** The key of an anonymous proxy is public, so its calls use the small share of unauthenticated callers. */
-function proofOf({ tenantId, keyHolder, proxy }: CallOwner): Proof {
+function presentedProof({ tenantId, keyHolder, proxy }: CallOwner): Proof {
   if (keyHolder) return keyProofOf(keyHolder);
   return { kind: "address", tenantId, name: `proxy ${proxy?.proxy.id}` };
 }
@@ -154,12 +154,12 @@ function hasBody(request: IncomingMessage): boolean {
 }
 
 function callOf(request: IncomingMessage, body: CallerBody | Buffer, signal: AbortSignal): ProxyCall {
-  const query = queryOf(request);
+  const query = passedQuery(request);
   return {
     method: request.method ?? "GET",
-    path: pathBelow(pathOf(request)) ?? "",
+    path: pathBelow(passedPath(request)) ?? "",
     query,
-    headers: headersOf(request),
+    headers: passedHeaders(request),
     body,
     apiKey: headerOf(request, "bt-api-key"),
     target: targetOf(headerOf(request, "bt-proxy-key"), headerOf(request, "bt-proxy-url"), query),
@@ -173,7 +173,7 @@ function callOf(request: IncomingMessage, body: CallerBody | Buffer, signal: Abo
  * The headers in their original case and order. A browser adds the cookies of the vault's origin, which the destination
  * must not get. Other clients send the destination's own cookies.
  */
-function headersOf({ rawHeaders, headers, httpVersionMajor }: IncomingMessage): readonly HeaderPair[] {
+function passedHeaders({ rawHeaders, headers, httpVersionMajor }: IncomingMessage): readonly HeaderPair[] {
   const pairs = headerPairs(rawHeaders);
   if (isFromBrowser(headers)) return pairs.filter(([name]) => name.toLowerCase() !== "cookie");
   return httpVersionMajor === 1 ? pairs : withOneCookie(pairs);
@@ -193,14 +193,14 @@ function isCookie([name]: HeaderPair): boolean {
 }
 
 /** The raw path, without the origin that a client in front of a proxy writes before it (RFC 9112, 3.2.2). */
-function pathOf({ url = "" }: IncomingMessage): string {
+function passedPath({ url = "" }: IncomingMessage): string {
   const path = url.replace(/^https?:\/\/[^/?]*/i, "");
   const mark = path.indexOf("?");
   return mark < 0 ? path : path.slice(0, mark);
 }
 
 /** Empty, or with its question mark. */
-function queryOf({ url = "" }: IncomingMessage): string {
+function passedQuery({ url = "" }: IncomingMessage): string {
   const mark = url.indexOf("?");
   return mark < 0 ? "" : url.slice(mark);
 }

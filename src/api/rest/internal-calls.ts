@@ -1,17 +1,17 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { TokenizeService, TokenService } from "../../../gen/cloakroom/v1/tokens_pb.js";
 import type { Authenticator } from "../../access/authenticate.js";
-import { applicationOf, type Caller } from "../../access/caller.js";
+import { applicationOf } from "../../access/caller.js";
 import { newUuid } from "../../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
 import type { ApiResponse, CallApi } from "../../functions/serve-host-calls.js";
 import type { MemoryBudget } from "../../memory/memory-budget.js";
 import type { BtMethod } from "../../sandbox/host-calls.js";
+import type { Admission } from "../admission/admission.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
 import { problemJson } from "../faults/problem.js";
 import { toFault } from "../observation/observation.js";
 import type { Pipeline } from "../pipeline/pipeline.js";
-import type { RequestHead } from "../request/request-head.js";
 import { compileFieldReader, compileJsonReader } from "./json-reader.js";
 import { type RestMethod, restMethodsOf } from "./rest-method.js";
 
@@ -34,17 +34,23 @@ export function internalCalls(
   const methods = internalMethods(pipelines);
   return async (caller, name, args, signal) => {
     const traceId = newUuid();
-    const { tenantId } = caller;
-    const memory = budget.openFor(tenantId, applicationOf(caller).id);
+    const { tenantId, context } = caller;
+    const { id } = applicationOf(caller);
+    const memory = budget.openFor(tenantId, id);
     try {
       const head = {
         traceId,
         signal,
         header: () => undefined,
         memory,
-        audit: { context: caller.context, badReason: undefined },
+        audit: { context, badReason: undefined },
       };
-      return await run(methods[name], caller, args, authenticator, head);
+      const renew = async () => {
+        authenticator.forgetApplication(tenantId, id);
+        return authenticator.application(tenantId, id, context);
+      };
+      const admission = await methods[name].pipeline.admitCaller(head, caller, renew);
+      return await run(methods[name], admission, args);
     } catch (error) {
       const fault = methods[name].rest.asSent(toFault(error));
       const body = problemJson(fault, traceId);
@@ -55,21 +61,8 @@ export function internalCalls(
   };
 }
 
-async function run(
-  { pipeline, rest, read }: InternalMethod,
-  caller: Caller,
-  args: Json,
-  authenticator: Authenticator,
-  head: RequestHead,
-): Promise<ApiResponse> {
-  const { tenantId, context } = caller;
-  const application = applicationOf(caller);
-  const renew = async () => {
-    authenticator.forgetApplication(tenantId, application.id);
-    return authenticator.application(tenantId, application.id, context);
-  };
-  const admission = await pipeline.admitCaller(head, caller, renew);
-  const { message, lasting } = await pipeline.run(admission, read(args));
+async function run({ pipeline, rest, read }: InternalMethod, admission: Admission, args: Json): Promise<ApiResponse> {
+  const { message, lasting } = await pipeline.run(admission, { message: read(args) });
   const bodyOf = (response: Message): Json => {
     const text = rest.write(response);
     return text === undefined ? null : JSON.parse(text);

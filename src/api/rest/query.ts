@@ -34,7 +34,10 @@ export function compileQueryReader(
       if (field.fieldKind === "map") {
         const map = maps.get(field.name) ?? {};
         maps.set(field.name, map);
-        readMapParameter(field, name, text, map, report);
+        // Of repeated keys the first counts.
+        for (const [key, value] of mapEntries(field, name, text, report)) {
+          if (!Object.hasOwn(map, key)) setOwnProperty(map, key, value);
+        }
         into[field.localName] = map;
       } else if (field.fieldKind === "list") {
         const list = into[field.localName];
@@ -55,20 +58,7 @@ function mapFieldOf(fields: ReadonlyMap<string, DescField>, name: string): DescF
   return field?.fieldKind === "map" ? field : undefined;
 }
 
-/** Of repeated keys the first counts. */
-function readMapParameter(
-  field: DescField,
-  name: string,
-  text: string,
-  map: Record<string, unknown>,
-  report: Report,
-): void {
-  for (const [key, value] of pairsOf(field, name, text, report)) {
-    if (!Object.hasOwn(map, key)) setOwnProperty(map, key, value);
-  }
-}
-
-function pairsOf(field: DescField, name: string, text: string, report: Report): (readonly [string, string])[] {
+function mapEntries(field: DescField, name: string, text: string, report: Report): (readonly [string, string])[] {
   if (name.length > field.name.length) {
     const rest = name.slice(field.name.length);
     const key = rest.startsWith(".") ? rest.slice(1) : /^\[(.+)\]$/.exec(rest)?.[1];

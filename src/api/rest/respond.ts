@@ -35,8 +35,7 @@ export async function respond(
     refuseLoadAsPage(request.headers);
     const admission = await pipeline.admit(head);
     observation.caller = admission.caller;
-    const { message, unreadable, partial } = await rest.read(request, parameters, queryIn(request.url));
-    const result = await pipeline.run(admission, message, unreadable, partial);
+    const result = await pipeline.run(admission, await rest.read(request, parameters, queryIn(request.url)));
     const { headers, accepted, verbatim } = result;
     if (verbatim) {
       observation.end(verbatim.status);

@@ -7,6 +7,7 @@ import { Fault, invalid, invalidFields } from "../../base/fault.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwnProperty } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
+import type { ReceivedRequest } from "../pipeline/pipeline.js";
 import { type HttpVerb, patternOf } from "../routes/http-rule.js";
 import { type PathTemplate, parsePathTemplate } from "../routes/path-template.js";
 import { readsBareList } from "./bare-list.js";
@@ -15,14 +16,6 @@ import { restFields } from "./field-name.js";
 import { compileFieldReader, compilePartialJsonReader, defaultsOf } from "./json-reader.js";
 import { compileFieldWriter, compileJsonWriter } from "./json-writer.js";
 import { compileQueryReader, type UnknownParameters } from "./query.js";
-
-/** A request message, with only its path if the rest could not be read. */
-export interface ReadRequest {
-  readonly message: Message;
-  readonly unreadable: Fault | undefined;
-  /** The readable parts of the message. */
-  readonly partial?: Message;
-}
 
 /** One HTTP route of a method. */
 export interface RestMethod {
@@ -36,7 +29,7 @@ export interface RestMethod {
    * ignored a filter would show what it was to leave out, and a delete cannot be undone.
    * @throws {Fault} malformed_body if the caller disconnected.
    */
-  read(request: IncomingMessage, parameters: Readonly<Record<string, string>>, query: string): Promise<ReadRequest>;
+  read(request: IncomingMessage, parameters: Readonly<Record<string, string>>, query: string): Promise<ReceivedRequest>;
   /** The body of a response; undefined if the method has none. */
   write(response: Message, to?: IncomingHttpHeaders): string | undefined;
   /**

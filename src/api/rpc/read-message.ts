@@ -8,7 +8,7 @@ import { checkJsonBytes, malformedJson, readJsonBytes } from "../messages/json-t
 import { readLargeBinary, readLargeJson } from "../messages/large-message.js";
 import { RECURSION_LIMIT, requireBoundedMessage } from "../messages/message-structure.js";
 import { readMessageJson } from "./rpc-json-faults.js";
-import { faultOf } from "./rpc-refusal.js";
+import { refusalFault } from "./rpc-refusal.js";
 
 const JSON_OPTIONS = { recursionLimit: RECURSION_LIMIT, ignoreUnknownFields: true };
 
@@ -39,7 +39,7 @@ export async function readJsonMessage(type: DescMessage, bytes: Uint8Array, maxB
   } catch (error) {
     if (error instanceof Fault) throw error;
     const refusal = ConnectError.from(error, Code.InvalidArgument);
-    throw faultOf(refusal, maxBytes) ?? malformedJson("must be a valid message");
+    throw refusalFault(refusal, maxBytes) ?? malformedJson("must be a valid message");
   }
 }
 

@@ -26,6 +26,13 @@ export function callMemory({ headers }: IncomingMessage, memory: RequestMemory, 
     : new CompressedBodyMemory(memory, messageBytes);
 }
 
+/** How the messages of a call are read. */
+export interface MessageReading {
+  readonly messageBytes: number;
+  readonly memory: CallMemory;
+  readonly ahead: ReadAhead;
+}
+
 /**
  * The body of a call in one piece, for Connect's handlers: read within the caller's share of the memory, and its
  * messages ahead of the handler. Compressed ones are read at inflation.
@@ -34,14 +41,12 @@ export function callMemory({ headers }: IncomingMessage, memory: RequestMemory, 
 export async function* checkedBody(
   raw: IncomingMessage,
   { header, signal }: UniversalServerRequest,
-  messageBytes: number,
-  memory: CallMemory,
-  ahead: ReadAhead,
+  { messageBytes, memory, ahead }: MessageReading,
 ): AsyncGenerator<Uint8Array> {
   const type = (header.get("content-type") ?? "").toLowerCase();
   const isFramed = type.startsWith("application/grpc");
   const overhead = isFramed ? PREFIX_BYTES : 0;
-  const bytes = await collected(raw, memory, signal, messageBytes, overhead);
+  const bytes = await collected(raw, memory, signal, { messageBytes, overhead });
   if (memory instanceof CompressedBodyMemory && isFramed && !hasCompressedFrame(bytes)) memory.endPlain(bytes.length);
   if (isFramed) return yield await readFrames(bytes, ahead);
   const isMessage = CONNECT.test(type) && isPlain(header.get("content-encoding"));
@@ -52,8 +57,7 @@ async function collected(
   raw: IncomingMessage,
   memory: CallMemory,
   signal: AbortSignal,
-  messageBytes: number,
-  overhead: number,
+  { messageBytes, overhead }: { readonly messageBytes: number; readonly overhead: number },
 ): Promise<Buffer> {
   const limits = { maxBytes: messageBytes + overhead, announced: contentLengthOf(raw), end: readingEndOf(signal) };
   try {

@@ -18,7 +18,7 @@ import { ReadAhead } from "./read-ahead.js";
 import { type CallMemory, callMemory, checkedBody } from "./rpc-body.js";
 import { shortenDeadline } from "./rpc-deadline.js";
 import { connectErrorOf } from "./rpc-error.js";
-import { faultOf, readRefusal, refusalIn } from "./rpc-refusal.js";
+import { readRefusal, refusalFault, refusalIn } from "./rpc-refusal.js";
 
 export interface RpcLimits {
   readonly messageBytes: number;
@@ -59,7 +59,7 @@ export function translateRpcErrors(
     if (!call) throw new Error("a call bypassed the server's entry point");
     shortenDeadline(request.header, limits.maxDeadlineMs);
     const { raw } = call;
-    const response = await responseOf(handler, request, call, limits);
+    const response = await handledCall(handler, request, call, limits);
     if ((await dropUnreadBody(raw)) || raw.httpVersionMajor !== 1) return response;
     const header = new Headers(response.header);
     header.set("connection", "close");
@@ -68,7 +68,7 @@ export function translateRpcErrors(
   return Object.assign(handle, handler);
 }
 
-async function responseOf(
+async function handledCall(
   handler: UniversalHandler,
   request: UniversalServerRequest,
   call: RpcCall,
@@ -80,7 +80,7 @@ async function responseOf(
   call.ahead = ahead;
   // Connect compares it with what it reads, which may be an empty message in place of a large one.
   request.header.delete("content-length");
-  const body = withRefusals(call, checkedBody(call.raw, request, limits.messageBytes, memory, ahead));
+  const body = withRefusals(call, checkedBody(call.raw, request, { messageBytes: limits.messageBytes, memory, ahead }));
   try {
     const inflating = inflatingCall(call, memory, ahead);
     const response = await inflatingFor(inflating, () => handler({ ...request, body }));
@@ -155,7 +155,7 @@ async function inOurWords(
   }
   if (!admission || isRead) return response;
   const refusal = await readRefusal(response);
-  const fault = earlier ?? faultOf(refusal.error, messageBytes);
+  const fault = earlier ?? refusalFault(refusal.error, messageBytes);
   const seen = fault ?? new Fault("unsupported_media_type", "The call uses an unsupported encoding.");
   observation?.fail(FAULT_TABLE[seen.code].http, seen);
   return refusal.rewrite(fault ? connectErrorOf(fault, traceId) : refusal.error);

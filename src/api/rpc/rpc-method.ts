@@ -25,20 +25,27 @@ export async function admitCall(
   }
 }
 
+export interface AdmittedCall {
+  readonly admission: Admission;
+  readonly observation: Observation;
+}
+
 /**
  * Runs a method for an admitted call. `throwIfOver` throws the reason of a call that was cancelled meanwhile.
  * @throws {ConnectError} in the caller's form.
  */
 export async function runCall(
   pipeline: Pipeline,
-  admission: Admission,
-  observation: Observation,
-  request: Message,
+  { admission, observation }: AdmittedCall,
+  message: Message,
   throwIfOver: () => void,
 ): Promise<MethodResponse> {
   try {
     throwIfOver();
-    const response = await pipeline.run(admission, request, pipeline.takesMask ? maskFault(request) : undefined);
+    const response = await pipeline.run(admission, {
+      message,
+      unreadable: pipeline.takesMask ? maskFault(message) : undefined,
+    });
     observation.end(200);
     return response;
   } catch (error) {

@@ -81,12 +81,12 @@ export async function readRefusal(response: UniversalServerResponse): Promise<Rp
  * A refusal by Connect in our words: its own quote the message, and call a malformed one an internal error. Undefined
  * for errors that the protocols define themselves, such as an unknown compression.
  */
-export function faultOf(error: ConnectError, messageBytes: number): Fault | undefined {
+export function refusalFault(error: ConnectError, messageBytes: number): Fault | undefined {
   const [info] = error.findDetails(ErrorInfoSchema);
   if (info && isFaultCode(info.reason)) {
     const [retry] = error.findDetails(RetryInfoSchema);
     const wait = retry?.retryDelay ? { retryAfter: Number(retry.retryDelay.seconds) } : {};
-    const fields = fieldsOf(error);
+    const fields = faultFields(error);
     return new Fault(info.reason, error.rawMessage, { ...(Object.keys(fields).length > 0 ? { fields } : {}), ...wait });
   }
   if (error.code === Code.Unimplemented) return undefined;
@@ -100,7 +100,7 @@ export function faultOf(error: ConnectError, messageBytes: number): Fault | unde
   return field ? invalid(field, "must be of the type that its proto states") : malformedJson("must be a valid message");
 }
 
-function fieldsOf(error: ConnectError): FieldFaults {
+function faultFields(error: ConnectError): FieldFaults {
   const fields: Record<string, string[]> = {};
   for (const { field, description } of error.findDetails(BadRequestSchema).flatMap((item) => item.fieldViolations)) {
     const known = Object.hasOwn(fields, field) ? (fields[field] ?? []) : [];

@@ -41,6 +41,8 @@ interface RpcParts {
   readonly limits: RpcLimits;
   readonly observe: Observe;
   readonly visits: Visits;
+  /** Adds services that answer without a key: reflection and health. */
+  others(router: ConnectRouter): void;
 }
 
 /** Serves every method over gRPC, gRPC-Web and Connect. The gate authenticates callers before their message is read. */
@@ -48,10 +50,9 @@ export function rpcOptions(
   services: readonly DescService[],
   pipelines: readonly Pipeline[],
   streams: StreamOptions,
-  others: (router: ConnectRouter) => void,
   parts: RpcParts,
 ): RpcOptions {
-  const { limits, observe } = parts;
+  const { limits, observe, others } = parts;
   const byMethod = new Map<DescMethod, Pipeline>(pipelines.map((pipeline) => [pipeline.method.desc, pipeline]));
   const admissions = new Map<DescMethod, MethodAdmission>([
     ...byMethod,
@@ -166,7 +167,7 @@ function serveUnary(
     }
     const throwIfOver = () => context.signal.throwIfAborted();
     const message = call.ahead?.message ?? request;
-    const response = await runCall(pipeline, admission, observation, message, throwIfOver);
+    const response = await runCall(pipeline, { admission, observation }, message, throwIfOver);
     for (const [name, value] of response.headers) context.responseHeader.set(name, value);
     return response.message;
   };

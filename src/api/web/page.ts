@@ -32,7 +32,6 @@ const PAGE_HEADERS = {
   "cache-control": "no-store",
 };
 
-/** The content of a page. */
 export interface PageContent {
   readonly status: number;
   readonly title: string;

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Fault } from "../../base/fault.js";
 import type { Payment } from "../../payments/lifecycle/payment.js";
 import type { InboundCallbacks } from "../../payments/reconciliation/inbound-callbacks.js";
@@ -12,7 +12,7 @@ import { type Observe, toFault } from "../observation/observation.js";
 import { parentSpanIn, traceOf } from "../observation/trace.js";
 import { memoryOf } from "../request/memory-of.js";
 import { readAll, readForm } from "../rest/body.js";
-import { escaped, type PageContent, respondWithPage } from "./page.js";
+import { escaped, type PageContent, type PageRoute, respondWithPage } from "./page.js";
 
 const WEBHOOK_BYTES = 1024 * 1024;
 const FORM_BYTES = 1024;
@@ -58,58 +58,48 @@ export function registerPaymentRoutes(
       return sendFault(reply, fault, traceOf(request.raw));
     }
   });
-  app.get(`${RETURN_PATH}/:address`, PORTAL, (request, reply) =>
-    respondWithPage({ observe, rpc: "FinishApproval", route: `${RETURN_PATH}/:address` }, request, reply, async () => {
-      const payment = await incoming.approval(addressOf(request), queryOf(request));
-      if (!payment) throw new Fault("not_found", "There is no such payment.");
-      return showEnd(payment);
-    }),
-  );
-  app.get(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
-    respondWithPage(
-      { observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` },
-      request,
-      reply,
-      async () => {
-        const view = await approvals.get(addressOf(request));
-        if (!view) throw new Fault("not_found", "There is no such payment.");
-        return showApproval(view);
-      },
-    ),
-  );
-  app.post(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
-    respondWithPage(
-      { observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` },
-      request,
-      reply,
-      async () => {
-        if (!(await approvals.get(addressOf(request)))) throw new Fault("not_found", "There is no such payment.");
-        proveAddress(request);
-        const choice = await readChoice(request);
-        const view = await approvals.decide(addressOf(request), choice);
-        if (!view) throw new Fault("not_found", "There is no such payment.");
-        reply.header("location", view.returnUrl);
-        return { status: 303, title: "Thank you", body: "<p>You are taken back.</p>" };
-      },
-    ),
-  );
+  servePage(app, { observe, rpc: "FinishApproval", route: `${RETURN_PATH}/:address` }, "get", async (request) => {
+    const payment = await incoming.approval(signedAddress(request), passedQuery(request));
+    if (!payment) throw new Fault("not_found", "There is no such payment.");
+    return showEnd(payment);
+  });
+  const simulated = { observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` };
+  servePage(app, simulated, "get", async (request) => {
+    const view = await approvals.get(signedAddress(request));
+    if (!view) throw new Fault("not_found", "There is no such payment.");
+    return showApproval(view);
+  });
+  servePage(app, simulated, "post", async (request, reply) => {
+    if (!(await approvals.get(signedAddress(request)))) throw new Fault("not_found", "There is no such payment.");
+    proveAddress(request);
+    const choice = await readChoice(request);
+    const view = await approvals.decide(signedAddress(request), choice);
+    if (!view) throw new Fault("not_found", "There is no such payment.");
+    reply.header("location", view.returnUrl);
+    return { status: 303, title: "Thank you", body: "<p>You are taken back.</p>" };
+  });
 }
 
 /** The page of the simulated issuer, for 3DS sessions. */
 function registerChallenges(app: FastifyInstance, challenges: SimulatedChallenges, observe: Observe): void {
-  const route = `${CHALLENGE_PATH}/:address`;
-  app.get(route, PORTAL, (request, reply) =>
-    respondWithPage({ observe, rpc: "ThreeDSChallenge", route }, request, reply, async () =>
-      showChallenge(await challenges.get(addressOf(request))),
-    ),
-  );
-  app.post(route, PORTAL, (request, reply) =>
-    respondWithPage({ observe, rpc: "ThreeDSChallenge", route }, request, reply, async () => {
-      if (!(await challenges.get(addressOf(request)))) return showChallenge(undefined);
-      proveAddress(request);
-      const choice = await readChoice(request);
-      return showChallenge(await challenges.decide(addressOf(request), choice));
-    }),
+  const page = { observe, rpc: "ThreeDSChallenge", route: `${CHALLENGE_PATH}/:address` };
+  servePage(app, page, "get", async (request) => showChallenge(await challenges.get(signedAddress(request))));
+  servePage(app, page, "post", async (request) => {
+    if (!(await challenges.get(signedAddress(request)))) return showChallenge(undefined);
+    proveAddress(request);
+    const choice = await readChoice(request);
+    return showChallenge(await challenges.decide(signedAddress(request), choice));
+  });
+}
+
+function servePage(
+  app: FastifyInstance,
+  page: PageRoute,
+  method: "get" | "post",
+  show: (request: FastifyRequest, reply: FastifyReply) => Promise<PageContent>,
+): void {
+  app[method](page.route, PORTAL, (request, reply) =>
+    respondWithPage(page, request, reply, () => show(request, reply)),
   );
 }
 
@@ -124,7 +114,7 @@ function showChallenge(session: ThreeDSSession | undefined): PageContent {
 
 /** Records that the vault made the address of a request. Its form is read afterwards. */
 function proveAddress(request: FastifyRequest): void {
-  const presented = decodeSignedPath(addressOf(request));
+  const presented = decodeSignedPath(signedAddress(request));
   if (!presented) return;
   const { tenantId, id } = presented;
   memoryOf(request.raw).prove({ kind: "address", tenantId, name: `link ${id}` });
@@ -138,7 +128,7 @@ async function readChoice(request: FastifyRequest): Promise<Choice> {
 }
 
 async function takeWebhook(incoming: InboundCallbacks, request: FastifyRequest): Promise<string> {
-  const endpoint = await incoming.endpoint(addressOf(request));
+  const endpoint = await incoming.endpoint(signedAddress(request));
   if (!endpoint) throw new Fault("not_found", "There is no such webhook address.");
   const { payments, connection } = endpoint;
   memoryOf(request.raw).prove({ kind: "address", tenantId: payments.tenantId, name: `webhook ${connection.id}` });
@@ -185,12 +175,12 @@ function choices(): string {
   return `<form method="post">\n${buttons.join("\n")}\n</form>`;
 }
 
-function addressOf({ params }: FastifyRequest): string {
+function signedAddress({ params }: FastifyRequest): string {
   const address = typeof params === "object" && params !== null && "address" in params ? params.address : undefined;
   return typeof address === "string" ? address : "";
 }
 
-function queryOf({ raw: { url = "" } }: FastifyRequest): URLSearchParams {
+function passedQuery({ raw: { url = "" } }: FastifyRequest): URLSearchParams {
   const mark = url.indexOf("?");
   return new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1));
 }

@@ -83,7 +83,7 @@ export class Findings {
     this.#count = unlisted - known;
     other.#count += known;
     for (const finding of list) {
-      const target = hashes.has(hashOf(finding).toString("hex")) ? other : this;
+      const target = hashes.has(findingHash(finding).toString("hex")) ? other : this;
       target.add(finding.kind, finding.minute, finding.detail);
     }
   }
@@ -100,7 +100,7 @@ const HASH_BYTES = 16;
 
 /** Encodes findings for a restart entry: findings of a later time are not acknowledged. */
 export function writeAcknowledged(findings: readonly Finding[]): Buffer {
-  return Buffer.concat(findings.map(hashOf));
+  return Buffer.concat(findings.map(findingHash));
 }
 
 export function readAcknowledged({
@@ -117,7 +117,7 @@ export function readAcknowledged({
   return { hashes, count: row_count };
 }
 
-function hashOf({ kind, minute, detail }: Finding): Buffer {
+function findingHash({ kind, minute, detail }: Finding): Buffer {
   const parts = [kind, minute?.toISOString() ?? "", detail];
   return createHash("sha256").update(lengthPrefixed(parts)).digest().subarray(0, HASH_BYTES);
 }

@@ -34,7 +34,7 @@ export class LogOutages {
     await this.#database.of(tenantId).bulk(async (tx) => {
       if (!(await tx.query(insertOutage, { part, since }))) return;
       const remark = `${wordsFor(part)} has failed since ${since.toISOString()}`;
-      writeLog(tx, logEntry(undefined, "log", part, "pause", { remark, outcome: "failed", code: "unavailable" }));
+      writeLog(tx, logEntry("log", part, "pause", { remark, outcome: "failed", code: "unavailable" }));
     });
     this.#known.add(tenantId);
   }
@@ -51,7 +51,7 @@ export class LogOutages {
       const since = await tx.query(deleteOutage, part);
       if (!since) return;
       const remark = `${wordsFor(part)} works again; it had failed since ${since.toISOString()}`;
-      writeLog(tx, logEntry(undefined, "log", part, "resume", remark));
+      writeLog(tx, logEntry("log", part, "resume", remark));
     });
     this.#known.delete(tenantId);
   }

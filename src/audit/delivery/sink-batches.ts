@@ -4,7 +4,7 @@ import type { SinkRecord } from "../../sinks/sink.js";
 import type { SealRow } from "../../store/audit/audit-seals.js";
 import { readSealsAfter, readSetBacksAfter, type SinkPosition } from "../../store/audit/audit-sinks.js";
 import { type RawLogRow, readRawLog, type SealedGroup } from "../../store/audit/raw-log.js";
-import type { Database } from "../../store/database.js";
+import type { Database, TenantTransactions } from "../../store/database.js";
 import { sealedUntil } from "../chain/next-seals.js";
 import { sealedGroupOf } from "../chain/sealed-rows.js";
 import { recordOfRow, recordOfSeal } from "./sink-record.js";
@@ -58,7 +58,7 @@ async function* partsAfter(database: Database, tenantId: TenantId, start: SinkPo
     });
     for (const seal of seals) {
       const group = sealedGroupOf(seal, setBacks);
-      for await (const rows of seal.kind === "minute" ? rowsOf(database, tenantId, seal, group, position.row) : []) {
+      for await (const rows of seal.kind === "minute" ? rowsOf(database.of(tenantId), seal, group, position.row) : []) {
         const last = rows.at(-1);
         position = { ...position, row: last && { micros: last.micros, id: last.id } };
         yield { records: rows.map((row) => recordOfRow(tenantId, row)), position };
@@ -71,8 +71,7 @@ async function* partsAfter(database: Database, tenantId: TenantId, start: SinkPo
 }
 
 async function* rowsOf(
-  database: Database,
-  tenantId: TenantId,
+  transactions: TenantTransactions,
   { window_start: from }: SealRow,
   group: SealedGroup,
   start: SinkPosition["row"],
@@ -81,7 +80,7 @@ async function* rowsOf(
   let after = start;
   for (;;) {
     const range = { group, from, until, after, limit: BATCH } as const;
-    const rows = await database.of(tenantId).bulk((tx) => tx.query(readRawLog, range));
+    const rows = await transactions.bulk((tx) => tx.query(readRawLog, range));
     if (rows.length > 0) yield rows;
     if (rows.length < BATCH) return;
     after = rows.at(-1);

@@ -80,9 +80,7 @@ export async function searchLog(
   if (rows.length > 0) {
     await database
       .of(tenantId)
-      .bulk(async (tx) =>
-        writeLog(tx, logEntry(undefined, "log", ANY_ENTITY_ID, "read", { remark, context: OPERATOR_CONTEXT })),
-      );
+      .bulk(async (tx) => writeLog(tx, logEntry("log", ANY_ENTITY_ID, "read", { remark, context: OPERATOR_CONTEXT })));
   }
   return { rows: rows.slice(0, limit), hasMore: rows.length > limit, coverage };
 }

@@ -116,6 +116,12 @@ export class ApiCall implements AsyncDisposable {
     return { limit, size: Math.min(limit, PAGE) };
   }
 
+  /** Prints a list that came whole, up to its limit. */
+  showAll(items: readonly unknown[], columns: readonly string[]): void {
+    const { limit } = this.page();
+    this.output.list(items.slice(0, limit), columns);
+  }
+
   /** Prints a list: up to its limit in one piece, or all of it as it arrives. */
   async show(items: AsyncIterable<unknown>, columns: readonly string[]): Promise<void> {
     const { limit } = this.page();
@@ -155,10 +161,12 @@ export class ApiCall implements AsyncDisposable {
       throw new UsageError(`--timeout must be at most ${MAX_TIMEOUT_SECONDS} seconds.`);
     }
     const reason = this.text("reason");
+    const idempotencyKey = this.text("idempotency-key");
     return {
       signal: this.signal,
       ...(seconds === undefined ? {} : { timeout: seconds * 1_000 }),
       ...(reason === undefined ? {} : { reason }),
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     };
   }
 

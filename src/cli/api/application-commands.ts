@@ -16,13 +16,13 @@ export const getApplication: Action = async (call) => {
 };
 
 export const createApplication: Action = async (call) => {
-  const fields = { ...(await fieldsOf(call)), type: call.text("type") };
+  const fields = { ...(await givenFields(call)), type: call.text("type") };
   const input: CreateApplicationInput = JSON.parse(await call.request(fields));
   call.output.one(await call.client.applications.create(input, call.options()));
 };
 
 export const updateApplication: Action = async (call) => {
-  const given: UpdateApplicationInput = JSON.parse(await call.request(await fieldsOf(call)));
+  const given: UpdateApplicationInput = JSON.parse(await call.request(await givenFields(call)));
   // A list in place of a stored one is plain JSON, whose names are those of the REST API.
   const { templates, ...rest } = given;
   const input =
@@ -57,7 +57,7 @@ export const deleteKey: Action = async (call) => {
   call.output.one({ id, deleted: true });
 };
 
-async function fieldsOf(call: ApiCall) {
+async function givenFields(call: ApiCall) {
   const allowed = call.text("allow-page-requests");
   return {
     name: call.text("name"),

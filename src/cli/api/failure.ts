@@ -25,7 +25,7 @@ interface ReportOptions {
 
 /** Prints to standard error why a command failed. Returns its exit code. */
 export function reportFailure(error: unknown, { asJson, color }: ReportOptions): number {
-  const { exitCode, code, message, fields = {}, traceId } = reportOf(error);
+  const { exitCode, code, message, fields = {}, traceId } = failureReport(error);
   if (asJson) {
     const shown = { code, message, ...(Object.keys(fields).length > 0 ? { fields } : {}), trace_id: traceId };
     terminal().stderr.write(`${printableJson(shown)}\n`);
@@ -46,7 +46,7 @@ export function reportFailure(error: unknown, { asJson, color }: ReportOptions):
   return exitCode;
 }
 
-function reportOf(error: unknown): Report {
+function failureReport(error: unknown): Report {
   if (error instanceof UsageError) return { exitCode: EXIT_CODES.wrongCall, code: "usage", message: error.message };
   if (error instanceof NotSignedIn) {
     return { exitCode: EXIT_CODES.notSignedIn, code: "not_signed_in", message: error.message };

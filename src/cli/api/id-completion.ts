@@ -24,10 +24,17 @@ const LISTS: Readonly<Record<string, List>> = {
   proxies: (client, options) => client.proxies.list({ size }, options),
   reactors: (client, options) => client.reactors.list({ size }, options),
   members: (client, options) => client.members.list({ size }, options),
+  invitations: (client, options) => client.invitations.list({ size }, options),
+  transactions: (client, options) => client.transactions.list({ size }, options),
 };
 
 /** Kinds of arguments that their names say. */
-const KINDS: Readonly<Record<string, string>> = { APPLICATION: "apps", TOKEN: "tokens", KEY: "app-keys" };
+const KINDS: Readonly<Record<string, string>> = {
+  APPLICATION: "apps",
+  TOKEN: "tokens",
+  KEY: "app-keys",
+  TRANSACTION: "transactions",
+};
 
 /** Ids of the vault that complete an argument: the newest 50 at most, and none where the vault does not say in a second. */
 export async function completeId({ command, before, start, options }: TypedArgument): Promise<readonly string[]> {

@@ -4,14 +4,14 @@ import { dirname, join } from "node:path";
 import { terminal } from "../../base/terminal.js";
 import { UsageError } from "../usage-error.js";
 
-interface VaultPlace {
+interface VaultConnection {
   readonly url: string;
   /** The certificate authority to trust. */
   readonly ca_file?: string;
 }
 
 /** A vault, and the key or the sign-in of a person to use there. A sign-in is the cookie that the vault set. */
-export type Profile = VaultPlace & ({ readonly key: string } | { readonly sign_in: string });
+export type Profile = VaultConnection & ({ readonly key: string } | { readonly sign_in: string });
 
 export type Profiles = Readonly<Record<string, Profile>>;
 

@@ -14,13 +14,13 @@ export const getProxy: Action = async (call) => {
 };
 
 export const createProxy: Action = async (call) => {
-  const input: CreateProxyInput = JSON.parse(await call.request(fieldsOf(call)));
+  const input: CreateProxyInput = JSON.parse(await call.request(givenFields(call)));
   call.output.one(await call.client.proxies.create(input, call.options()));
 };
 
 export const updateProxy: Action = async (call) => {
   const id = call.argument(0);
-  const patch: UpdateProxyInput = JSON.parse(await call.request(fieldsOf(call)));
+  const patch: UpdateProxyInput = JSON.parse(await call.request(givenFields(call)));
   await call.client.proxies.update(id, patch, call.options());
   call.output.one(await call.client.proxies.get(id, call.options()));
 };
@@ -38,6 +38,6 @@ export const testProxy: Action = async (call) => {
   call.output.one(await call.client.proxies.test(input, call.options()));
 };
 
-function fieldsOf(call: ApiCall) {
+function givenFields(call: ApiCall) {
   return { name: call.text("name"), destinationUrl: call.text("destination-url") };
 }

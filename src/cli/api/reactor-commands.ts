@@ -24,13 +24,13 @@ export const getReactor: Action = async (call) => {
 };
 
 export const createReactor: Action = async (call) => {
-  const input: CreateReactorInput = JSON.parse(await call.request(fieldsOf(call)));
+  const input: CreateReactorInput = JSON.parse(await call.request(givenFields(call)));
   call.output.one(await call.client.reactors.create(input, call.options()));
 };
 
 export const updateReactor: Action = async (call) => {
   const id = call.argument(0);
-  const patch: UpdateReactorInput = JSON.parse(await call.request(fieldsOf(call)));
+  const patch: UpdateReactorInput = JSON.parse(await call.request(givenFields(call)));
   await call.client.reactors.update(id, patch, call.options());
   call.output.one(await call.client.reactors.get(id, call.options()));
 };
@@ -78,7 +78,7 @@ function showRun(
   if (durationMs !== undefined) terminal().stderr.write(`${Math.round(durationMs)} ms\n`);
 }
 
-function fieldsOf(call: ApiCall) {
+function givenFields(call: ApiCall) {
   const code = call.text("code");
   const application = call.text("application");
   return {

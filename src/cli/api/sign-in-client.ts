@@ -99,12 +99,12 @@ const SYSTEMS: Readonly<Record<string, string>> = { linux: "Linux", darwin: "Mac
 /** The error as all other commands report it. */
 function asClientError(error: ConnectError, method: string): CloakroomError {
   const [info] = error.findDetails(ErrorInfoSchema);
-  const code = codeOf(info?.reason, error.code);
+  const code = clientErrorCode(info?.reason, error.code);
   const message = info ? error.rawMessage : "The vault cannot be reached, or something else responds at this address.";
   return new CloakroomError({ code, message, traceId: info?.metadata.trace_id, cause: error }, { method, attempts: 1 });
 }
 
-function codeOf(reason: string | undefined, code: Code) {
+function clientErrorCode(reason: string | undefined, code: Code) {
   switch (reason) {
     case "unauthenticated":
     case "permission_denied":

@@ -30,14 +30,14 @@ export const getToken: Action = async (call) => {
 
 export const createToken: Action = async (call) => {
   const type = call.required("type");
-  const data = await dataOf(call);
+  const data = await givenData(call);
   if (data === undefined) throw new UsageError("The value is missing: --data, --text, or --number for a card.");
   const input: CreateTokenInput = JSON.parse(
     JSON.stringify({
       id: call.text("id"),
       type,
       data,
-      ...attributesOf(call),
+      ...givenAttributes(call),
       ...(call.isSet("deduplicate") ? { deduplicateToken: true } : {}),
     }),
   );
@@ -46,7 +46,7 @@ export const createToken: Action = async (call) => {
 };
 
 export const updateToken: Action = async (call) => {
-  const patch: UpdateTokenInput = JSON.parse(JSON.stringify({ data: await dataOf(call), ...attributesOf(call) }));
+  const patch: UpdateTokenInput = JSON.parse(JSON.stringify({ data: await givenData(call), ...givenAttributes(call) }));
   if (Object.keys(patch).length === 0) throw new UsageError("Say what to change: cloakroom tokens update --help");
   call.output.one(await call.client.tokens.update(call.argument(0), patch, call.options()));
 };
@@ -67,7 +67,7 @@ function withoutData(call: ApiCall, { data, ...rest }: Token): object {
   return call.isSet("reveal") ? { ...rest, data } : rest;
 }
 
-async function dataOf(call: ApiCall): Promise<unknown> {
+async function givenData(call: ApiCall): Promise<unknown> {
   const given = ["number", "data", "text"].filter((flag) => call.isSet(flag));
   if (given.length > 1) throw new UsageError(`--${given.join(" and --")} cannot be combined.`);
   if (call.isSet("data")) return call.json("data");
@@ -90,7 +90,7 @@ async function readNumber(call: ApiCall): Promise<string> {
   return number;
 }
 
-function attributesOf(call: ApiCall) {
+function givenAttributes(call: ApiCall) {
   return {
     containers: call.list("container"),
     metadata: call.entries("metadata"),

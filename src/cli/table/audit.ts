@@ -118,9 +118,36 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
       tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
       ...HISTORY,
       "sign-ins": { kind: "switch", meaning: "failed sign-ins alone, passkeys that were refused included" },
-      by: { kind: "text", value: "GROUP", meaning: "counts by actor, key, address, code in place of rows" },
+      by: { kind: "text", value: "GROUP", meaning: "counts by actor, key, address, code or day in place of rows" },
     },
     load: async () => (await import("../audit-denied.js")).auditDenied,
+  },
+  {
+    name: "audit reveals",
+    summary:
+      "List values that were shown in the clear, by whom, from where and why, in the last 7 days or another time",
+    flags: {
+      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
+      ...HISTORY,
+      people: { kind: "switch", meaning: "those that were shown to members alone, not to applications" },
+      actor: { kind: "text", value: "ID", meaning: "those that were shown to this application or person alone" },
+      by: { kind: "text", value: "GROUP", meaning: "counts by actor, key, address or day in place of rows" },
+    },
+    load: async () => (await import("../audit-reveals.js")).auditReveals,
+  },
+  {
+    name: "audit changes",
+    summary:
+      "List what changed of rights, rules, roles and settings, with before and after, in the last 30 days or another time",
+    arguments: ["[ID]"],
+    flags: {
+      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
+      ...HISTORY,
+    },
+    notes: [
+      "With ID, of an application, member, invitation, proxy, reactor, webhook or tenant, it lists its changes alone.",
+    ],
+    load: async () => (await import("../audit-changes.js")).auditChanges,
   },
   {
     name: "audit operations",

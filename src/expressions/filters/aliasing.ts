@@ -21,7 +21,7 @@ const MAX_ALIAS_LENGTH = 4_096;
  */
 export const aliasingFilters: FilterFamily = passingNull({
   alias_card(input, args, budget, draw) {
-    const characters = charactersOf(input, "alias_card", budget);
+    const characters = aliasCharacters(input, "alias_card", budget);
     if (!characters.every((character) => /[0-9 -]/.test(character)))
       throw unevaluable("alias_card needs a card number");
     const digits = characters.filter(isDigit).length;
@@ -37,7 +37,7 @@ export const aliasingFilters: FilterFamily = passingNull({
   },
 
   alias_preserve_format(input, args, budget, draw) {
-    const characters = charactersOf(input, "alias_preserve_format", budget);
+    const characters = aliasCharacters(input, "alias_preserve_format", budget);
     const hidden = hiddenRange(characters.length, args);
     return alias(characters, "alias_preserve_format", draw, (character, at) => {
       if (!hidden(at)) return null;
@@ -47,13 +47,13 @@ export const aliasingFilters: FilterFamily = passingNull({
   },
 
   alias_preserve_length(input, args, budget, draw) {
-    const characters = charactersOf(input, "alias_preserve_length", budget);
+    const characters = aliasCharacters(input, "alias_preserve_length", budget);
     const hidden = hiddenRange(characters.length, args);
     return alias(characters, "alias_preserve_length", draw, (_, at) => (hidden(at) ? LETTERS + DIGITS : null));
   },
 });
 
-function charactersOf(input: Operand, filter: string, budget: Budget): string[] {
+function aliasCharacters(input: Operand, filter: string, budget: Budget): string[] {
   const text = operandText(input, filter);
   if (text.length > MAX_ALIAS_LENGTH)
     throw unevaluable(`${filter} needs a text of at most ${MAX_ALIAS_LENGTH} characters`);

@@ -12,7 +12,6 @@ interface ArgumentForm {
   problem(value: Operand): string | undefined;
 }
 
-/** An argument as written. */
 export interface WrittenArgument {
   /** Undefined for an argument by position. */
   readonly name: string | undefined;

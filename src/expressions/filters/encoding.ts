@@ -24,19 +24,19 @@ export const encodingFilters: FilterFamily = {
   },
 
   to_base64(input) {
-    return bytesOf(input, "to_base64").toString("base64");
+    return inputBytes(input, "to_base64").toString("base64");
   },
 
   to_base16(input) {
-    return bytesOf(input, "to_base16").toString("hex").toUpperCase();
+    return inputBytes(input, "to_base16").toString("hex").toUpperCase();
   },
 
   hex(input) {
-    return bytesOf(input, "hex").toString("hex").toUpperCase();
+    return inputBytes(input, "hex").toString("hex").toUpperCase();
   },
 };
 
 /** A text becomes its UTF-8 bytes. */
-function bytesOf(input: Operand, filter: string): Buffer {
+function inputBytes(input: Operand, filter: string): Buffer {
   return input instanceof Uint8Array ? Buffer.from(input) : Buffer.from(operandText(input, filter));
 }

@@ -25,7 +25,7 @@ export function readFields(formula: Formula, given: readonly GivenField[], kept?
     const field = formula.fields.find((known) => known.key === key || known.aliases?.includes(key));
     const path = `fields[${index}]`;
     const fault = field
-      ? faultOf(field, value)
+      ? fieldProblem(field, value)
       : `must be one of ${formula.fields.map(({ key: name }) => name).join(", ")}`;
     if (!field) faults[`${path}.key`] = [String(fault)];
     else if (named.has(field.key)) faults[`${path}.key`] = ["must be given once"];
@@ -47,7 +47,7 @@ export function readFields(formula: Formula, given: readonly GivenField[], kept?
   return fields;
 }
 
-function faultOf({ format, choices }: FormulaField, value: string | undefined): string | undefined {
+function fieldProblem({ format, choices }: FormulaField, value: string | undefined): string | undefined {
   if (!value) return undefined;
   if (choices && !choices.includes(value)) return `must be one of ${choices.join(", ")}`;
   if (format === "number" && !/^\d{1,9}$/.test(value)) return "must be a whole number";

@@ -20,7 +20,6 @@ export function textAt(value: Json | undefined, ...steps: Steps): string | undef
   return typeof found === "string" && found !== "" ? found : undefined;
 }
 
-/** A whole number. */
 export function wholeAt(value: Json | undefined, ...steps: Steps): number | undefined {
   const found = valueAt(value, ...steps);
   return typeof found === "number" && Number.isSafeInteger(found) ? found : undefined;

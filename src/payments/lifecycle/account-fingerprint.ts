@@ -55,7 +55,6 @@ export function trustedLookUp(payment: Payment, account: string, found: LookUpOu
   return { kind: "unknown", codes: { rawCode: "another_account" } };
 }
 
-/** A payment found in this account, with its operation under way. */
 export function withAccountFound(payment: Payment, account: string): Payment {
   return { ...withAccountSentTo(payment, account), account };
 }

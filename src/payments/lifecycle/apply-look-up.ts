@@ -13,7 +13,7 @@ export function applyLookUp(current: Payment, found: LookUpOutcome, now: number,
   if (step.moved || current.status === "buyer_approval_pending") return step;
   if (current.status === "capture_succeeded") {
     const total = isFound && found.state.kind === "captured" ? found.state.refundedAmount : undefined;
-    return applyRefundsFound(step.payment, refunds, isFound ? found.refunds : undefined, total, now);
+    return applyRefundsFound(step.payment, refunds, { found: isFound ? found.refunds : undefined, total }, now);
   }
   const { attempt } = current;
   if (!attempt) return { ...step, payment: { ...step.payment, dueAt: dueAgain(current, found, now) } };

@@ -23,11 +23,10 @@ export function applyAuthorization(payment: Payment, outcome: AuthorizationOutco
  * @param attempt as it was sent; `payment` is the current one.
  */
 export function applyOperation(
-  payment: Payment,
+  { payment, refunds }: { readonly payment: Payment; readonly refunds: readonly Refund[] },
   { operation, amount, key, refundId, state }: Attempt,
   outcome: FollowUpOutcome,
   now: number,
-  refunds: readonly Refund[],
 ): Change {
   if (operation === "capture" || operation === "void") {
     return applyFollowUp(payment, { operation, amount, key }, outcome, now);

@@ -47,21 +47,25 @@ export function withAnotherLookUp(before: Payment, change: Change, now: number):
   return isEnded ? { ...change, payment: { ...payment, dueAt: new Date(now + lookUpDelay(0)) } } : change;
 }
 
-/**
- * Applies the refunds in a look-up to a captured payment, and the total that the look-up reports.
- * @param found undefined if the service did not list them.
- */
+/** What a look-up says of a payment's refunds. */
+export interface RefundsFound {
+  /** Undefined if the service did not list them. */
+  readonly found: readonly FoundRefund[] | undefined;
+  /** What was refunded in all. */
+  readonly total: number | undefined;
+}
+
+/** Applies the refunds in a look-up to a captured payment, and the total that the look-up reports. */
 export function applyRefundsFound(
   payment: Payment,
   refunds: readonly Refund[],
-  found: readonly FoundRefund[] | undefined,
-  total: number | undefined,
+  { found, total }: RefundsFound,
   now: number,
 ): Change {
   const rested = payment.attempt ? payment : { ...payment, dueAt: undefined };
   let change: Change = { payment: rested, moved: false, approved: false };
   for (const refund of refunds) {
-    const entries = entriesOf(refund, found);
+    const entries = foundEntries(refund, found);
     const entry = entries.find(({ outcome }) => outcome.kind === "done") ?? entries[0];
     const outcome = entry?.outcome ?? ({ kind: "unknown", codes: {} } as const);
     const next = applyRefund(change.payment, refund, outcome, now);
@@ -75,12 +79,12 @@ export function applyRefundsFound(
   const known = refunds.map((refund) => change.refunds?.find(({ id }) => id === refund.id) ?? refund);
   // The total may already include a refund that is under way, unless the list is known not to contain it.
   const isMixed = known.some(
-    (refund) => refund.status === "processing" && (found === undefined || entriesOf(refund, found).length > 0),
+    (refund) => refund.status === "processing" && (found === undefined || foundEntries(refund, found).length > 0),
   );
   if (total === undefined || isMixed) return change;
   return { ...change, payment: { ...change.payment, refundedAmount: Math.max(total, totalRefunded(known)) } };
 }
 
-function entriesOf(refund: Refund, found: readonly FoundRefund[] = []) {
+function foundEntries(refund: Refund, found: readonly FoundRefund[] = []) {
   return found.filter((entry) => refundNamed([refund], entry) !== undefined);
 }

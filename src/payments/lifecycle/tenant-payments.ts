@@ -1,9 +1,7 @@
 import type { EntryDetails } from "../../audit/log-entry.js";
-import { asServer } from "../../audit/tenant-database.js";
 import type { OrdinaryTenantTransaction, TenantTransaction } from "../../audit/tenant-transaction.js";
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
-import type { Database } from "../../store/database.js";
 import { scheduleDue } from "../../store/jobs/due.js";
 import { markCredentialsFailed, readConnection } from "../../store/payments/connections.js";
 import {
@@ -16,6 +14,7 @@ import {
 } from "../../store/payments/payments.js";
 import { insertRefund, listRefundRows, readRefund, updateRefund } from "../../store/payments/refunds.js";
 import { deleteCvc } from "../../store/tokens/token-cvc.js";
+import type { ServedTenant } from "../../tenancy/tenants.js";
 import { type Connection, connectionOfPayment, openConnection } from "../connections/connection.js";
 import type { Step } from "./apply.js";
 import { openPayment, type Payment, paymentRowOf } from "./payment.js";
@@ -33,14 +32,18 @@ export type ChangeOf = (payment: Payment, now: Date, refunds: readonly Refund[])
 
 /** A tenant's payments, outside of a caller's request. Each method is a transaction of its own. */
 export class TenantPayments {
-  readonly tenantId: TenantId;
-  readonly keys: TenantKeys;
-  readonly #database: Database;
+  readonly #tenant: ServedTenant;
 
-  constructor(database: Database, keys: TenantKeys) {
-    this.#database = database;
-    this.keys = keys;
-    this.tenantId = keys.tenantId;
+  constructor(tenant: ServedTenant) {
+    this.#tenant = tenant;
+  }
+
+  get keys(): TenantKeys {
+    return this.#tenant.keys;
+  }
+
+  get tenantId(): TenantId {
+    return this.keys.tenantId;
   }
 
   async find(id: Uuid): Promise<Payment | undefined> {
@@ -77,9 +80,7 @@ export class TenantPayments {
 
   /** Leases payments that are due, at most `limit`. */
   async claim(limit: number): Promise<readonly Payment[]> {
-    const rows = await this.#database
-      .of(this.tenantId)
-      .ordinary((tx) => tx.query(claimPayments, { limit, seconds: LEASE_SECONDS }));
+    const rows = await this.#tenant.ordinary((tx) => tx.query(claimPayments, { limit, seconds: LEASE_SECONDS }));
     return rows.map((row) => openPayment(this.keys, row));
   }
 
@@ -89,7 +90,7 @@ export class TenantPayments {
    * @returns the changed payment; undefined if it no longer exists.
    */
   change(id: Uuid, changeOf: ChangeOf): Promise<Payment | undefined> {
-    return asServer(this.#database, this.keys).ordinary(async (tx) => {
+    return this.#tenant.ordinary(async (tx) => {
       const row = await lockPayment(tx, id);
       if (!row) return undefined;
       const payment = openPayment(this.keys, row);
@@ -101,11 +102,11 @@ export class TenantPayments {
 
   /** The payment service refused the connection's credentials. */
   async failCredentials({ id, revision }: Connection): Promise<void> {
-    await this.#database.of(this.tenantId).ordinary(async (tx) => tx.enqueue(markCredentialsFailed, { id, revision }));
+    await this.#tenant.ordinary(async (tx) => tx.enqueue(markCredentialsFailed, { id, revision }));
   }
 
   read<T>(work: (tx: TenantTransaction) => Promise<T>): Promise<T> {
-    return asServer(this.#database, this.keys).shared(work);
+    return this.#tenant.shared(work);
   }
 }
 
@@ -116,14 +117,14 @@ async function refundsIn(tx: TenantTransaction, { id, status }: Payment): Promis
 }
 
 /** What the log says of a payment or a refund that moved to another status. */
-function endOf({ status, errorCode }: Pick<Payment | Refund, "status" | "errorCode">): EntryDetails {
+function statusDetails({ status, errorCode }: Pick<Payment | Refund, "status" | "errorCode">): EntryDetails {
   return status.endsWith("failed") ? { remark: status, outcome: "failed", code: errorCode } : { remark: status };
 }
 
 function write(tx: OrdinaryTenantTransaction, { payment, moved, approved, refunds = [], keepsLease }: Change): void {
   tx.enqueue(updatePayment[keepsLease ? "kept" : "released"], paymentRowOf(tx.keys, payment));
   if (payment.dueAt) scheduleDue(tx, { kind: "payment", at: payment.dueAt });
-  if (moved) tx.log("transaction", payment.id, "update", endOf(payment));
+  if (moved) tx.log("transaction", payment.id, "update", statusDetails(payment));
   if (approved) deleteCvc(tx, payment.tokenId);
   if (moved && payment.attempt?.refundId) {
     const refund = plannedRefund(payment, "late approval", tx.now);
@@ -133,6 +134,6 @@ function write(tx: OrdinaryTenantTransaction, { payment, moved, approved, refund
   for (const refund of refunds) {
     const { id, record } = sealRefund(tx.keys, refund);
     tx.enqueue(updateRefund, { id, record });
-    tx.log("refund", id, "update", endOf(refund));
+    tx.log("refund", id, "update", statusDetails(refund));
   }
 }

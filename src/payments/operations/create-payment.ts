@@ -203,7 +203,7 @@ export function payableCard({ type, data }: Token): Card | undefined {
   };
 }
 
-function shownOf({ number, expirationMonth, expirationYear }: Card) {
+function shownCard({ number, expirationMonth, expirationYear }: Card) {
   const month = String(expirationMonth).padStart(2, "0");
   return {
     last4: number.slice(-4),
@@ -214,7 +214,7 @@ function shownOf({ number, expirationMonth, expirationYear }: Card) {
 
 function snapshotOf({ fingerprint }: Token, card: Card): CardSnapshot {
   return {
-    ...shownOf(card),
+    ...shownCard(card),
     scheme: schemeOf(card.number),
     fingerprint: fingerprint ? showFingerprint(fingerprint) : undefined,
   };

@@ -1,9 +1,7 @@
-import type { Caller } from "../../access/caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../../access/caller-transaction.js";
 import { denied } from "../../access/refusal.js";
 import { Fault, notFound } from "../../base/fault.js";
 import type { Uuid } from "../../base/ids.js";
-import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import { type LeasedPaymentRow, lockPayment, readPayment } from "../../store/payments/payments.js";
 import { openPayment, type Payment } from "../lifecycle/payment.js";
 
@@ -17,7 +15,7 @@ export async function findPayment(
   id: Uuid,
   right: PaymentRight = "token:use",
 ): Promise<Payment> {
-  return accessible(tx.caller, tx.keys, id, right, await tx.query(readPayment, id)).payment;
+  return accessible(tx, id, right, await tx.query(readPayment, id)).payment;
 }
 
 /** The same, locked until the transaction ends. `leased` shows whether another process is working on it. */
@@ -26,12 +24,14 @@ export async function findPaymentToChange(
   id: Uuid,
   right: PaymentRight,
 ): Promise<{ readonly payment: Payment; readonly leased: boolean }> {
-  return accessible(tx.caller, tx.keys, id, right, await lockPayment(tx, id));
+  return accessible(tx, id, right, await lockPayment(tx, id));
 }
 
 export type PaymentRight = "token:use" | "capture";
 
-function accessible(caller: Caller, keys: TenantKeys, id: Uuid, right: PaymentRight, row: LeasedPaymentRow | null) {
+type Work = Pick<CallerTransaction, "caller" | "keys">;
+
+function accessible({ caller, keys }: Work, id: Uuid, right: PaymentRight, row: LeasedPaymentRow | null) {
   if (!row) throw notFound("transaction");
   const payment = openPayment(keys, row);
   const target = { id: payment.tokenId, containers: payment.containers };

@@ -73,7 +73,7 @@ export class PaymentRun {
       return (current, now) => applyAuthorization(current, outcome, attempt.key, now.getTime());
     }
     const outcome = outcomeForAttempt(attempt, await this.#operate(payment, attempt));
-    return (current, now, refunds) => applyOperation(current, attempt, outcome, now.getTime(), refunds);
+    return (current, now, refunds) => applyOperation({ payment: current, refunds }, attempt, outcome, now.getTime());
   }
 
   async #authorize(payment: Payment, attempt: Attempt, card: SensitiveCard | undefined): Promise<AuthorizationOutcome> {

@@ -79,10 +79,9 @@ export class InboundCallbacks {
   async #authenticated(address: string, kind: SignedPathKind) {
     const presented = decodeSignedPath(address);
     if (!presented) return undefined;
-    const { tenantId, id } = presented;
-    const keys = await this.#parts.keyring.find(tenantId);
-    if (!keys || !isAuthenticPath(keys, kind, presented)) return undefined;
-    return { id, payments: new TenantPayments(this.#parts.database, keys) };
+    const tenant = await this.#parts.tenants.find(presented.tenantId);
+    if (!tenant || !isAuthenticPath(tenant.keys, kind, presented)) return undefined;
+    return { id: presented.id, payments: new TenantPayments(tenant) };
   }
 }
 

@@ -2,9 +2,8 @@ import { EMPTY_CONTEXT } from "../../audit/audit-context.js";
 import type { Clock } from "../../base/clock.js";
 import type { TenantId } from "../../base/ids.js";
 import { Sensitive } from "../../crypto/sensitive.js";
-import type { Database } from "../../store/database.js";
 import { findToken } from "../../store/tokens/token-reads.js";
-import type { Keyring } from "../../tenancy/keyring.js";
+import type { Tenants } from "../../tenancy/tenants.js";
 import { openToken } from "../../tokens/sealing.js";
 import type { SensitiveCard } from "../contract/card.js";
 import {
@@ -26,8 +25,7 @@ import { endApproval } from "./end-approval.js";
 import { shouldResend } from "./resend-rule.js";
 
 export interface ReconcileParts extends RunParts {
-  readonly database: Database;
-  readonly keyring: Keyring;
+  readonly tenants: Tenants;
   readonly clock: Clock;
 }
 
@@ -35,7 +33,7 @@ const AT_ONCE = 4;
 
 /** Reconciles a tenant's payments whose end is unknown or whose deadline has passed. */
 export async function reconcileTenant(parts: ReconcileParts, tenantId: TenantId, signal: AbortSignal): Promise<void> {
-  const payments = new TenantPayments(parts.database, await parts.keyring.of(tenantId));
+  const payments = new TenantPayments(await parts.tenants.of(tenantId));
   let claimed: number;
   do {
     const due = await payments.claim(AT_ONCE);

@@ -1,7 +1,6 @@
 import { expandUuid } from "../../base/compact-uuid.js";
 import { newUuid, type TenantId } from "../../base/ids.js";
-import type { Database } from "../../store/database.js";
-import type { Keyring } from "../../tenancy/keyring.js";
+import type { Tenants } from "../../tenancy/tenants.js";
 import { fieldOf } from "../connectors/fields.js";
 import type { WebhookDelivery } from "../contract/webhook.js";
 import { TenantPayments } from "../lifecycle/tenant-payments.js";
@@ -9,8 +8,7 @@ import { encodeSignedPath } from "../signed-path.js";
 import { type SimulatedChange, writeSimulatorWebhook } from "../simulator/webhook.js";
 
 export interface PostParts {
-  readonly database: Database;
-  readonly keyring: Keyring;
+  readonly tenants: Tenants;
   /** Delivers a webhook to one of our addresses. */
   readonly deliver: (address: string, delivery: WebhookDelivery) => Promise<unknown>;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
@@ -44,10 +42,10 @@ export class SimulatorWebhooks {
   }
 
   async #send(tenantId: TenantId, reference: string, times: number): Promise<void> {
-    const { database, keyring, deliver } = this.#parts;
+    const { tenants, deliver } = this.#parts;
     const id = expandUuid(reference);
     if (!id) return;
-    const payments = new TenantPayments(database, await keyring.of(tenantId));
+    const payments = new TenantPayments(await tenants.of(tenantId));
     const payment = await payments.find(id);
     const connection = payment && (await payments.connectionOf(payment));
     const secret = connection && fieldOf(connection, "webhook_secret");

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.js";
 import { compactUuid } from "../../base/compact-uuid.js";
 import type { TenantId, Uuid } from "../../base/ids.js";
-import type { Keyring } from "../../tenancy/keyring.js";
+import type { Tenants } from "../../tenancy/tenants.js";
 import { decodeSignedPath, isAuthenticPath, type SignedPath } from "../signed-path.js";
 import { approved, type SimulatedPayment } from "./ledger.js";
 import type { SendWebhook } from "./simulator.js";
@@ -23,13 +23,13 @@ export interface ApprovalView {
 /** The simulated bank's approvals by buyers. */
 export class SimulatedApprovals {
   readonly #store: SimulatorStore;
-  readonly #keyring: Keyring;
+  readonly #tenants: Tenants;
   readonly #clock: Clock;
   readonly #sendWebhook: SendWebhook;
 
-  constructor(store: SimulatorStore, keyring: Keyring, clock: Clock, sendWebhook: SendWebhook) {
+  constructor(store: SimulatorStore, tenants: Tenants, clock: Clock, sendWebhook: SendWebhook) {
     this.#store = store;
-    this.#keyring = keyring;
+    this.#tenants = tenants;
     this.#clock = clock;
     this.#sendWebhook = sendWebhook;
   }
@@ -92,7 +92,7 @@ export class SimulatedApprovals {
   async #authenticated(address: string): Promise<{ readonly tenantId: TenantId; readonly id: Uuid } | undefined> {
     const presented: SignedPath | undefined = decodeSignedPath(address);
     if (!presented) return undefined;
-    const keys = await this.#keyring.find(presented.tenantId);
-    return keys && isAuthenticPath(keys, "simulator-approval", presented) ? presented : undefined;
+    const tenant = await this.#tenants.find(presented.tenantId);
+    return tenant && isAuthenticPath(tenant.keys, "simulator-approval", presented) ? presented : undefined;
   }
 }

@@ -13,7 +13,7 @@ export function paymentStateOf(
   approvalUrl: string,
 ): PaymentState {
   const providerId = simulatorId(reference);
-  const codes = codesOf(payment);
+  const codes = simulatedCodes(payment);
   const stated = { providerId, codes, ...threeDSOf(payment) };
   switch (payment.bankState) {
     case "lost":
@@ -51,7 +51,7 @@ function approvedState(
   return { ...known, kind: "captured", authorizedAmount, amount: capture.amount, refundedAmount, at: new Date(at) };
 }
 
-export function codesOf({ cvv, responseCode, bankState, errorCode }: SimulatedPayment): ProviderCodes {
+export function simulatedCodes({ cvv, responseCode, bankState, errorCode }: SimulatedPayment): ProviderCodes {
   const said = bankState === "awaiting_buyer" || bankState === "lost";
   return {
     cvv,

@@ -14,7 +14,7 @@ import type {
 import type { WebhookDelivery, WebhookReading } from "../contract/webhook.js";
 import { decide } from "./decide.js";
 import { type Entry, entryOf, type SimulatedPayment, totalOf } from "./ledger.js";
-import { codesOf, paymentStateOf, simulatorId } from "./payment-state.js";
+import { paymentStateOf, simulatedCodes, simulatorId } from "./payment-state.js";
 import { type Behaviour, behaviourOf } from "./rules.js";
 import type { SimulatorStore } from "./simulator-store.js";
 import type { SimulatedChange } from "./webhook.js";
@@ -25,6 +25,15 @@ export type ApprovalPage = (tenantId: TenantId, reference: string) => Promise<st
 
 /** Sends a webhook about a payment. */
 export type SendWebhook = (tenantId: TenantId, change: SimulatedChange) => void;
+
+/** An operation after the authorization. */
+interface FollowUp {
+  readonly operation: "capture" | "void" | "refund";
+  readonly amount: number;
+  readonly reference?: string;
+  /** Why the simulated payment does not allow it. */
+  objection(payment: SimulatedPayment): "unexpected_state" | "invalid_amount" | "refund_already_satisfied" | undefined;
+}
 
 /**
  * A payment service that moves no money. Deterministic: the same card and amount end the same way (docs/payments.md).
@@ -81,31 +90,37 @@ export class Simulator implements Connector {
   }
 
   async capture(context: ConnectorContext, request: CaptureRequest): Promise<FollowUpOutcome> {
-    return this.#follow(context, request, "capture", request.money.amount, (simulated) => {
-      if (entryOf(simulated, "void") || entryOf(simulated, "capture")) return "unexpected_state";
-      return request.money.amount > (entryOf(simulated, "authorization")?.amount ?? 0) ? "invalid_amount" : undefined;
+    const { amount } = request.money;
+    return this.#follow(context, request, {
+      operation: "capture",
+      amount,
+      objection(simulated) {
+        if (entryOf(simulated, "void") || entryOf(simulated, "capture")) return "unexpected_state";
+        return amount > (entryOf(simulated, "authorization")?.amount ?? 0) ? "invalid_amount" : undefined;
+      },
     });
   }
 
   async void(context: ConnectorContext, request: VoidRequest): Promise<FollowUpOutcome> {
-    return this.#follow(context, request, "void", 0, (simulated) =>
-      entryOf(simulated, "capture") || entryOf(simulated, "void") ? "unexpected_state" : undefined,
-    );
+    return this.#follow(context, request, {
+      operation: "void",
+      amount: 0,
+      objection: (simulated) =>
+        entryOf(simulated, "capture") || entryOf(simulated, "void") ? "unexpected_state" : undefined,
+    });
   }
 
   async refund(context: ConnectorContext, request: RefundRequest): Promise<FollowUpOutcome> {
     const { amount } = request.money;
-    return this.#follow(
-      context,
-      request,
-      "refund",
+    return this.#follow(context, request, {
+      operation: "refund",
       amount,
-      (simulated) => {
+      reference: request.reference,
+      objection(simulated) {
         const left = (entryOf(simulated, "capture")?.amount ?? 0) - totalOf(simulated, "refund");
         return amount > left ? "refund_already_satisfied" : undefined;
       },
-      request.reference,
-    );
+    });
   }
 
   async lookUp(context: ConnectorContext, { reconciliationId }: PaymentReference): Promise<LookUpOutcome> {
@@ -147,12 +162,7 @@ export class Simulator implements Connector {
   async #follow(
     context: ConnectorContext,
     { idempotencyKey, payment }: Pick<CaptureRequest, "idempotencyKey"> & { readonly payment: PaymentReference },
-    operation: "capture" | "void" | "refund",
-    amount: number,
-    objection: (
-      simulated: SimulatedPayment,
-    ) => "unexpected_state" | "invalid_amount" | "refund_already_satisfied" | undefined,
-    reference?: string,
+    { operation, amount, reference, objection }: FollowUp,
   ): Promise<FollowUpOutcome> {
     await latency(context);
     const at = context.now.getTime();
@@ -186,7 +196,12 @@ export class Simulator implements Connector {
     this.#sendWebhook(context.tenantId, { reference: payment.reconciliationId, after: wait });
     if (wait > 0) return { kind: "accepted", codes: {} };
     const providerId = reference === undefined ? undefined : simulatorId(reference);
-    return { kind: "done", providerId, at: context.now, codes: operation === "refund" ? {} : codesOf(simulated) };
+    return {
+      kind: "done",
+      providerId,
+      at: context.now,
+      codes: operation === "refund" ? {} : simulatedCodes(simulated),
+    };
   }
 }
 

@@ -4,7 +4,6 @@ import { hmac, isSame } from "../connectors/signature.js";
 import type { ConnectorContext } from "../contract/connector.js";
 import type { WebhookDelivery, WebhookReading } from "../contract/webhook.js";
 
-/** A change of a simulated payment, to be sent as a webhook. */
 export interface SimulatedChange {
   /** Our reference, as the simulator received it. */
   readonly reference: string;

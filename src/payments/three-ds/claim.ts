@@ -6,7 +6,6 @@ import { numericOf } from "../contract/currency.js";
 import type { ThreeDSData } from "../contract/payment-request.js";
 import { openSession, sealSession, THREE_DS_VERSION } from "./session.js";
 
-/** A payment's claim to use a session. */
 export interface SessionUse {
   readonly tokenId: string;
   readonly order: { readonly amount: number; readonly currency: string };

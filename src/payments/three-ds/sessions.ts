@@ -45,7 +45,7 @@ export async function createThreeDSSession(
   tx: CallerTransaction,
   { tokenId, ...draft }: SessionDraft,
 ): Promise<ThreeDSSession> {
-  const number = await cardNumberOf(tx, tokenId);
+  const number = await readCardNumber(tx, tokenId);
   if (number === undefined) throw invalid("token_id", "must be the id of a card token that exists");
   const expiresAt = new Date(tx.now.getTime() + LIFETIME_MS);
   const session: ThreeDSSession = {
@@ -91,9 +91,9 @@ export async function authenticateSession(
   const session = await lock(tx, id);
   if (!session) throw notFound("3DS session");
   if (session.authentication) throw new Fault("wrong_state", "The session was authenticated already.");
-  const number = await cardNumberOf(tx, session.tokenId);
+  const number = await readCardNumber(tx, session.tokenId);
   if (number === undefined) throw new Fault("wrong_state", "The session's token is gone.");
-  const authentication = authenticationOf(tx.keys, session, directory.authenticate(number), purchase);
+  const authentication = authenticationResult(tx.keys, session, directory.authenticate(number), purchase);
   const changed = { ...session, authentication, modifiedBy: actorOf(tx.caller).id, modifiedAt: tx.now.getTime() };
   write(tx, changed);
   tx.log("three_ds_session", id, "authorize");
@@ -115,7 +115,7 @@ export async function endChallenge(
   const number = isJsonObject(plain) && typeof plain.number === "string" ? plain.number : "";
   const failed: DirectoryVerdict = { status: "failed", statusReason: "card-authentication-failed" };
   const verdict = choice === "approve" ? directory.afterChallenge(number) : failed;
-  const after = authenticationOf(tx.keys, session, verdict, undefined);
+  const after = authenticationResult(tx.keys, session, verdict, undefined);
   const authentication: Authentication = {
     ...after,
     challengeType: before.challengeType,
@@ -150,7 +150,7 @@ function write(tx: OrdinaryTenantTransaction, session: ThreeDSSession): void {
   tx.enqueue(updateThreeDSSession, { id, record, payment_id: paymentId ?? null });
 }
 
-function authenticationOf(
+function authenticationResult(
   keys: TenantKeys,
   { id, cardBrand: brand }: ThreeDSSession,
   { status, statusReason, challengeType, challengeMandated }: DirectoryVerdict,
@@ -185,7 +185,7 @@ function eciOf(status: Authentication["status"], brand: string | undefined): str
 }
 
 /** Undefined if the token is not a card. The use of the token is logged. */
-async function cardNumberOf(tx: CallerTransaction, tokenId: string): Promise<string | undefined> {
+async function readCardNumber(tx: CallerTransaction, tokenId: string): Promise<string | undefined> {
   const row = await findToken(tx, tokenId);
   if (row?.type !== "card") return undefined;
   const plain = openToken(tx.keys, row).data.reveal();

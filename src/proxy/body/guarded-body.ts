@@ -61,14 +61,14 @@ export class GuardedCompressedBody extends GuardedStream {
   override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
     this.#decompression.push(chunk).then(
       () => done(null, chunk),
-      (error: unknown) => this.refuse(faultOf(error), done),
+      (error: unknown) => this.refuse(sourceFault(error), done),
     );
   }
 
   override _flush(done: TransformCallback): void {
     this.#decompression.end().then(
       () => done(),
-      (error: unknown) => this.refuse(faultOf(error), done),
+      (error: unknown) => this.refuse(sourceFault(error), done),
     );
   }
 
@@ -78,6 +78,6 @@ export class GuardedCompressedBody extends GuardedStream {
   }
 }
 
-function faultOf(error: unknown): Fault {
+function sourceFault(error: unknown): Fault {
   return error instanceof Fault ? error : new Fault("internal", "Something went wrong on our side.", { cause: error });
 }

@@ -121,12 +121,12 @@ function isReferenceIn(bytes: Buffer, { decode }: Encoding): boolean {
 function lastOpening(bytes: Buffer, { open, close, longest }: Encoding): number {
   const from = Math.max(0, bytes.length - longest - open.length - close.length);
   const begun = bytes.subarray(from).lastIndexOf(open);
-  if (begun < 0 || bytes.includes(close, from + begun + open.length)) return bytes.length - partOf(bytes, open);
+  if (begun < 0 || bytes.includes(close, from + begun + open.length)) return bytes.length - referencePart(bytes, open);
   return from + begun;
 }
 
 /** Number of bytes at the end that begin an opening. */
-function partOf(bytes: Buffer, open: Buffer): number {
+function referencePart(bytes: Buffer, open: Buffer): number {
   for (let length = Math.min(open.length - 1, bytes.length); length > 0; length -= 1) {
     if (bytes.subarray(bytes.length - length).equals(open.subarray(0, length))) return length;
   }

@@ -11,7 +11,7 @@ import { GuardedBody } from "./guarded-body.js";
 import { HEAD_BYTES, isSentInPieces, MAX_BUFFERED_BYTES, readBodyHead } from "./incoming-body.js";
 import { OutgoingBody } from "./outgoing-body.js";
 import { completeUntil } from "./reference-scanner.js";
-import { beginsLikeText, searchBytes } from "./search-bytes.js";
+import { beginsLikeText, type SearchedBytes, searchBytes } from "./search-bytes.js";
 import { searchCompressed } from "./search-compressed.js";
 import { SearchedMultipart } from "./searched-multipart.js";
 
@@ -35,12 +35,12 @@ export async function searchBody(
   const head = await readFor(incoming, format, isWhole);
   if (!head.rest) {
     const isChunked = !isWhole && format.kind !== "text" && isSentInPieces(incoming);
-    return searchWhole(head.bytes, format, contentType, references, isChunked);
+    return searchWhole(references, { bytes: head.bytes, format, contentType }, isChunked);
   }
   // Never more than promised, however much arrived at once: what works once must always work.
   const first = head.bytes.subarray(0, HEAD_BYTES);
   const begun = wholeCharacters(first.subarray(0, completeUntil(first)));
-  const searched = searchWhole(begun, beginningOf(format, begun), contentType, references, false);
+  const searched = searchWhole(references, { bytes: begun, format: beginningFormat(format, begun), contentType });
   const guard = new GuardedBody(() => invalid("body", TOO_LATE));
   const rest = { carried: head.bytes.subarray(begun.length), stream: head.rest, guard };
   return new OutgoingBody({ headLength: begun.length, head: () => searched.head, rest });
@@ -74,11 +74,9 @@ async function readFor(incoming: CallerBody, format: BodyFormat, isWhole: boolea
 }
 
 function searchWhole(
-  bytes: Buffer,
-  format: BodyFormat,
-  contentType: string | undefined,
   references: RequestReferences,
-  isChunked: boolean,
+  { bytes, format, contentType }: Pick<SearchedBytes, "bytes" | "contentType"> & { readonly format: BodyFormat },
+  isChunked = false,
 ): OutgoingBody {
   const headLength = bytes.length;
   if (format.kind === "multipart") {
@@ -94,7 +92,7 @@ function searchWhole(
 }
 
 /** The format of the beginning of a body, which cannot be parsed as a whole. */
-function beginningOf(format: BodyFormat, begun: Buffer): BodyFormat {
+function beginningFormat(format: BodyFormat, begun: Buffer): BodyFormat {
   return format.kind === "unknown" && beginsLikeText(begun) ? { kind: "text", find: placesInTextPrefix } : format;
 }
 

@@ -9,22 +9,33 @@ import { searchBytes } from "./search-bytes.js";
 /** Depth to which nested multipart bodies are parsed. Deeper ones are searched as bytes. */
 const MAX_DEPTH = 3;
 
+/** In which part of a larger body a multipart body lies. */
+interface Nesting {
+  /** Prefix of the position in errors: "part 2, ". Empty for a whole body. */
+  readonly where: string;
+  readonly depth: number;
+}
+
+const OUTERMOST: Nesting = { where: "", depth: 1 };
+
 /** A multipart body with each part searched in its own format. */
 export class SearchedMultipart {
   readonly #body: Buffer;
   readonly #delimiter: string;
   readonly #regions: readonly Region[];
+  readonly #references: RequestReferences;
+  readonly #nesting: Nesting;
   /** Replaced regions, by index. */
   readonly #changed = new Map<number, Buffer>();
 
   /** @throws {Fault} validation_failed naming `body`: see {@link searchBytes}; also for too many parts. */
-  constructor(references: RequestReferences, body: Buffer, boundary: string, where = "", depth = 1) {
+  constructor(references: RequestReferences, body: Buffer, boundary: string, nesting: Nesting = OUTERMOST) {
+    this.#references = references;
+    this.#nesting = nesting;
     this.#body = body;
     this.#delimiter = `--${boundary}`;
     this.#regions = regionsOf(body, boundary);
-    for (const [index, region] of this.#regions.entries()) {
-      this.#search(references, region, index, where, depth);
-    }
+    for (const [index, region] of this.#regions.entries()) this.#search(region, index);
   }
 
   /**
@@ -36,35 +47,37 @@ export class SearchedMultipart {
     const pieces = this.#regions.map((region, index) => this.#pieceOf(region, index));
     for (const [index, changed] of this.#changed) {
       const region = this.#regions[index];
-      if (region && this.#delimitersIn(changed) > this.#delimitersIn(this.#bytesOf(region))) {
+      if (region && this.#delimitersIn(changed) > this.#delimitersIn(this.#regionBytes(region))) {
         throw invalid("body", "must have another boundary: a value holds the one between its parts");
       }
     }
     return Buffer.concat(pieces);
   }
 
-  #search(references: RequestReferences, region: Region, index: number, where: string, depth: number): void {
-    const bytes = this.#bytesOf(region);
+  #search(region: Region, index: number): void {
+    const references = this.#references;
+    const { where, depth } = this.#nesting;
+    const bytes = this.#regionBytes(region);
     const take = (changed: Buffer) => void this.#changed.set(index, changed);
     if (region.kind === "between") {
       searchBytes(references, { bytes, format: { kind: "unknown" }, contentType: undefined, where, take });
       return;
     }
-    const inPart = `${where}${nameOf(region.part)}, `;
+    const inPart = `${where}${partName(region.part)}, `;
     if (region.kind === "headers") {
       searchHeaders(references, bytes, inPart, take);
       return;
     }
     const { contentType, transferEncoding, fileName } = region.part;
     if (transferEncoding === "base64" || transferEncoding === "quoted-printable") {
-      refuseEncodedReference(bytes, transferEncoding, nameOf(region.part));
+      refuseEncodedReference(bytes, transferEncoding, partName(region.part));
     }
     // A form field without a type is text (RFC 7578, 4.4); a file without one may be anything.
     const format = bodyFormatOf(contentType ?? (fileName === undefined ? "text/plain" : undefined));
     if (format.kind !== "multipart") {
       searchBytes(references, { bytes, format, contentType, where: inPart, take });
     } else if (depth < MAX_DEPTH) {
-      const inner = new SearchedMultipart(references, bytes, format.boundary, inPart, depth + 1);
+      const inner = new SearchedMultipart(references, bytes, format.boundary, { where: inPart, depth: depth + 1 });
       references.afterwards(() => {
         const assembled = inner.assemble();
         if (assembled !== bytes) take(assembled);
@@ -75,7 +88,7 @@ export class SearchedMultipart {
   }
 
   #pieceOf(region: Region, index: number): Buffer {
-    const own = this.#changed.get(index) ?? this.#bytesOf(region);
+    const own = this.#changed.get(index) ?? this.#regionBytes(region);
     if (region.kind !== "headers") return own;
     // The content follows its headers, after the empty line.
     const content = this.#regions[index + 2];
@@ -83,7 +96,7 @@ export class SearchedMultipart {
     return content && changed ? withLength(own, changed.length - (content.end - content.start)) : own;
   }
 
-  #bytesOf({ start, end }: Region): Buffer {
+  #regionBytes({ start, end }: Region): Buffer {
     return this.#body.subarray(start, end);
   }
 
@@ -109,7 +122,7 @@ function regionsOf(body: Buffer, boundary: string): Region[] {
 /** Longer names are cut in errors. */
 const MAX_NAME_LENGTH = 50;
 
-function nameOf({ number, name }: PartHead): string {
+function partName({ number, name }: PartHead): string {
   if (name === undefined || name === "") return `part ${number}`;
   return `part ${number} "${Buffer.from(name, "latin1").toString("utf8").slice(0, MAX_NAME_LENGTH)}"`;
 }

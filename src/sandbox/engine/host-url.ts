@@ -26,7 +26,7 @@ export function urlCall(request: string): string {
     if (typeof input !== "string" || input.length > MAX_CHARACTERS) return "";
     const url = new URL(input, typeof base === "string" ? base : undefined);
     if (Array.isArray(set)) change(url, set);
-    return JSON.stringify(partsOf(url));
+    return JSON.stringify(urlParts(url));
   } catch {
     return "";
   }
@@ -37,7 +37,7 @@ function change(url: URL, [name, value]: readonly unknown[]): void {
   if (part !== undefined && typeof value === "string" && value.length <= MAX_CHARACTERS) url[part] = value;
 }
 
-function partsOf(url: URL): JsonObject {
+function urlParts(url: URL): JsonObject {
   const { href, origin, protocol, username, password, host, hostname, port, pathname, search, hash } = url;
   return { href, origin, protocol, username, password, host, hostname, port, pathname, search, hash };
 }

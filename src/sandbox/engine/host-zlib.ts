@@ -1,7 +1,7 @@
 import zlib from "node:zlib";
 import type { JsonObject } from "../../base/json.js";
 import { object, parseWireJson } from "../wire/shape.js";
-import { bytesOf, optionalWhole } from "./host-crypto/parameters.js";
+import { byteParameter, optionalWhole } from "./host-crypto/parameters.js";
 
 /** The largest bodies that code sees have 5 MB, and the largest results of the host 10 MB. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -74,7 +74,7 @@ function shared(parameters: JsonObject): zlib.ZlibOptions {
     ...(strategy === undefined ? {} : { strategy }),
     ...(windowBits === undefined ? {} : { windowBits }),
     ...(finishFlush === undefined ? {} : { finishFlush }),
-    ...(parameters.dictionary === undefined ? {} : { dictionary: bytesOf(parameters, "dictionary") }),
+    ...(parameters.dictionary === undefined ? {} : { dictionary: byteParameter(parameters, "dictionary") }),
   };
 }
 

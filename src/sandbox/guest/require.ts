@@ -49,7 +49,7 @@ export function createRequire(host: Host, calls: HostCalls, timers: Timers): Req
     const create = modules.get(name);
     const part = create ? undefined : WITH_PARTS.exec(name);
     if (create === undefined && !part) throw notFound(name, modules.keys());
-    const exports = create ? create() : partOf(load(part?.[1]?.split("/")[0] ?? ""), part?.[2] ?? "");
+    const exports = create ? create() : modulePart(load(part?.[1]?.split("/")[0] ?? ""), part?.[2] ?? "");
     loaded.set(name, exports);
     return exports;
   }
@@ -135,7 +135,7 @@ function plainName(given: unknown): string {
   return String(given).replace(/^node:|(?<=.)\/$/g, "");
 }
 
-function partOf(whole: unknown, part: string): unknown {
+function modulePart(whole: unknown, part: string): unknown {
   const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
   const keys = [...Object.keys(Object(whole)), ...Object.getOwnPropertyNames(Object(whole))];
   const key = keys.find((candidate) => plain(candidate) === plain(part));

@@ -11,7 +11,6 @@ export interface RunHeader {
   readonly limits: RunLimits;
 }
 
-/** The header of a compile frame. */
 export interface CompileHeader {
   readonly tenant: string;
   readonly code: string;

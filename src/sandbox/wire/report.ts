@@ -134,14 +134,14 @@ function readLine(value: Json): ConsoleLine {
 
 function readProblem(value: Json): CompileProblem {
   const problem = object(value);
-  return { message: text(problem.message, 10_000), ...readPlace(problem) };
+  return { message: text(problem.message, 10_000), ...lineAndColumn(problem) };
 }
 
 function readPosition(value: Json | undefined): SourcePosition | undefined {
-  return value === undefined ? undefined : readPlace(object(value));
+  return value === undefined ? undefined : lineAndColumn(object(value));
 }
 
-function readPlace({ line, column }: JsonObject): SourcePosition {
+function lineAndColumn({ line, column }: JsonObject): SourcePosition {
   return { line: whole(line, 1, 10_000_000), column: whole(column, 1, 10_000_000) };
 }
 

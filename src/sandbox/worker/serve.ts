@@ -13,7 +13,7 @@ export async function serveRunner(
 ): Promise<WorkerReport> {
   const signal = link.open(task.requestId);
   try {
-    return task.kind === "compile" ? await compile(task, engine) : await run(task, engine, warm, link, signal);
+    return task.kind === "compile" ? await compile(task, engine) : await run(task, engine, warm, { link, signal });
   } catch {
     // The engine's message for its own failure may quote a tenant's memory.
     return report({ kind: "failed", reason: "killed", console: [] }, false);
@@ -31,8 +31,7 @@ async function run(
   task: RunTask,
   engine: Engine,
   warm: WarmInstances,
-  link: HostLink,
-  signal: AbortSignal,
+  { link, signal }: { readonly link: HostLink; readonly signal: AbortSignal },
 ): Promise<WorkerReport> {
   const startedAt = performance.now();
   const idle = warm.take(task.key);
@@ -55,10 +54,10 @@ async function run(
   const usage = { ms: Math.round(performance.now() - startedAt), memoryBytes: inUse.instance.memoryBytes };
   if (result.kind === "failed") inUse.instance.dispose();
   else warm.give(task.key, inUse);
-  return { ...reportOf(result, idle === undefined), usage };
+  return { ...runReport(result, idle === undefined), usage };
 }
 
-function reportOf(result: EngineResult, cold: boolean): WorkerReport {
+function runReport(result: EngineResult, cold: boolean): WorkerReport {
   if (result.kind === "failed") return report(result, cold);
   const { value, ...outcome } = result;
   return report(outcome, cold, value);

@@ -75,32 +75,32 @@ export const listApplicationKeyRows = defineList<ApplicationKeyListing, Applicat
   (sql, listing) => sql`and application_id = ${listing.applicationId}`,
 );
 
-export interface KeyPlace {
+export interface NamedKey {
   readonly applicationId: Uuid;
   readonly id: Uuid;
 }
 
-const PLACE = {
-  application_id: uuid<KeyPlace>(({ applicationId }) => applicationId),
-  id: uuid<KeyPlace>(({ id }) => id),
+const NAMED_KEY = {
+  application_id: uuid<NamedKey>(({ applicationId }) => applicationId),
+  id: uuid<NamedKey>(({ id }) => id),
 };
 
-export const readApplicationKey = readRow<KeyPlace, ApplicationKeyRow>({
+export const readApplicationKey = readRow<NamedKey, ApplicationKeyRow>({
   table: "application_keys",
   sql: `
     select ${COLUMNS} from application_keys
     where tenant_id = :tenant and application_id = :application_id and id = :id`,
-  parameters: PLACE,
+  parameters: NAMED_KEY,
   sortKey: ({ id }) => id,
   row: readKeyRow,
 });
 
 /** Returns whether the key existed. */
-export const deleteApplicationKey = writeRow<KeyPlace>({
+export const deleteApplicationKey = writeRow<NamedKey>({
   table: "application_keys",
   sql: `
     delete from application_keys
     where tenant_id = :tenant and application_id = :application_id and id = :id returning 1`,
-  parameters: PLACE,
+  parameters: NAMED_KEY,
   sortKey: ({ id }) => id,
 });

@@ -5,7 +5,6 @@ import { defineList, isAnyOf } from "../statements/counted-page.js";
 import { defineChange, defineDelete, defineInsert, defineRead } from "../statements/row-statements.js";
 import { lockedById } from "../transactions/row-lock.js";
 
-/** What an application may do. */
 export interface RightsColumns {
   readonly type: string;
   /** Sealed: name, permissions, rules and pages. */

@@ -1,5 +1,5 @@
 import type { TableUse } from "../catalogue/disk-use.js";
-import { connect, type DatabaseAddress, type Sql } from "../postgres/connect.js";
+import { type DatabaseAddress, type Sql, soleConnection } from "../postgres/connect.js";
 import { askNodes } from "./ask-nodes.js";
 import { type Cluster, type ClusterNode, findCluster } from "./find-cluster.js";
 import { findLoginProblems, NODE_ROLES } from "./node-roles.js";
@@ -32,26 +32,22 @@ export interface ClusterReport {
  * @param address of the coordinator, as the owner of the tables.
  */
 export async function reportCluster(address: DatabaseAddress): Promise<ClusterReport | undefined> {
-  const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
-  try {
-    const cluster = await findCluster(sql);
-    if (!cluster) return undefined;
-    const placements = await listPlacements(sql);
-    const facts = await readNodes(sql, placements);
-    const nodes = cluster.nodes.map((node) => nodeReport(node, facts.get(node.address)));
-    const distributed = isDistributed(placements);
-    const logins = distributed ? await findLoginProblems(address, sql) : [];
-    const problems = [
-      ...problemsOfNodes(cluster, nodes),
-      ...openShards(facts, placements),
-      ...logins,
-      ...problemsOfTables(placements),
-    ];
-    const tables = sumTables([...facts.values()]);
-    return { version: cluster.version, isDistributed: distributed, nodes, placements, tables, problems };
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  await using sql = soleConnection(address);
+  const cluster = await findCluster(sql);
+  if (!cluster) return undefined;
+  const placements = await listPlacements(sql);
+  const facts = await readNodes(sql, placements);
+  const nodes = cluster.nodes.map((node) => nodeReport(node, facts.get(node.address)));
+  const distributed = isDistributed(placements);
+  const logins = distributed ? await findLoginProblems(address, sql) : [];
+  const problems = [
+    ...problemsOfNodes(cluster, nodes),
+    ...openShards(facts, placements),
+    ...logins,
+    ...problemsOfTables(placements),
+  ];
+  const tables = sumTables([...facts.values()]);
+  return { version: cluster.version, isDistributed: distributed, nodes, placements, tables, problems };
 }
 
 /** What a node reports about itself. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { SCHEMA_LEASE, withLease } from "../jobs/lease.js";
-import { APPLICATION_PREFIX, connect, type DatabaseAddress, type Sql } from "../postgres/connect.js";
+import { APPLICATION_PREFIX, type DatabaseAddress, type Sql, soleConnection } from "../postgres/connect.js";
 import { DatabaseSetupError } from "../postgres/roles.js";
 import { retryingLocks } from "../transactions/lock-retries.js";
 import { askNodes } from "./ask-nodes.js";
@@ -80,12 +80,8 @@ export async function distributeNewTables(sql: Sql, announce: (line: string) => 
 }
 
 async function withOwner<T>(address: DatabaseAddress, run: (sql: Sql) => Promise<T>): Promise<T> {
-  const sql = connect(address, { connections: 1, statementTimeout: 0 });
-  try {
-    return await run(sql);
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  await using sql = soleConnection(address, { statementTimeout: 0 });
+  return await run(sql);
 }
 
 async function runSteps(

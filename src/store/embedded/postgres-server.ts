@@ -34,18 +34,23 @@ export interface Postmaster {
   readonly isReady: boolean;
 }
 
+export interface PostgresStart {
+  /** The program. */
+  readonly postgres: string;
+  readonly data: string;
+  /** Arguments of the program. */
+  readonly settings: readonly string[];
+  readonly account: ServerAccount;
+  /** The file descriptor for its output. */
+  readonly log: number;
+}
+
 /**
  * Starts `postgres` on a data directory. It leads its own session: Ctrl-C in a terminal reaches only this process,
  * which first finishes its requests, and the server outlives this process if that is killed.
  */
-export function startPostgres(
-  postgres: string,
-  data: string,
-  settings: readonly string[],
-  { spawnAs }: ServerAccount,
-  log: number,
-): PostgresServer {
-  const options = { ...spawnAs, cwd: "/", env: childEnvironment(), detached: true } as const;
+export function startPostgres({ postgres, data, settings, account, log }: PostgresStart): PostgresServer {
+  const options = { ...account.spawnAs, cwd: "/", env: childEnvironment(), detached: true } as const;
   const child = spawn(postgres, ["-D", data, ...settings], { ...options, stdio: ["ignore", log, log] });
   child.unref();
   const ended = once(child, "exit").then(

@@ -141,7 +141,7 @@ async function tryToStart(program: string, cluster: Cluster, opening: Opening): 
   await using log = await openLog(cluster.logFile);
   const { size: logStart } = await log.stat();
   const settings = serverSettings(socketDirectory, PORT, availableMemory());
-  const server = startPostgres(program, cluster.data, settings, account, log.fd);
+  const server = startPostgres({ postgres: program, data: cluster.data, settings, account, log: log.fd });
   const stopAtExit = () => signalServer(server, "SIGINT");
   process.once("exit", stopAtExit);
   try {

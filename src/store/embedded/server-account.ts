@@ -29,7 +29,7 @@ export function ownAccount(): ServerAccount {
       "The embedded database does not run on Windows. Set DATABASE_URL to a PostgreSQL 15 to 18, or use WSL 2.",
     );
   }
-  return { uid, gid, label: labelOf(uid, ownName()), spawnAs: {} };
+  return { uid, gid, label: accountLabel(uid, ownName()), spawnAs: {} };
 }
 
 export function runsAsRoot(): boolean {
@@ -39,7 +39,7 @@ export function runsAsRoot(): boolean {
 /** The account that owns a file. It needs no entry in /etc/passwd, except for initdb. */
 export async function accountOf({ uid, gid }: { uid: number; gid: number }): Promise<ServerAccount> {
   const entry = (await passwdEntries()).find((candidate) => candidate.uid === uid);
-  return { uid, gid, label: labelOf(uid, entry?.name), spawnAs: { uid, gid } };
+  return { uid, gid, label: accountLabel(uid, entry?.name), spawnAs: { uid, gid } };
 }
 
 /** @throws EmbeddedDatabaseError if no usual account exists */
@@ -76,7 +76,7 @@ export async function canAccessDirectory(directory: string, account: ServerAccou
   }
 }
 
-function labelOf(uid: number, name: string | undefined): string {
+function accountLabel(uid: number, name: string | undefined): string {
   return name === undefined ? `uid ${uid}` : `${name} (uid ${uid})`;
 }
 

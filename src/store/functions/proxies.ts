@@ -27,7 +27,7 @@ export interface NewProxy extends ProxyColumns {
 
 const COLUMNS = `id, name, definition, application_id, require_auth, revision, ${AUTHORSHIP}`;
 
-const bytesOf: RowBytes = (sql) => sql`octet_length(definition)`;
+const ROW_BYTES: RowBytes = (sql) => sql`octet_length(definition)`;
 
 export const insertProxy = defineInsert<NewProxy>("proxies", { revision: 1 });
 
@@ -59,10 +59,10 @@ interface Guarded {
   readonly auth_revision: number;
 }
 
-export const namesOfProxies = defineNames("proxies", bytesOf);
+export const namesOfProxies = defineNames("proxies", ROW_BYTES);
 
 /** A page, newest first. */
-export const listProxyRows = defineList<IdListing, ProxyRow>("proxies", COLUMNS, amongIds, bytesOf);
+export const listProxyRows = defineList<IdListing, ProxyRow>("proxies", COLUMNS, amongIds, ROW_BYTES);
 
 export interface ProxyChange extends ProxyColumns {
   readonly revision: number;

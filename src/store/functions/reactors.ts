@@ -23,7 +23,7 @@ export type NewReactor = ReactorColumns & Pick<ReactorRow, "created_by">;
 const COLUMNS = `id, name, definition, application_id, formula_id, revision, ${AUTHORSHIP}`;
 
 /** A list shows the formula of each reactor too. */
-const bytesOf: RowBytes = (sql, tenantId) => sql`
+const ROW_BYTES: RowBytes = (sql, tenantId) => sql`
   octet_length(definition) + coalesce((
     select octet_length(f.definition) from reactor_formulas f
     where f.tenant_id = ${tenantId} and f.id = reactors.formula_id
@@ -42,10 +42,10 @@ export const readReactor = defineRead<ReactorRow>("reactors", COLUMNS);
 /** The same, locked until the transaction ends. */
 export const lockReactor = lockedById("reactors", readReactor);
 
-export const namesOfReactors = defineNames("reactors", bytesOf);
+export const namesOfReactors = defineNames("reactors", ROW_BYTES);
 
 /** A page, newest first. */
-export const listReactorRows = defineList<IdListing, ReactorRow>("reactors", COLUMNS, amongIds, bytesOf);
+export const listReactorRows = defineList<IdListing, ReactorRow>("reactors", COLUMNS, amongIds, ROW_BYTES);
 
 export type ReactorChange = ReactorColumns & Pick<ReactorRow, "revision"> & { readonly modified_by: Uuid };
 

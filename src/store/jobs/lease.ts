@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { newUuid } from "../../base/ids.js";
-import { connect, type DatabaseAddress, type Sql } from "../postgres/connect.js";
+import { type DatabaseAddress, type Sql, soleConnection } from "../postgres/connect.js";
 
 /** The lease for schema changes. */
 export const SCHEMA_LEASE = "migrate";
@@ -75,19 +75,15 @@ export async function withLease<T>(
   seconds: number,
   run: () => Promise<T>,
 ): Promise<T> {
-  const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
+  await using sql = soleConnection(address);
   const lease = new Lease(async (query) => await query(sql), name, seconds);
+  while (!(await lease.hold())) await pause(250);
+  // If a renewal fails, the next one comes before the lease expires.
+  const timer = setInterval(() => void lease.hold().catch(() => {}), (seconds * 1_000) / 4);
   try {
-    while (!(await lease.hold())) await pause(250);
-    // If a renewal fails, the next one comes before the lease expires.
-    const timer = setInterval(() => void lease.hold().catch(() => {}), (seconds * 1_000) / 4);
-    try {
-      return await run();
-    } finally {
-      clearInterval(timer);
-      await lease.release();
-    }
+    return await run();
   } finally {
-    await sql.end({ timeout: 5 });
+    clearInterval(timer);
+    await lease.release();
   }
 }

@@ -7,7 +7,6 @@ import { defineChange, defineHasRow, defineRow, defineRows } from "../statements
 
 export type DeliveryState = "waiting" | "delivered" | "failed";
 
-/** One event for one webhook. */
 export interface DeliveryRow {
   readonly event_id: Uuid;
   readonly webhook_id: Uuid;
@@ -190,7 +189,6 @@ export const listDeliveryRows = definePage<DeliveryListing, DeliveryRow>(
   },
 );
 
-/** Deletes the deliveries of a deleted webhook. */
 export const deleteDeliveriesOf = defineChange<Uuid>(
   "webhook_deliveries",
   (sql, tenantId, webhookId) =>

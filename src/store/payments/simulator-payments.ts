@@ -4,7 +4,6 @@ import { json, text } from "../statements/parameter.js";
 import { readRow, writeRow } from "../statements/single-row.js";
 import { lockedRead } from "../transactions/row-lock.js";
 
-/** A payment as the simulator stores it. */
 export interface SimulatorRow {
   readonly reference: string;
   /** The simulator's own records. */

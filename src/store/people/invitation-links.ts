@@ -3,7 +3,7 @@ import { byteaArray } from "../statements/parameters.js";
 import { defineHasRow, defineRow } from "../statements/row-statements.js";
 
 /** What a link names: an invitation, and one of the secrets that accept it. */
-export interface LinkPlace {
+export interface NamedLink {
   readonly id: Uuid;
   readonly hash: Buffer;
 }
@@ -24,7 +24,7 @@ export interface SentInvitation extends LinkedInvitation {
 }
 
 /** Finds the invitation of a valid link: unexpired, of an existing tenant. Also finds an accepted one. */
-export const findLinkedInvitation = defineRow<LinkPlace, LinkedInvitation>(
+export const findLinkedInvitation = defineRow<NamedLink, LinkedInvitation>(
   "read",
   "invitations",
   (sql, tenantId, { id, hash }, at) => sql`
@@ -34,7 +34,7 @@ export const findLinkedInvitation = defineRow<LinkPlace, LinkedInvitation>(
 );
 
 /** Adds another link to an invitation, unless it was sent again since. Returns the invitation's recipient. */
-export const addLink = defineRow<LinkPlace & { readonly revision: number }, SentInvitation>(
+export const addLink = defineRow<NamedLink & { readonly revision: number }, SentInvitation>(
   "write",
   "invitations",
   (sql, tenantId, { id, hash, revision }, at) => sql`
@@ -48,7 +48,7 @@ export const addLink = defineRow<LinkPlace & { readonly revision: number }, Sent
  * Accepts an invitation for a member that is about to be created. Returns false if it is accepted or expired, or its
  * links were replaced.
  */
-export const acceptInvitationRow = defineHasRow<LinkPlace & { readonly member_id: Uuid }>(
+export const acceptInvitationRow = defineHasRow<NamedLink & { readonly member_id: Uuid }>(
   "write",
   "invitations",
   (sql, tenantId, { id, hash, member_id }, at) => sql`

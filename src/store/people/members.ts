@@ -34,7 +34,6 @@ export const readOwner = defineRow<"owner", MemberRow>(
     select ${sql.unsafe(COLUMNS)} from members where tenant_id = ${tenantId} and role = 'OWNER'`,
 );
 
-/** The member with this address. */
 export const findMemberByAddress = defineRow<Buffer, MemberRow>(
   "read",
   "members",
@@ -43,7 +42,6 @@ export const findMemberByAddress = defineRow<Buffer, MemberRow>(
     from members where tenant_id = ${tenantId} and email_term = ${term} order by created_at limit 1`,
 );
 
-/** The member with this user id. */
 export const findMemberOfUser = defineRow<Uuid, MemberRow>(
   "read",
   "members",

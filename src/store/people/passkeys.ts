@@ -1,7 +1,6 @@
 import type { Uuid } from "../../base/ids.js";
 import { defineChange, defineHasRow, defineRead, defineRows } from "../statements/row-statements.js";
 
-/** A passkey of a member. */
 export interface PasskeyRow {
   readonly id: Uuid;
   readonly member_id: Uuid;

@@ -135,6 +135,18 @@ export function connect(address: DatabaseAddress, options: ConnectOptions): Sql 
   return "url" in address ? postgres(address.url, shared) : postgres({ ...address, ...shared });
 }
 
+/**
+ * One connection, as the login itself unless it names a role. It ends with the block that holds it.
+ * @param options statementTimeout in milliseconds: 10 s if absent.
+ */
+export function soleConnection(
+  address: DatabaseAddress,
+  options: Partial<Pick<ConnectOptions, "role" | "statementTimeout">> = {},
+): Sql & AsyncDisposable {
+  const sql = connect(address, { connections: 1, statementTimeout: 10_000, ...options });
+  return Object.assign(sql, { [Symbol.asyncDispose]: () => sql.end({ timeout: 5 }) });
+}
+
 /** Values of `sslmode`. As the client does, `verify-ca` verifies the host's name too. */
 export const TLS_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
 

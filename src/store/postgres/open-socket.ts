@@ -20,7 +20,7 @@ const YES = "S".charCodeAt(0);
  * @throws {TlsRefused}, a system or TLS error, or the signal's reason.
  */
 export async function openSocket(
-  place: SocketTarget,
+  target: SocketTarget,
   tls: TlsMode,
   negotiation: "direct" | undefined,
   signal: AbortSignal,
@@ -33,14 +33,14 @@ export async function openSocket(
   try {
     // The next step reports an error between two steps, which must not end the process.
     socket.on("error", () => {});
-    socket.connect(place);
+    socket.connect(target);
     await once(socket, "connect");
     if (!tls) return socket;
     if (negotiation !== "direct" && !(await agreesToTls(socket))) {
       if (tls === "prefer" || tls === "allow") return socket;
       throw new TlsRefused("the server does not speak TLS");
     }
-    const encrypted = connectTls({ socket, ...tlsOptions(place, tls, negotiation) });
+    const encrypted = connectTls({ socket, ...tlsOptions(target, tls, negotiation) });
     current = encrypted;
     encrypted.on("error", () => {});
     await once(encrypted, "secureConnect");
@@ -72,9 +72,9 @@ async function agreesToTls(socket: Socket): Promise<boolean> {
 }
 
 /** `require` encrypts without verification, as in libpq. */
-function tlsOptions(place: SocketTarget, tls: TlsMode, negotiation: "direct" | undefined): ConnectionOptions {
+function tlsOptions(target: SocketTarget, tls: TlsMode, negotiation: "direct" | undefined): ConnectionOptions {
   return {
-    ...("host" in place && !isIP(place.host) ? { servername: place.host } : {}),
+    ...("host" in target && !isIP(target.host) ? { servername: target.host } : {}),
     ...(negotiation === "direct" ? { ALPNProtocols: ["postgresql"] } : {}),
     ...(tls === "require" || tls === "allow" || tls === "prefer" ? { rejectUnauthorized: false } : {}),
     ...(typeof tls === "object" ? tls : {}),

@@ -63,7 +63,6 @@ export function boundWrite<Input>(definition: BoundWrite<Input>): Statement<Inpu
   });
 }
 
-/** A statement with an output for each input. */
 export function boundQuery<Input, Output, Row>(definition: BoundQuery<Input, Output, Row>): Statement<Input, Output> {
   const { hasWritten = () => true } = definition;
   return bound({ ...definition, hasWritten, combine: (inputs) => inputs, isAtCommit: false });
@@ -76,12 +75,12 @@ function bound<Input, Output, Row>(definition: Definition<Input, Output, Row>): 
   const template = new Template(definition);
   const rank = rankOf(definition.table, definition.position);
   const { kind, row } = definition;
-  const table = kind === "write" ? definition.table : undefined;
+  const prepared = { template, row, table: kind === "write" ? definition.table : undefined };
   const current = new CurrentGroup<Input, Output>();
   const execute = (inputs: readonly Input[], context: StatementContext) => {
     const combined = definition.combine(inputs);
     const pieces = template.repeats ? inPreparedSizes(combined) : combined.map((input) => [input]);
-    return pieces.map((piece) => new BoundExecution(template, row, table, piece, context));
+    return pieces.map((piece) => new BoundExecution(prepared, piece, context));
   };
   const makeGroup = () => new QueryGroup(rank, definition, execute, () => current.forget());
   return {
@@ -94,6 +93,14 @@ function bound<Input, Output, Row>(definition: Definition<Input, Output, Row>): 
   };
 }
 
+/** What all executions of a statement share. */
+interface Prepared<Input, Row> {
+  readonly template: Template<Input>;
+  readonly row: ReadRow<Row>;
+  /** The table that is written. */
+  readonly table: Table | undefined;
+}
+
 class BoundExecution<Input, Row> implements Execution {
   readonly statement: PreparedStatement;
   readonly table: Table | undefined;
@@ -103,17 +110,11 @@ class BoundExecution<Input, Row> implements Execution {
   readonly #inputs: readonly Input[];
   readonly #context: StatementContext;
 
-  constructor(
-    template: Template<Input>,
-    read: ReadRow<Row>,
-    table: Table | undefined,
-    inputs: readonly Input[],
-    context: StatementContext,
-  ) {
+  constructor({ template, row, table }: Prepared<Input, Row>, inputs: readonly Input[], context: StatementContext) {
     this.statement = template.statementFor(inputs.length);
     this.table = table;
     this.#template = template;
-    this.#read = read;
+    this.#read = row;
     this.#inputs = inputs;
     this.#context = context;
   }

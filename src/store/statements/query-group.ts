@@ -13,7 +13,6 @@ interface GroupDefinition<Input, Output, Row> {
   outputs(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
 }
 
-/** Makes the executions of a statement for its inputs. */
 type Execute<Input, Row> = (inputs: readonly Input[], context: StatementContext) => readonly RowExecution<Row>[];
 
 /** All inputs of one statement in one step, in the order of their sort keys, with the callbacks for its outputs. */

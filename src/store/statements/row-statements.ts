@@ -37,7 +37,7 @@ export function defineHasRow<Input>(
 export function defineChange<Input>(table: Table, query: QueryFor<Input, unknown>): Statement<Input, never> {
   return defineWrite<Input>({
     table,
-    sortKey: keyOf,
+    sortKey: inputKey,
     queries: (sql, tenantId, inputs, at) => inputs.map((input) => query(sql, tenantId, input, at)),
   });
 }
@@ -60,7 +60,7 @@ export function defineRead<Row extends { readonly id: Uuid }>(
   return defineStatement<Uuid, Row | null, Row>({
     table,
     kind: "read",
-    sortKey: keyOf,
+    sortKey: inputKey,
     queries: (sql, tenantId, ids) => [
       sql`
         select ${sql.unsafe(columns)} from ${sql.unsafe(table)}
@@ -113,14 +113,14 @@ function defineForEach<Input, Output, Row>(
   return defineStatement<Input, Output, Row>({
     table,
     kind,
-    sortKey: keyOf,
+    sortKey: inputKey,
     queries: (sql, tenantId, inputs, at) => inputs.map((input) => query(sql, tenantId, input, at)),
     outputs: (rows) => rows.map(outputOf),
   });
 }
 
 /** Sorts inputs by the id or key that they are or have. Others stay in the order of their calls. */
-function keyOf(input: unknown): string {
+function inputKey(input: unknown): string {
   if (typeof input === "string") return input;
   if (Buffer.isBuffer(input)) return input.toString("hex");
   return typeof input === "object" && input !== null && "id" in input ? String(input.id) : "";

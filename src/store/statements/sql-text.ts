@@ -82,7 +82,7 @@ function tagged(strings: TemplateStringsArray, values: readonly (Value | SqlText
   for (const [index, value] of values.entries()) {
     if (value instanceof SqlText) parts.push(...value.parts);
     else if (isTexts(value)) parts.push({ value: toArrayText(value) });
-    else if (Array.isArray(value)) parts.push(...value.flatMap((fragment) => [" ", ...partsOf(fragment)]));
+    else if (Array.isArray(value)) parts.push(...value.flatMap((fragment) => [" ", ...fragmentParts(fragment)]));
     else if (value instanceof Listed) parts.push(...listed(value, strings[index] ?? ""));
     else parts.push({ value: scalarOf(value) });
     parts.push(strings[index + 1] ?? "");
@@ -94,23 +94,23 @@ function tagged(strings: TemplateStringsArray, values: readonly (Value | SqlText
  * Takes a fragment, or several that follow each other.
  * @throws {TypeError}
  */
-function partsOf(fragment: unknown): SqlText["parts"] {
+function fragmentParts(fragment: unknown): SqlText["parts"] {
   if (!(fragment instanceof SqlText)) throw new TypeError("a list is neither of texts nor of fragments");
   return fragment.parts;
 }
 
 function listed({ of }: Listed, before: string): SqlText["parts"] {
-  if (typeof of === "string") return [nameOf(of)];
-  if (isTexts(of)) return [of.map(nameOf).join(", ")];
+  if (typeof of === "string") return [quotedIdentifier(of)];
+  if (isTexts(of)) return [of.map(quotedIdentifier).join(", ")];
   const rows: readonly object[] = Array.isArray(of) ? of : [of];
   const names = Object.keys(rows[0] ?? {});
   if (/\bset\s*$/i.test(before)) {
     return names.flatMap((name, index) => [
-      `${index > 0 ? ", " : ""}${nameOf(name)} = `,
+      `${index > 0 ? ", " : ""}${quotedIdentifier(name)} = `,
       { value: scalarOf(Reflect.get(rows[0] ?? {}, name)) },
     ]);
   }
-  const parts: SqlText["parts"][number][] = [`(${names.map(nameOf).join(", ")}) values `];
+  const parts: SqlText["parts"][number][] = [`(${names.map(quotedIdentifier).join(", ")}) values `];
   for (const [index, row] of rows.entries()) {
     for (const [column, name] of names.entries()) {
       parts.push(column > 0 ? ", " : index > 0 ? ", (" : "(", { value: scalarOf(Reflect.get(row, name)) });
@@ -124,7 +124,7 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
-function nameOf(name: string): string {
+function quotedIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 

@@ -1,6 +1,6 @@
 import { isTenantId, type TenantId, timeOfUuid, type Uuid, VAULT_TENANT_ID } from "../../base/ids.js";
 import { TENANT_SHARDS } from "../jobs/due.js";
-import { connect, type DatabaseAddress, type Sql } from "../postgres/connect.js";
+import { type DatabaseAddress, type Sql, soleConnection } from "../postgres/connect.js";
 
 /** The name of the leases of the shards of tenants whose logs a server seals. */
 export const SEALING_LEASE = "log-seals";
@@ -85,10 +85,6 @@ export function sealingSince(address: DatabaseAddress): Promise<Date | undefined
 }
 
 async function asOwner<T>(ownerAddress: DatabaseAddress, ask: (sql: Sql) => Promise<T>): Promise<T> {
-  const sql = connect(ownerAddress, { connections: 1, statementTimeout: 60_000 });
-  try {
-    return await ask(sql);
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  await using sql = soleConnection(ownerAddress, { statementTimeout: 60_000 });
+  return await ask(sql);
 }

@@ -39,7 +39,6 @@ export interface SealedRowStatements {
   readonly rangeEnd: Statement<RangeStart, string | null>;
   /** The rows of a range with a value that is not sealed under the current key. */
   readonly stale: Statement<StaleRange, readonly SealedRow[]>;
-  /** The number of those rows. */
   readonly countStale: Statement<StaleRange, number>;
   /** Replaces values with the same values sealed again. Returns whether the row was unchanged meanwhile. */
   readonly replace: Statement<Resealed, boolean>;

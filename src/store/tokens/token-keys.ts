@@ -26,10 +26,12 @@ export const listTokenKeys = defineStatement<KeyPage, readonly TokenKey[], Token
   sortKey: () => "",
   queries: (sql, tenantId, pages) =>
     pages.map(({ selection, order, after, offset, limit }) => {
+      const enough = offset + limit;
+      const walk = { order, after, enough, isPage: enough <= MAX_LOOKED_UP };
       const direction = order === "newest_first" ? sql`desc` : sql`asc`;
       return sql`
-        select created_at, id from ${sourceOf(sql, tenantId, selection, order, after, offset + limit)}
-        where ${conditionsOf(sql, tenantId, selection, offset + limit <= MAX_LOOKED_UP, (key) => beyond(sql, key, order, after))}
+        select created_at, id from ${keySource(sql, tenantId, selection, walk)}
+        where ${keyConditions(sql, tenantId, selection, walk)}
           ${beyond(sql, KEY, order, after)}
         order by created_at ${direction}, id ${direction}
         limit ${limit} offset ${offset}`;
@@ -50,15 +52,16 @@ export const countTokenKeys = defineStatement<KeyCount, number, { n: number }>({
   kind: "read",
   sortKey: () => "",
   queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ selection, after, most }) => sql`
+    inputs.map(({ selection, after, most }) => {
+      const walk = { order: "newest_first", after, enough: most, isPage: false } as const;
+      return sql`
         select count(*) as n from (
-          select 1 from ${sourceOf(sql, tenantId, selection, "newest_first", after, most)}
-          where ${conditionsOf(sql, tenantId, selection, false, (key) => beyond(sql, key, "newest_first", after))}
+          select 1 from ${keySource(sql, tenantId, selection, walk)}
+          where ${keyConditions(sql, tenantId, selection, walk)}
             ${beyond(sql, KEY, "newest_first", after)}
           limit ${most}
-        ) counted`,
-    ),
+        ) counted`;
+    }),
   outputs: (rows) => rows.map(([row]) => row?.n ?? 0),
 });
 
@@ -106,13 +109,19 @@ function expiredOf(rows: readonly ExpiredRow[]): Expired {
 
 export type Fragment = SqlText;
 
-function sourceOf(
+/** The direction and the beginning of a walk through keys. */
+interface KeyWalk extends Pick<KeyPage, "order" | "after"> {
+  /** The keys that are needed. */
+  readonly enough: number;
+  /** Whether they are few. */
+  readonly isPage: boolean;
+}
+
+function keySource(
   sql: SqlTag,
   tenantId: TenantId,
   { source, also, scopes, without, span }: TokenSelection,
-  order: KeyPage["order"],
-  after: TokenKey | undefined,
-  enough: number,
+  { order, after, enough }: KeyWalk,
 ): Fragment {
   switch (source.kind) {
     case "all":
@@ -179,18 +188,14 @@ function inSpan(sql: SqlTag, { from, before }: TimeSpan = ANY_TIME): Fragment {
   return before ? sql`${since} and k.created_at < ${before}` : since;
 }
 
-/**
- * @param isPage whether few keys are wanted.
- * @param within bounds what the keys are compared with, if they are bounded. Otherwise an index scan beside them would
- * begin at the newest key.
- */
-function conditionsOf(
+function keyConditions(
   sql: SqlTag,
   tenantId: TenantId,
   { also, isNarrow, scopes, hasLargeScopes, without, span }: TokenSelection,
-  isPage: boolean,
-  within: (key: KeyColumns) => Fragment,
+  { order, after, isPage }: KeyWalk,
 ): Fragment {
+  // Bounds what the keys are compared with. Otherwise an index scan beside them would begin at the newest key.
+  const within = (key: KeyColumns) => beyond(sql, key, order, after);
   const filters = also.map((filter) => {
     const row = matchingRow(sql, tenantId, filter, within);
     return sql`and ${isNarrow ? lookedUp(sql, row) : sql`exists (${row})`}`;

@@ -9,7 +9,6 @@ import type { KeyFilter, ScopeAlternative, TokenKey } from "./token-selection.js
 /** A condition with one index walk. */
 type IndexedTest = Exclude<KeyFilter, { readonly kind: "types" }>;
 
-/** One test of a token. */
 export type TokenTest =
   | IndexedTest
   | { readonly kind: "id"; readonly id: string }

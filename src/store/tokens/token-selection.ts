@@ -35,7 +35,6 @@ export type Requirement =
 /** One way for a token to be visible. All requirements must hold. */
 export type ScopeAlternative = readonly Requirement[];
 
-/** The tokens in a list. */
 export interface TokenSelection {
   readonly source: KeySource;
   /** Each of these must hold too. */

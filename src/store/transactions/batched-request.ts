@@ -12,6 +12,11 @@ interface Wanted {
   joinTo(batch: StatementBatch): void;
 }
 
+interface OpenTransaction extends TransactionStart {
+  readonly tenantId: TenantId;
+  readonly isShared: boolean;
+}
+
 /** One request in a transaction: the statements that it wants run next, and its outcome. */
 export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
   readonly tenantId: TenantId;
@@ -35,13 +40,7 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
   #isLast = false;
   #onSettled: (() => void) | undefined;
 
-  constructor(
-    tenantId: TenantId,
-    engine: Engine,
-    { now, isFirstInMinute }: TransactionStart,
-    isShared: boolean,
-    reads: LargeReads,
-  ) {
+  constructor({ tenantId, now, isFirstInMinute, isShared }: OpenTransaction, engine: Engine, reads: LargeReads) {
     this.#isShared = isShared;
     this.#reads = reads;
     this.tenantId = tenantId;

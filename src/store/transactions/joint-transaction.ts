@@ -47,8 +47,8 @@ class JointTransaction<T> {
     this.#connection = inUse.connection;
     this.#now = now;
     this.#requests = works.map(({ tenantId, work }) => {
-      const start = { now, isFirstInMinute: true };
-      const request = new BatchedRequest<T>(tenantId, inUse.engine, start, true, new LargeReads(undefined));
+      const open = { tenantId, now, isFirstInMinute: true, isShared: true };
+      const request = new BatchedRequest<T>(open, inUse.engine, new LargeReads(undefined));
       request.start(work);
       return request;
     });

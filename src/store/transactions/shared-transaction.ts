@@ -90,7 +90,7 @@ export async function runTransaction(
     await (isShared ? everyoneWaits() : Promise.all(requests.map((request) => request.settled())));
     const culprit = requests.findIndex((request) => request.isElsewhere || hasFailedLate(request));
     if (culprit >= 0) {
-      const error = errorOf(requests[culprit]);
+      const error = requestError(requests[culprit]);
       return isOpen ? rollBack(connection, error, culprit) : { kind: "aborted", error, culprit };
     }
 
@@ -151,7 +151,7 @@ async function startAll(
       await options.turns.next();
       since = performance.now();
     }
-    const request = new BatchedRequest(options.tenantId, engine, options, options.isShared, reads);
+    const request = new BatchedRequest(options, engine, reads);
     request.start(work);
     requests.push(request);
   }
@@ -162,7 +162,7 @@ function hasFailedLate({ hasWritten, outcome }: BatchedRequest): boolean {
   return hasWritten && outcome?.ok === false;
 }
 
-function errorOf(request: BatchedRequest | undefined): unknown {
+function requestError(request: BatchedRequest | undefined): unknown {
   return request?.outcome?.ok === false
     ? request.outcome.error
     : new Error("work awaited something outside its transaction");

@@ -21,11 +21,15 @@ export interface QueuedRequest extends TransactionWork {
   alone: boolean;
 }
 
+interface ArrivingWork<T> {
+  readonly work: Work<T, OrdinaryTransaction>;
+  readonly guard: Guard;
+  readonly reads: LargeReads;
+}
+
 /** A request that has just arrived. */
 export function queuedRequest<T>(
-  work: Work<T, OrdinaryTransaction>,
-  guard: Guard,
-  reads: LargeReads,
+  { work, guard, reads }: ArrivingWork<T>,
   resolve: (value: T) => void,
   reject: (error: unknown) => void,
 ): QueuedRequest {

@@ -125,7 +125,7 @@ export class TransactionBatcher {
         reads.release();
         reject(error);
       };
-      const enqueue = () => this.#enqueue(tenantId, queuedRequest(work, guard, reads, resolve, fail));
+      const enqueue = () => this.#enqueue(tenantId, queuedRequest({ work, guard, reads }, resolve, fail));
       enqueue();
     });
   }

@@ -49,7 +49,8 @@ export async function importSections(
         break;
       }
       mac.update(text);
-      await fill(sql, tables, line, reader, mac);
+      await fill(sql, tables, line, authenticated(reader, mac));
+      mac.update(SECTION_END);
     }
     for (const [id, threshold] of split) await setRootKeyThreshold(sql, id, threshold);
     const rows = await countRows(sql, tables);
@@ -83,18 +84,16 @@ async function fill(
   sql: Sql,
   tables: readonly StoredTable[],
   { table, columns }: SectionLine,
-  reader: ExportReader,
-  mac: Hmac,
+  rows: AsyncIterable<Buffer>,
 ): Promise<void> {
   const known = tables.find(({ name }) => name === table);
   if (!known || columns.some((column) => !known.columns.includes(column))) throw damaged();
   const into = `${quoteName(table)} (${columns.map(quoteName).join(", ")})`;
   try {
-    await copyIn(sql, into, authenticated(reader, mac));
+    await copyIn(sql, into, rows);
   } catch (error) {
     throw isAboutData(error) ? damaged() : error;
   }
-  mac.update(SECTION_END);
 }
 
 /**

@@ -51,7 +51,6 @@ const CODE = "C".charCodeAt(0);
 /** The severity, which is not translated. */
 const SEVERITY = "V".charCodeAt(0);
 
-/** Reads an ErrorResponse. */
 export function readServerError(bytes: Buffer, start: number, end: number): DatabaseError {
   const { code = "XX000", severity = "ERROR" } = readFields(bytes, start, end);
   return new DatabaseError(code, severity !== "ERROR");

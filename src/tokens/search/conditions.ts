@@ -40,13 +40,13 @@ function testOf(keys: TenantKeys, term: SearchTerm): TokenTest {
     case "type":
       return { kind: "type", type: typeOf(term) };
     case "fingerprint":
-      return { kind: "fingerprint", fingerprint: fingerprintOf(term) };
+      return { kind: "fingerprint", fingerprint: fingerprintTest(term) };
     case "created_by":
     case "modified_by":
-      return { kind: term.field, actor: actorOf(term) };
+      return { kind: term.field, actor: actorTest(term) };
     case "created_at":
     case "modified_at":
-      return { kind: term.field, span: spanOf(term) };
+      return { kind: term.field, span: timeSpan(term) };
     default:
       throw expects(`a field at character ${term.position} that can be searched: ${FIELDS}`);
   }
@@ -80,19 +80,19 @@ function typeOf(term: SearchTerm): string {
   return text;
 }
 
-function fingerprintOf(term: SearchTerm): Buffer {
+function fingerprintTest(term: SearchTerm): Buffer {
   const fingerprint = readFingerprint(termText(term));
   if (!fingerprint) throw expects(`a fingerprint at character ${term.position}, as tokens show it`);
   return fingerprint;
 }
 
-function actorOf(term: SearchTerm) {
+function actorTest(term: SearchTerm) {
   const text = termText(term).toLowerCase();
   if (!isUuid(text)) throw expects(`the UUID of an application at character ${term.position}`);
   return text;
 }
 
-function spanOf(term: SearchTerm) {
+function timeSpan(term: SearchTerm) {
   const { value } = term;
   const span = value.kind === "range" ? rangeSpan(value.from, value.to) : dateSpan(value.text);
   if (!span) {
@@ -106,14 +106,14 @@ function containerCondition(keys: TenantKeys, term: SearchTerm, isNegated: boole
   const { value } = term;
   if (value.kind === "range") throw expects(`a path for container at character ${term.position}`);
   const holdsBelow = value.text.endsWith("/*");
-  const path = pathOf(term, holdsBelow ? value.text.slice(0, -1) : value.text);
+  const path = metadataPath(term, holdsBelow ? value.text.slice(0, -1) : value.text);
   const below = path === "/" ? undefined : containerTerm(keys, path);
   if (!holdsBelow) return { kind: "test", test: { kind: "container", container: path, below }, isNegated };
   if (below) return { kind: "test", test: { kind: "term", term: below }, isNegated };
   return { kind: isNegated ? "any" : "all", of: [] };
 }
 
-function pathOf({ position }: SearchTerm, text: string): ContainerPath {
+function metadataPath({ position }: SearchTerm, text: string): ContainerPath {
   const path = readContainer(text);
   if (!path)
     throw expects(`a container at character ${position}: a path such as /pci/high/, or /pci/* with what is below`);

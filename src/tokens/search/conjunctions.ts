@@ -20,7 +20,7 @@ const MAX_CONJUNCTIONS = 64;
 export function toConjunctions(condition: SearchCondition): readonly Conjunction[] {
   const tests: TokenTest[] = [];
   const conjunctionsOf = (part: SearchCondition): Conjunction[] => {
-    if (part.kind === "test") return [new Map([[numberOf(tests, part.test), part]])];
+    if (part.kind === "test") return [new Map([[testNumber(tests, part.test), part]])];
     if (part.kind === "any") return limited(part.of.flatMap(conjunctionsOf));
     return part.of
       .map(conjunctionsOf)
@@ -33,7 +33,7 @@ export function toConjunctions(condition: SearchCondition): readonly Conjunction
   return conjunctionsOf(condition);
 }
 
-function numberOf(tests: TokenTest[], test: TokenTest): number {
+function testNumber(tests: TokenTest[], test: TokenTest): number {
   const known = tests.findIndex((other) => isSame(other, test));
   return known >= 0 ? known : tests.push(test) - 1;
 }

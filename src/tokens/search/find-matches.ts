@@ -71,9 +71,9 @@ function numbered(conjunctions: readonly Conjunction[]) {
   const tests = new Map(
     conjunctions.flatMap((conjunction) => [...conjunction]).map(([number, { test }]) => [number, test]),
   );
-  const places = new Map([...tests.keys()].map((number, place) => [number, 1n << BigInt(place)]));
+  const testBits = new Map([...tests.keys()].map((number, place) => [number, 1n << BigInt(place)]));
   const alternatives = conjunctions.map((conjunction): Alternative => {
-    const bits = [...conjunction].map(([number, { isNegated }]) => ({ bit: places.get(number) ?? 0n, isNegated }));
+    const bits = [...conjunction].map(([number, { isNegated }]) => ({ bit: testBits.get(number) ?? 0n, isNegated }));
     return {
       asked: bits.reduce((sum, { bit }) => sum | bit, 0n),
       holding: bits.reduce((sum, { bit, isNegated }) => (isNegated ? sum : sum | bit), 0n),

@@ -11,7 +11,7 @@ export function choicesOf(conjunctions: readonly Conjunction[]): Choice[] {
   return conjunctions.map((conjunction) => {
     const holding = [...conjunction.values()].filter(({ isNegated }) => !isNegated).map(({ test }) => test);
     const span = spanOf(holding);
-    const sources = holding.flatMap((test) => sourceOf(test, span) ?? []);
+    const sources = holding.flatMap((test) => tokenSource(test, span) ?? []);
     return sources.length > 0 ? sources : [{ of: { kind: "all" }, span }];
   });
 }
@@ -21,7 +21,7 @@ export function spanOf(tests: readonly TokenTest[]): TimeSpan {
   return tests.flatMap((test) => (test.kind === "created_at" ? [test.span] : [])).reduce(intersectSpans, ANY_TIME);
 }
 
-function sourceOf(test: TokenTest, span: TimeSpan): TokenSource | undefined {
+function tokenSource(test: TokenTest, span: TimeSpan): TokenSource | undefined {
   switch (test.kind) {
     case "type":
     case "fingerprint":

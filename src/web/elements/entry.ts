@@ -2,7 +2,6 @@ import { createBrandMark } from "./brand-mark.js";
 import type { EntryKind, Reading } from "./entry-kind.js";
 import { type ErrorCode, errorText, type Texts } from "./locales.js";
 
-/** An input with its label and error. */
 export interface Entry {
   readonly input: HTMLInputElement;
   readonly label: HTMLLabelElement;

@@ -10,7 +10,7 @@ const MAX_YEARS = 20;
 
 /** Formats as `MM / YY`, or `MM / YYYY` for a year of four digits. Understands `1231`, `12/31`, `12-2031`, `2031-12`. */
 export function formatExpiration(text: string): string {
-  const [month, year, isSplit] = partsOf(text);
+  const [month, year, isSplit] = monthAndYear(text);
   if (year !== "" || (isSplit && month.length === 2)) return `${month} / ${year}`;
   return month;
 }
@@ -19,7 +19,7 @@ export type ExpirationProblem = "incomplete" | "invalid" | "expired";
 
 /** @param now decides the century and whether the card has expired. */
 export function readExpiration(text: string, now: Date): Expiration | ExpirationProblem {
-  const [monthText, yearText] = partsOf(text);
+  const [monthText, yearText] = monthAndYear(text);
   const month = Number(monthText);
   if (monthText.length < 2 || (yearText.length !== 2 && yearText.length !== 4)) return "incomplete";
   if (month < 1 || month > 12) return "invalid";
@@ -30,7 +30,7 @@ export function readExpiration(text: string, now: Date): Expiration | Expiration
 }
 
 /** Month and year as far as typed, and whether a separator or the next digit ends the month. */
-function partsOf(text: string): readonly [month: string, year: string, isSplit: boolean] {
+function monthAndYear(text: string): readonly [month: string, year: string, isSplit: boolean] {
   const ascii = asciiDigits(text).trim();
   const [, isoYear, isoMonth] = /^(20\d\d)[-/.](\d{1,2})(?:[-/.]\d+)?$/.exec(ascii) ?? [];
   if (isoYear !== undefined && isoMonth !== undefined) return [isoMonth.padStart(2, "0"), isoYear, true];

@@ -2,7 +2,7 @@ import type { ElementOptions, FieldEvent, InitMessage } from "../../../clients/e
 import { applyAppearance } from "./appearance.js";
 import { createEntry, type Entry, type EntryOptions } from "./entry.js";
 import type { EntryValue } from "./entry-kind.js";
-import { entryOptions, partsOf } from "./field-parts.js";
+import { entryOptions, fieldParts } from "./field-parts.js";
 import { type Part, reporter } from "./field-state.js";
 import { createHiddenInputs, type FilledType } from "./hidden-inputs.js";
 import { TEXTS } from "./locales.js";
@@ -67,7 +67,7 @@ export function createFieldFrame(type: string, init: InitMessage, hooks: FieldHo
     part.entry.recheck();
     leave(part, report);
   };
-  for (const plan of partsOf(type, options, () => lengths.current, onSettled)) {
+  for (const plan of fieldParts(type, options, () => lengths.current, onSettled)) {
     const entry = createEntry(plan.kind, entryOptions(plan.name, type, options, texts), texts, {
       onText: plan.changed,
       onChange: (source) => onChange(part, source === "typed"),

@@ -22,7 +22,7 @@ export interface PartPlan {
  * @param lengths those of the card's verification code.
  * @param onSettled called when the person has finished the part of this name.
  */
-export function partsOf(
+export function fieldParts(
   type: string,
   options: ElementOptions,
   lengths: () => readonly number[],

@@ -19,7 +19,7 @@ export interface Texts {
   readonly failed: string;
 }
 
-export function labelOf({ labels }: Texts, type: FieldType): string {
+export function fieldLabel({ labels }: Texts, type: FieldType): string {
   return labels[type];
 }
 

@@ -8,7 +8,6 @@ export interface PlacedField {
 
 /** A place of a request body: in the data of a token, or that of a value that becomes a token by itself. */
 export interface DataPlace {
-  /** The token's type. */
   readonly tokenType: string;
   /** The names from the data to the place, with dots between them; empty for the data itself. */
   readonly path: string;

@@ -15,7 +15,6 @@ const DEEPEST = 64;
  */
 const ALLOWED = ["type", "data", "metadata", "containers", "expires_at", "template"];
 
-/** An element in a body. */
 export interface Found extends DataPlace {
   readonly element: string;
   /** Its place, for messages: `body.card.data.number`. */

@@ -1,5 +1,5 @@
 import type { FieldEvent, InitMessage } from "../../../clients/elements/src/protocol.js";
-import { labelOf, TEXTS } from "./locales.js";
+import { fieldLabel, TEXTS } from "./locales.js";
 
 /** Seconds for which a value is shown. */
 const SHOWN_FOR = 30;
@@ -18,7 +18,7 @@ export function createRevealFrame(
 ): RevealFrame {
   const texts = TEXTS[locale];
   const output = document.createElement("output");
-  const name = options.label ?? labelOf(texts, "reveal");
+  const name = options.label ?? fieldLabel(texts, "reveal");
   output.setAttribute("aria-label", name);
   const toggle = buttonOf(texts.show, name);
   const copy = buttonOf(texts.copy, name);

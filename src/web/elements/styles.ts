@@ -35,22 +35,16 @@ export function applyStyle(sheet: CSSStyleSheet, style: ElementStyle | undefined
     const rule = sheet.cssRules[sheet.insertRule(`${selector}{}`, sheet.cssRules.length)];
     if (!(rule instanceof CSSStyleRule)) continue;
     for (const [property, value] of Object.entries(rules)) {
-      if (property === "iconColor") setIconColor(sheet, { state, selector, value }, warn);
-      else setProperty(rule, state, property, value, warn);
+      const refuse = (problem: string) => warn(`style.${state}.${property} ${problem}`);
+      if (property === "iconColor" && state !== "placeholder") setIconColor(sheet, selector, value, refuse);
+      else setProperty(rule, property, value, refuse);
     }
   }
 }
 
-interface IconRule {
-  readonly state: string;
-  readonly selector: string;
-  readonly value: unknown;
-}
-
 /** The brand is beside the input, and a placeholder has nothing beside it. */
-function setIconColor(sheet: CSSStyleSheet, { state, selector, value }: IconRule, warn: (text: string) => void): void {
-  if (state === "placeholder") warn("style.placeholder.iconColor is not among the properties of a field");
-  else if (!isColor(value)) warn(`style.${state}.iconColor has a value that is refused`);
+function setIconColor(sheet: CSSStyleSheet, selector: string, value: unknown, refuse: (problem: string) => void): void {
+  if (!isColor(value)) refuse("has a value that is refused");
   else {
     const rule = sheet.cssRules[sheet.insertRule(`${selector} ~ .brand{}`, sheet.cssRules.length)];
     if (rule instanceof CSSStyleRule) rule.style.setProperty("color", value);
@@ -66,15 +60,9 @@ function isSafe(value: unknown): value is string {
   return typeof value === "string" && value.length <= 200 && !DANGEROUS.test(value);
 }
 
-function setProperty(
-  rule: CSSStyleRule,
-  state: string,
-  property: string,
-  value: unknown,
-  warn: (text: string) => void,
-): void {
+function setProperty(rule: CSSStyleRule, property: string, value: unknown, refuse: (problem: string) => void): void {
   const name = property.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  if (!PROPERTIES.has(property)) warn(`style.${state}.${property} is not among the properties of a field`);
-  else if (!isSafe(value) || !CSS.supports(name, value)) warn(`style.${state}.${property} has a value that is refused`);
+  if (!PROPERTIES.has(property)) refuse("is not among the properties of a field");
+  else if (!isSafe(value) || !CSS.supports(name, value)) refuse("has a value that is refused");
   else rule.style.setProperty(name, value);
 }

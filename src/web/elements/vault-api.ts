@@ -49,11 +49,11 @@ export async function callVault(call: VaultCall): Promise<Json> {
   });
   const content: unknown = await response.json().catch(() => undefined);
   if (response.ok) return JSON.parse(JSON.stringify(content ?? null));
-  throw new CallFailed(errorOf(response, content));
+  throw new CallFailed(callError(response, content));
 }
 
 /** What the problem details say. They contain no values. */
-function errorOf(response: Response, content: unknown): CallError {
+function callError(response: Response, content: unknown): CallError {
   const { code, detail, errors } = messageFields(content);
   const traceId = response.headers.get("bt-trace-id");
   const problems = Object.entries(messageFields(errors)).map(([place, texts]): [string, string[]] => [

@@ -87,7 +87,7 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
     },
     log: (tenantId, rows) =>
       database.of(tenantId).shared(async (tx) => {
-        for (let row = 0; row < rows; row += 1) writeLog(tx, logEntry(undefined, "token", `token-${row}`, "read"));
+        for (let row = 0; row < rows; row += 1) writeLog(tx, logEntry("token", `token-${row}`, "read"));
       }),
     async runJob({ retentionDays = 365, server = own } = {}) {
       const failed: unknown[] = [];

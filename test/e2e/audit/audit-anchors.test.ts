@@ -11,7 +11,7 @@ import { openVault, type Vault } from "../../../src/vault/vault.js";
 import { cloakroom } from "../../support/command.js";
 import { copyMigratedData } from "../../support/migrated-data.js";
 import { newDirectory } from "../../support/new-directory.js";
-import { startReplica } from "../../support/replica.js";
+import { serveHere } from "../../support/server-here.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 
 const MINUTE = 60_000;
@@ -45,7 +45,7 @@ describe("audit verify finds, without an earlier response,", () => {
     const outcomes: string[] = [];
     for (const tenantId of ids) {
       await vault.database.of(tenantId).shared(async (tx) => {
-        writeLog(tx, logEntry(undefined, "token", "one", "read"));
+        writeLog(tx, logEntry("token", "one", "read"));
       });
       const minute = new Date(clock.time);
       outcomes.push(await sealLog(vault, tenantId, { minute, dueAt: new Date(clock.time + 2 * MINUTE) }));
@@ -74,7 +74,7 @@ describe("audit verify finds, without an earlier response,", () => {
     return { code, result, of, kinds: (id: string) => of(id)?.findings.map(({ kind }) => kind) };
   };
   beforeAll(async () => {
-    const server = await startReplica(environment);
+    const server = await serveHere(environment);
     for (let index = 0; index < 7; index += 1) tenants.push(await newTenant(server.url, environment));
     expect(new Set(await seal(...tenants.map((_, index) => tenant(index))))).toEqual(new Set(["sealed"]));
     // Deleted through the API.
@@ -131,7 +131,7 @@ describe("audit verify finds, without an earlier response,", () => {
   it("rows that no server has sealed, although one has been running for more than five minutes", async () => {
     await using vault = await openedVault();
     await vault.database.of(tenant(5)).shared(async (tx) => {
-      writeLog(tx, logEntry(undefined, "token", "two", "read"));
+      writeLog(tx, logEntry("token", "two", "read"));
     });
     expect((await verify("--tenant", tenant(5))).code).toBe(0);
     const since = (Date.now() - 6 * MINUTE).toString(16).padStart(12, "0");

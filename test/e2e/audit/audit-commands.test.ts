@@ -33,7 +33,7 @@ describe("the audit commands", () => {
     for (let minute = 0; minute < 3; minute += 1) {
       clock.time = start + minute * MINUTE;
       await vault.database.of(tenantId).shared(async (tx) => {
-        for (const id of ["one", "two"]) writeLog(tx, logEntry(undefined, "token", `${id}-${minute}`, "read"));
+        for (const id of ["one", "two"]) writeLog(tx, logEntry("token", `${id}-${minute}`, "read"));
       });
     }
     const minute = new Date(clock.time);

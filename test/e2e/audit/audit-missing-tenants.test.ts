@@ -11,7 +11,7 @@ import { openVault } from "../../../src/vault/vault.js";
 import { cloakroom } from "../../support/command.js";
 import { copyMigratedData } from "../../support/migrated-data.js";
 import { newDirectory } from "../../support/new-directory.js";
-import { type Replica, startReplica } from "../../support/replica.js";
+import { type ServerHere, serveHere } from "../../support/server-here.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 
 const MINUTE = 60_000;
@@ -27,9 +27,9 @@ describe("verifying the logs of tenants that are gone", () => {
   const seen = join(directory, "seen.json");
   const tenants: TestTenant[] = [];
   let ids: TenantId[];
-  let server: Replica;
+  let server: ServerHere;
   beforeAll(async () => {
-    server = await startReplica(environment);
+    server = await serveHere(environment);
     for (let index = 0; index < 5; index += 1) tenants.push(await newTenant(server.url, environment));
     ids = tenants.map(({ id }) => id).filter(isTenantId);
     await using vault = await openVault({
@@ -38,7 +38,7 @@ describe("verifying the logs of tenants that are gone", () => {
     // The last tenant's log has no seal yet.
     for (const tenantId of ids.slice(0, -1)) {
       await vault.database.of(tenantId).shared(async (tx) => {
-        writeLog(tx, logEntry(undefined, "token", "one", "read"));
+        writeLog(tx, logEntry("token", "one", "read"));
       });
       const place = { minute: new Date(start), dueAt: new Date(start + 2 * MINUTE) };
       expect(await sealLog(vault, tenantId, place)).toBe("sealed");
@@ -87,7 +87,7 @@ describe("verifying the logs of tenants that are gone", () => {
     const result: Record<string, unknown>[] = JSON.parse(stdout);
     const byId = new Map(result.map(({ tenant_id, ...rest }) => [tenant_id, rest]));
     expect([...byId.keys()]).toEqual(expect.arrayContaining([...ids]));
-    expect(byId.size).toBe(ids.length + 1);
+    expect(byId.size).toBe(ids.length);
     expect(byId.get(idOf(0))).toEqual(gone(new RegExp(`it is recorded as deleted, at (?:${hours.join("|")})`)));
     expect(byId.get(idOf(1))).toEqual(gone(/it is recorded as deleted, /));
     expect(byId.get(idOf(2))).toMatchObject({ intact: true, seals: 1, finding_count: 0 });
@@ -104,8 +104,7 @@ describe("verifying the logs of tenants that are gone", () => {
     writeFileSync(next, stdout);
     const later = await verify("--since", next, "--json");
     const told = JSON.parse(later.stdout).map(({ tenant_id }: { tenant_id: string }) => tenant_id);
-    expect(told.slice(-2)).toEqual([idOf(2), idOf(3)]);
-    expect(told).toHaveLength(3);
+    expect(told).toEqual([idOf(2), idOf(3)]);
   });
 
   it("reports a missing tenant that is named on the command line", async () => {

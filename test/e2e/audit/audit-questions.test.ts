@@ -94,12 +94,47 @@ describe("a question about the log", () => {
     expect(JSON.stringify(rows)).not.toContain(link);
   });
 
+  it("reveals lists who saw a value in the clear, or counts it by actor or day", async () => {
+    const { rows } = await ask("reveals", "--tenant", tenant.id, "--since", "24h");
+    expect(rows.at(-1)).toMatchObject({ actor_id: reader.id, entity_id: "asked-about", reason: "Dispute 17" });
+    const { counts } = await ask("reveals", "--tenant", tenant.id, "--by", "actor");
+    expect(counts).toEqual([{ actor: reader.id, count: rows.length }]);
+    const byDay = await ask("reveals", "--tenant", tenant.id, "--by", "day", "--actor", reader.id);
+    expect([firstDay, today()]).toContain(byDay.counts[0].day);
+    expect(await ask("reveals", "--tenant", tenant.id, "--people")).toMatchObject({ rows: [] });
+    expect(await ask("reveals", "--tenant", tenant.id, "--actor", searcher.id)).toMatchObject({ rows: [] });
+  });
+
+  it("changes lists what changed of rules and settings, with before and after", async () => {
+    const rules = [
+      { description: "Masked", priority: 1, container: "/pci/", transform: "mask", permissions: ["token:read"] },
+    ];
+    const { body } = await tenant.manage("POST", "/applications", {
+      body: { name: "Changed", type: "private", rules },
+    });
+    const next = rules.map((rule) => ({ ...rule, transform: "reveal" }));
+    await tenant.manage("PUT", `/applications/${body.id}`, { body: { name: "Changed", rules: next } });
+    const { rows } = await ask("changes", body.id, "--tenant", tenant.id);
+    expect(rows.map(({ operation }: { operation: string }) => operation)).toEqual(["update", "create"]);
+    expect(rows[0].changes).toContainEqual({
+      field: "rules",
+      before: [expect.objectContaining({ transform: "mask" })],
+      after: [expect.objectContaining({ transform: "reveal" })],
+    });
+    const all = await ask("changes", "--tenant", tenant.id, "--since", "24h");
+    expect(all.rows).toEqual(expect.arrayContaining(rows));
+    expect(await ask("changes", reader.id, "--tenant", tenant.id, "--until", "2020-01-01")).toMatchObject({ rows: [] });
+  });
+
   it.each([
     [["who-read"], "It takes TOKEN"],
     [["who-read", "one", "two"], "It takes TOKEN"],
     [["what-did", "nobody"], "ID must be the id of"],
     [["denied", "--since", "yesterday"], "--since must be an ISO 8601 time"],
     [["denied", "--by", "colour"], "--by must be one of"],
+    [["reveals", "--by", "code"], "--by must be one of: actor, key, address, day."],
+    [["reveals", "--actor", "ada"], "--actor must be the id of"],
+    [["changes", "one", "two"], "ID"],
     [["denied", "--limit", "0"], "--limit must be a whole number"],
     [["denied", "--limit", "10001"], "--limit must be a whole number"],
   ])("%j is refused with the remedy", async (args, remedy) => {

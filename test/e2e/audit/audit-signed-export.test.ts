@@ -33,7 +33,7 @@ describe("an auditor", () => {
     for (let minute = 0; minute < 3; minute += 1) {
       clock.time = start + minute * MINUTE;
       await vault.database.of(tenantId).shared(async (tx) => {
-        for (const token of ["one", "two"]) writeLog(tx, logEntry(undefined, "token", `${token}-${minute}`, "read"));
+        for (const token of ["one", "two"]) writeLog(tx, logEntry("token", `${token}-${minute}`, "read"));
       });
     }
     const task = { minute: new Date(clock.time), dueAt: new Date(clock.time + 2 * MINUTE) };

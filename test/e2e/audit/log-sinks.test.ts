@@ -9,21 +9,21 @@ import { writeLog } from "../../../src/store/audit/audit-logs.js";
 import { openVault } from "../../../src/vault/vault.js";
 import { createStampAuthority, type StampAuthority } from "../../audit/support/stamp-authority.js";
 import { cloakroom } from "../../support/command.js";
-import { type ServerProcess, startServerProcess } from "../../support/server.js";
-import { firstTenant } from "../../support/tenant.js";
+import { type ServerHere, startServerHere } from "../../support/server-here.js";
+import { newTenant } from "../../support/tenant.js";
 
 const MINUTE = 60_000;
 
 describe("a server with a sink that works, one that is down, and a time-stamp authority", () => {
   const directory = mkdtempSync(join(tmpdir(), "cloakroom-sinks-"));
   const file = join(directory, "audit.jsonl");
-  let server: ServerProcess;
+  let server: ServerHere;
   let authority: StampAuthority;
   beforeAll(async () => {
     authority = await createStampAuthority();
     const stamps = { AUDIT_TSA_URL: authority.url, AUDIT_TSA_CA_FILE: authority.caFile };
     // No server listens on port 1.
-    server = await startServerProcess({ AUDIT_FILE: file, AUDIT_SYSLOG: "tcp://127.0.0.1:1", ...stamps });
+    server = await startServerHere({ AUDIT_FILE: file, AUDIT_SYSLOG: "tcp://127.0.0.1:1", ...stamps });
   });
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]();
@@ -38,7 +38,7 @@ describe("a server with a sink that works, one that is down, and a time-stamp au
 
   it("seals the log, sends it to the one, and reports the other", async () => {
     const { environment } = server;
-    const { id: tenantId } = await firstTenant(server);
+    const { id: tenantId } = await newTenant(server.url, server.environment);
     expect(JSON.parse((await cloakroom(environment, "tenants", "list", "--json")).stdout)).toMatchObject([
       { tenant_id: tenantId },
     ]);
@@ -50,7 +50,7 @@ describe("a server with a sink that works, one that is down, and a time-stamp au
     {
       await using vault = await openVault({ config, as: "command", announce: () => {}, clock });
       await vault.database.of(tenantId).shared(async (tx) => {
-        for (const id of ["one", "two"]) writeLog(tx, logEntry(undefined, "token", id, "read"));
+        for (const id of ["one", "two"]) writeLog(tx, logEntry("token", id, "read"));
       });
     }
     const own = () => lines().filter(({ tenant_id }) => tenant_id === tenantId);

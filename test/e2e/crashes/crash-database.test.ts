@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { cloakroom } from "../../support/command.js";
 import { newDirectory } from "../../support/new-directory.js";
 import { PostgresCluster } from "../../support/postgres-cluster.js";
-import { startReplica } from "../../support/replica.js";
+import { serveHere } from "../../support/server-here.js";
 import { newTenant } from "../../support/tenant.js";
 import { expectBooksBalanced } from "../support/simulator-store.js";
 import { TokenLoad } from "../support/token-load.js";
@@ -17,7 +17,7 @@ describe("with a database that DATABASE_URL names, a vault", () => {
     const url = await cluster.login("vault", { attributes: "createrole" });
     const environment = { DATABASE_URL: url, CLOAKROOM_DATA_DIR: join(directory, "data") };
     expect((await cloakroom(environment, "init")).code).toBe(0);
-    await using server = await startReplica(environment);
+    await using server = await serveHere(environment);
     const tenant = await newTenant(server.url, environment);
     const { key } = await tenant.backEnd();
     const load = new TokenLoad();

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cloakroom } from "../../support/command.js";
 import { newDirectory } from "../../support/new-directory.js";
 import { PostgresCluster } from "../../support/postgres-cluster.js";
-import { type Replica, startReplica } from "../../support/replica.js";
 import { restClient } from "../../support/rest.js";
+import { type ServerHere, serveHere } from "../../support/server-here.js";
 import { newTenant } from "../../support/tenant.js";
 import { TokenLoad } from "../support/token-load.js";
 import { expectNothingLost, underLoad } from "../support/under-load.js";
@@ -17,7 +17,7 @@ const CALLERS = 24;
 describe("with a synchronous standby, a vault", () => {
   let primary: PostgresCluster;
   let standby: PostgresCluster;
-  let server: Replica;
+  let server: ServerHere;
   let key: string;
   let environment: Record<string, string>;
   const directory = newDirectory();
@@ -33,7 +33,7 @@ describe("with a synchronous standby, a vault", () => {
     };
     expect(await cloakroom(environment, "init")).toMatchObject({ code: 0 });
     await primary.waitForStandbys("*");
-    server = await startReplica(environment);
+    server = await serveHere(environment);
     ({ key } = await (await newTenant(server.url, environment)).backEnd());
   });
   afterAll(async () => {

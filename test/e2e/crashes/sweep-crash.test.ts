@@ -8,6 +8,7 @@ import { readConfig } from "../../../src/settings/config.js";
 import { openDatabase } from "../../../src/store/database.js";
 import { connect, type Sql } from "../../../src/store/postgres/connect.js";
 import { Keyring } from "../../../src/tenancy/keyring.js";
+import { Tenants } from "../../../src/tenancy/tenants.js";
 import { openVault, type Vault } from "../../../src/vault/vault.js";
 import { asTenant } from "../../support/databases.js";
 import { copyMigratedData } from "../../support/migrated-data.js";
@@ -71,7 +72,7 @@ describe("a sweep that is killed midway", () => {
     await using database = openDatabase({ address, sharedConnections: 1, bulkConnections: 2, clock: systemClock });
     const jobs = sweepJobs({
       database: { ...database, lease: (name, seconds) => database.lease(`${name}, another`, seconds) },
-      keyring: new Keyring(database, rootKeys),
+      tenants: new Tenants(database, new Keyring(database, rootKeys)),
       clock: systemClock,
       onFailure: (_, error) => failures.push(error),
     });

@@ -143,7 +143,7 @@ const caller: Caller = {
 /** The response to a tokenize request, as its frame gets it. */
 function seenBy(body: Json, bins: BinTable): string {
   try {
-    const { items, assemble } = planTokenize(caller, keys, body, new Date(0));
+    const { items, assemble } = planTokenize({ caller, keys, now: new Date(0) }, body);
     const views = items.map(({ prepared }) => ({ ...viewMadeOf(prepared, bins), deduplicated: false }));
     const value = toValue(assemble(views, viewToJson));
     const shown = tokensForFrame({ $typeName: "cloakroom.v1.TokenizeResponse", value }).value;

@@ -199,7 +199,7 @@ async function switchedSignIn(email: string, hoursAgo: number): Promise<string> 
       if (!found) throw new Error(`${email} is no member`);
       const until = new Date(tx.now.getTime() + (12 - hoursAgo) * 60 * 60_000);
       const visit = { address: "127.0.0.1", client: "Firefox on Linux", context: EMPTY_CONTEXT };
-      return startSignIn(tx, found, "link", visit, { until });
+      return startSignIn(tx, found, { method: "link", until }, visit);
     });
     return token.reveal();
   });

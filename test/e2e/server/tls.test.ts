@@ -7,7 +7,7 @@ import { toJson, toValue } from "../../../src/services/value.js";
 import { createAuthority } from "../../egress/certificates.js";
 import { cloakroom } from "../../support/command.js";
 import { failureOf, RPC_PROTOCOLS, rpcClient } from "../../support/rpc.js";
-import { type ServerProcess, startServerProcess } from "../../support/server.js";
+import { type ServerHere, startServerHere } from "../../support/server-here.js";
 
 interface Reply {
   readonly status: number;
@@ -16,7 +16,7 @@ interface Reply {
 }
 
 describe("under TLS", () => {
-  let server: ServerProcess;
+  let server: ServerHere;
   let ca: string;
   let managementKey: string;
   let key: string;
@@ -24,9 +24,9 @@ describe("under TLS", () => {
     const authority = await createAuthority();
     const identity = await authority.issue(["localhost"], ["127.0.0.1"]);
     ca = authority.pem;
-    server = await startServerProcess(
+    server = await startServerHere(
       { TLS_CERT_FILE: "{directory}/server.pem", TLS_KEY_FILE: "{directory}/server.key" },
-      { "server.pem": identity.cert, "server.key": identity.key },
+      { files: { "server.pem": identity.cert, "server.key": identity.key } },
     );
     const made = await cloakroom(
       server.environment,

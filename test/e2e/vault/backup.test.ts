@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cloakroom } from "../../support/command.js";
 import { newDirectory } from "../../support/new-directory.js";
 import { PostgresCluster } from "../../support/postgres-cluster.js";
-import { startReplica } from "../../support/replica.js";
 import { restClient } from "../../support/rest.js";
+import { serveHere } from "../../support/server-here.js";
 import { newTenant } from "../../support/tenant.js";
 
 const run = promisify(execFile);
@@ -34,7 +34,7 @@ describe("a backup as described in the operator's guide", () => {
     let key: string;
     let id: string;
     {
-      await using server = await startReplica(before);
+      await using server = await serveHere(before);
       const backEnd = await (await newTenant(server.url, before)).backEnd();
       key = backEnd.key;
       const made = await backEnd("POST", "/tokens", { body: { type: "card", data: { number: "4242424242424242" } } });
@@ -60,7 +60,7 @@ describe("a backup as described in the operator's guide", () => {
     copyFileSync(join(before.CLOAKROOM_DATA_DIR, "root.key"), join(after.CLOAKROOM_DATA_DIR, "root.key"));
     const doctor = await cloakroom(after, "doctor", "--json");
     expect(JSON.parse(doctor.stdout)).toMatchObject({ healthy: true });
-    await using server = await startReplica(after);
+    await using server = await serveHere(after);
     const client = restClient(server.url, key);
     expect((await client("GET", `/tokens/${id}`)).body.data).toMatchObject({ number: "4242424242424242" });
     expect(await client("POST", "/tokens", { body: { type: "token", data: "new" } })).toMatchObject({ status: 201 });

@@ -6,9 +6,9 @@ import { describe, expect, it, vi } from "vitest";
 import { EVENT_TYPES } from "../../../src/audit/event-types.js";
 import { type Receiver, startReceiver } from "../../support/receiver.js";
 import { startReplica } from "../../support/replica.js";
-import { type RestClient, restClient } from "../../support/rest.js";
+import type { RestClient } from "../../support/rest.js";
 import { startServerProcess } from "../../support/server.js";
-import { firstTenant, type TestTenant } from "../../support/tenant.js";
+import { firstTenant, newTenant, type TestTenant } from "../../support/tenant.js";
 
 const MERGE_PATCH = { "Content-Type": "application/merge-patch+json" };
 const TOKEN_TYPES = EVENT_TYPES.filter((type) => type.startsWith("token."));
@@ -51,10 +51,8 @@ describe("events", () => {
   it("are the effects in the log, in order for each token, and another address that hangs delays none", async () => {
     await using hanging = await startHanging();
     await using receiver = await startReceiver();
-    await using server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" });
-    const tenant = await firstTenant(server);
-    const backEnd = await tenant.backEnd();
-    const client = restClient(server.url, backEnd.key);
+    const tenant = await newTenant();
+    const client = await tenant.backEnd();
     await webhook(tenant, hanging.url, TOKEN_TYPES);
     await webhook(tenant, receiver.url, TOKEN_TYPES);
     const step = fc.record({

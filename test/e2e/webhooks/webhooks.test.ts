@@ -2,21 +2,16 @@ import { constants, createHmac, verify } from "node:crypto";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { stableJson } from "../../../src/webhooks/stable-json.js";
 import { type Receiver, startReceiver } from "../../support/receiver.js";
-import { type ServerProcess, startServerProcess } from "../../support/server.js";
-import { firstTenant, type TestTenant } from "../../support/tenant.js";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
 
 type Application = Awaited<ReturnType<TestTenant["backEnd"]>>;
 
-let server: ServerProcess;
 let tenant: TestTenant;
 let backEnd: Application;
 
-/** A server of its own: events are sent to this machine. */
 beforeAll(async () => {
-  server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" });
-  tenant = await firstTenant(server);
+  tenant = await newTenant();
   backEnd = await tenant.backEnd();
-  return async () => server[Symbol.asyncDispose]();
 });
 
 async function webhook(url: string, events: readonly string[], more: object = {}) {
@@ -119,7 +114,7 @@ describe("events", () => {
     const { body: log } = await tenant.manage("GET", `/logs?entity_type=token&entity_id=${token.id}`);
     expect(log.data.map(({ operation }: { operation: string }) => operation)).toHaveLength(4);
 
-    const pem = await (await fetch(`${server.url}/.well-known/webhooks.v1.key`)).text();
+    const pem = await (await fetch(`${tenant.url}/.well-known/webhooks.v1.key`)).text();
     for (const { body, headers } of receiver.received) {
       expect(body).toBe(stableJson(JSON.parse(body)));
       const signature = Buffer.from(String(headers["bt-signature"]), "base64");

@@ -1,5 +1,6 @@
 import type { Caller } from "../../../src/access/caller.js";
 import { callerTransaction } from "../../../src/access/caller-transaction.js";
+import { asServer } from "../../../src/audit/tenant-database.js";
 import type { Uuid } from "../../../src/base/ids.js";
 import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
 import { chooseFormula, connections, replaceConnection } from "../../../src/payments/connections/connection.js";
@@ -54,9 +55,9 @@ export class Till {
     this.#keys = keys;
     this.#service = service;
     this.#connectionId = id;
-    const { database, keyring } = payer.vault;
+    const { tenants } = payer.vault;
     this.#parts = {
-      ...{ database, keyring, connectors, clock: payer.clock },
+      ...{ tenants, connectors, clock: payer.clock },
       returnUrl: () => "https://vault.example.com/orchestration/approvals/abc",
       onDefect: () => {
         throw new Error("a connector broke");
@@ -71,14 +72,14 @@ export class Till {
     const card: TokenDraft = {
       ...{ id, type: "card", data, attributes: {}, containers: [], deduplicate: undefined, expiresAt: undefined },
     };
-    const prepared = prepareToken(this.#caller, this.#keys, card, new Date());
+    const prepared = prepareToken({ caller: this.#caller, keys: this.#keys, now: new Date() }, card);
     return (await this.#payer.run((tx) => createToken(callerTransaction(tx, this.#keys, this.#caller), prepared))).id;
   }
 
   /** What `PATCH /tokens/{id}` does. */
   async patch(tokenId: string, patch: TokenPatch): Promise<void> {
-    const sizes = { bodyBytes: 1_000, maxBytes: 1_000_000 };
-    await this.#payer.run((tx) => updateToken(callerTransaction(tx, this.#keys, this.#caller), tokenId, patch, sizes));
+    const received = { patch, bodyBytes: 1_000, maxBytes: 1_000_000 };
+    await this.#payer.run((tx) => updateToken(callerTransaction(tx, this.#keys, this.#caller), tokenId, received));
   }
 
   /** What `DELETE /tokens/{id}` does. */
@@ -180,7 +181,7 @@ export class Till {
   }
 
   #payments(): TenantPayments {
-    return new TenantPayments(this.#payer.vault.database, this.#keys);
+    return new TenantPayments(asServer(this.#payer.vault.database, this.#keys));
   }
 
   /** A killed process writes nothing any more, and its reservations expire after a while. */

@@ -2,7 +2,12 @@ import { describe, expect, it } from "vitest";
 import { compactUuid } from "../../../src/base/compact-uuid.js";
 import type { FollowUpOutcome } from "../../../src/payments/contract/outcome.js";
 import { applyReport } from "../../../src/payments/lifecycle/apply-report.js";
-import { applyRefund, applyRefundsFound, refundNamed } from "../../../src/payments/lifecycle/refund-reports.js";
+import {
+  applyRefund,
+  applyRefundsFound,
+  type RefundsFound,
+  refundNamed,
+} from "../../../src/payments/lifecycle/refund-reports.js";
 import { anAttempt, aRefund, captured, NOW } from "../sample-payment.js";
 
 const LATER = NOW + 90_000;
@@ -67,7 +72,7 @@ describe("a refund in progress that a report ends", () => {
     "($kind) is looked at once more: what the service returned by itself shows then",
     (outcome) => {
       const { refund, payment } = underWay();
-      const pending = applyRefundsFound(payment, [refund], undefined, 200, LATER).payment;
+      const pending = applyRefundsFound(payment, [refund], { found: undefined, total: 200 }, LATER).payment;
       expect(pending.refundedAmount).toBe(0);
       const report = { kind: "refund", reference: compactUuid(refund.id), providerId: "re_1", outcome } as const;
       const change = applyReport(pending, report, LATER, [refund]);
@@ -75,7 +80,7 @@ describe("a refund in progress that a report ends", () => {
       expect(change.payment.dueAt?.getTime()).toBeGreaterThan(LATER);
       const [ended = refund] = change.refunds ?? [];
       const total = outcome === done ? 500 : 200;
-      const looked = applyRefundsFound(change.payment, [ended], undefined, total, LATER).payment;
+      const looked = applyRefundsFound(change.payment, [ended], { found: undefined, total }, LATER).payment;
       expect([looked.refundedAmount, looked.dueAt]).toEqual([total, undefined]);
       const again = applyReport(looked, report, LATER, [ended]).payment;
       expect(again.dueAt).toBeUndefined();
@@ -110,7 +115,7 @@ describe("the refunds that a look-up finds", () => {
 
   it("end the one in progress, whose amount the service's sum already includes", () => {
     const { refund, payment } = underWay();
-    const change = applyRefundsFound(payment, [refund], [entry(refund.id, done)], 300, LATER);
+    const change = applyRefundsFound(payment, [refund], { found: [entry(refund.id, done)], total: 300 }, LATER);
     expect(change.payment).toMatchObject({ refundedAmount: 300, attempt: undefined });
     expect(change.refunds).toMatchObject([{ id: refund.id, status: "succeeded" }]);
   });
@@ -118,7 +123,7 @@ describe("the refunds that a look-up finds", () => {
   it("subtract what has failed since, also from a sum that was higher before", () => {
     const refund = aRefund({ status: "succeeded", providerId: "re_1" });
     const before = captured({ refundedAmount: 300 });
-    const change = applyRefundsFound(before, [refund], [entry(refund.id, refused)], 0, LATER);
+    const change = applyRefundsFound(before, [refund], { found: [entry(refund.id, refused)], total: 0 }, LATER);
     expect(change.payment.refundedAmount).toBe(0);
     expect(change.refunds).toMatchObject([{ status: "failed" }]);
   });
@@ -126,14 +131,14 @@ describe("the refunds that a look-up finds", () => {
   it("include refunds made at the service itself, up and down, and never less than what we know of", () => {
     const refund = aRefund({ status: "succeeded" });
     const shown = (total: number | undefined, refundedAmount = 300) =>
-      applyRefundsFound(captured({ refundedAmount }), [refund], [], total, LATER).payment.refundedAmount;
+      applyRefundsFound(captured({ refundedAmount }), [refund], { found: [], total }, LATER).payment.refundedAmount;
     expect([shown(500), shown(300, 500), shown(0), shown(undefined, 500)]).toEqual([500, 300, 300, 500]);
   });
 
   it("count during a refund in progress only if it is not among them: the sum may already include it", () => {
     const { refund, payment } = underWay();
-    const shown = (found: Parameters<typeof applyRefundsFound>[2]) => {
-      const { payment: left } = applyRefundsFound(payment, [refund], found, 300, LATER);
+    const shown = (found: RefundsFound["found"]) => {
+      const { payment: left } = applyRefundsFound(payment, [refund], { found, total: 300 }, LATER);
       expect(left.attempt?.state).toBe("accepted");
       expect(left.dueAt?.getTime()).toBeGreaterThan(LATER);
       return left.refundedAmount;
@@ -145,6 +150,8 @@ describe("the refunds that a look-up finds", () => {
   it("with one reference are one refund, which succeeded if any did", () => {
     const { refund, payment } = underWay();
     const found = [entry(refund.id, refused), entry(refund.id, done)];
-    expect(applyRefundsFound(payment, [refund], found, 300, LATER).refunds).toMatchObject([{ status: "succeeded" }]);
+    expect(applyRefundsFound(payment, [refund], { found, total: 300 }, LATER).refunds).toMatchObject([
+      { status: "succeeded" },
+    ]);
   });
 });

@@ -10,6 +10,7 @@ import { SimulatorStore } from "../../../src/payments/simulator/simulator-store.
 import { SimulatedChallenges } from "../../../src/payments/three-ds/challenges.js";
 import { simulatedDirectory } from "../../../src/payments/three-ds/directory.js";
 import { Keyring } from "../../../src/tenancy/keyring.js";
+import { Tenants } from "../../../src/tenancy/tenants.js";
 import { Payer } from "../faults/payer.js";
 
 let payer: Payer;
@@ -23,13 +24,14 @@ function addressesWith(
   keyring: Keyring,
 ): readonly (readonly [SignedPathKind, (address: string) => Promise<unknown>])[] {
   const { database } = payer.vault;
+  const tenants = new Tenants(database, keyring);
   const connectors = new Connectors([], () => () => Promise.reject(new Error("nothing is sent")), systemClock);
   const incoming = new InboundCallbacks({
-    ...{ database, keyring, connectors, clock: systemClock, returnUrl: () => "" },
+    ...{ tenants, connectors, clock: systemClock, returnUrl: () => "" },
     onDefect: () => {},
   });
-  const approvals = new SimulatedApprovals(new SimulatorStore(database), keyring, systemClock, () => {});
-  const challenges = new SimulatedChallenges(database, keyring, simulatedDirectory);
+  const approvals = new SimulatedApprovals(new SimulatorStore(database), tenants, systemClock, () => {});
+  const challenges = new SimulatedChallenges(tenants, simulatedDirectory);
   return [
     ["payment-webhook", (address) => incoming.endpoint(address)],
     ["payment-return", (address) => incoming.approval(address, new URLSearchParams())],

@@ -43,11 +43,11 @@ describe("a server process", () => {
     // As while the kernel loads the program: the command line is not PostgreSQL's.
     const renamed = `${program}-loading`;
     renameSync(program, renamed);
-    const server = startPostgres(renamed, data, [], account, 1);
+    const server = startPostgres({ postgres: renamed, data, settings: [], account, log: 1 });
     expect([isServerOf(server.pid, data), server.isRunning]).toEqual([false, true]);
     expect(await server.ended).toBe("PostgreSQL ended with exit code 0");
     expect(server.isRunning).toBe(false);
-    const missing = startPostgres(join(data, "missing"), data, [], account, 1);
+    const missing = startPostgres({ postgres: join(data, "missing"), data, settings: [], account, log: 1 });
     expect(missing.isRunning).toBe(false);
     expect(await missing.ended).toBe("PostgreSQL could not be started (ENOENT)");
   });

@@ -24,7 +24,7 @@ const WRITES: Record<string, (tx: Transaction, index: number) => void> = {
   token_cvc: (tx, index) => upsertCvc(tx, { token_id: `token ${index}`, code: Buffer.of(1), due_at: tx.now }),
   token_terms: (tx, index) =>
     insertTerm(tx, { term: Buffer.from(`term ${index}`), created_at: tx.now, token_id: `token ${index}` }),
-  audit_logs: (tx) => writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "read")),
+  audit_logs: (tx) => writeLog(tx, logEntry("tenant", tx.tenantId, "read")),
   token_activity: (tx) => countActiveToken(tx, "2001-01-01"),
   due: (tx, index) => tx.enqueue(insertNamedRow, `row ${index}`),
   token_counts: (tx) => countToken(tx, { type: "card", change: 1, createdAt: tx.now }),

@@ -91,7 +91,7 @@ export async function openFixture(database: TestDatabase, options: FixtureOption
 /** Does the same as `insert`, for works that do more. */
 export function insertAndLog(tx: Transaction, name: string): void {
   tx.enqueue(insertNamedRow, name);
-  writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update"));
+  writeLog(tx, logEntry("tenant", tx.tenantId, "update"));
 }
 
 /** Works of one tenant that start in the same turn of the event loop. */

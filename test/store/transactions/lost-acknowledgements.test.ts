@@ -87,7 +87,7 @@ async function writeOn(): Promise<void> {
 const store = (name: string) =>
   batcher.run(tenantId, 1, async (tx) => {
     await tx.query(insertIfFree, name);
-    writeLog(tx, logEntry(undefined, "token", name, "create"));
+    writeLog(tx, logEntry("token", name, "create"));
   });
 
 /** Acts on one backend of the vault, or only on one that waits for the standby. */

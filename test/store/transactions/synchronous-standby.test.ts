@@ -56,7 +56,7 @@ const insert = (name: string) =>
   batcher.run(tenantId, 1, async (tx) => {
     runs += 1;
     tx.enqueue(insertNamedRow, name);
-    writeLog(tx, logEntry(undefined, "token", name, "create"));
+    writeLog(tx, logEntry("token", name, "create"));
   });
 
 const waitingBackends = () =>

@@ -79,9 +79,7 @@ describe("tenants", () => {
       runFor(new CallerTurns(() => ({ kind: "network", name: from })), () =>
         queue.add(
           queuedRequest(
-            work,
-            undefined,
-            new LargeReads(undefined),
+            { work, guard: undefined, reads: new LargeReads(undefined) },
             () => {},
             () => {},
           ),

@@ -233,11 +233,7 @@ describe("work that throws before it has written", () => {
     await using fixture = await openFixture(database);
     await fixture.insert("taken");
     fixture.proxy.sent.length = 0;
-    const denied = new Denied(
-      fixture.tenantId,
-      notFound("token"),
-      logEntry(undefined, "token", "some-token", "refuse"),
-    );
+    const denied = new Denied(fixture.tenantId, notFound("token"), logEntry("token", "some-token", "refuse"));
     const outcomes = await together<unknown>(fixture, [
       async (tx) => {
         await tx.query(namedRowExists, "taken");
@@ -269,7 +265,7 @@ describe("work in several steps", () => {
         steps.push(await tx.query(namedRowExists, "a"));
         tx.enqueue(insertNamedRow, "a");
         steps.push(await tx.query(namedRowExists, "a"), await tx.query(namedRowExists, "b"));
-        writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "read"));
+        writeLog(tx, logEntry("tenant", tx.tenantId, "read"));
         return Promise.all([
           tx.query(namedRowExists, "a"),
           tx.query(namedRowExists, "missing"),

@@ -3,17 +3,19 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { AS_OLDEST_BROWSER, sharedBrowser } from "../../support/browser.js";
 import { OidcIssuer } from "../../support/oidc-issuer.js";
-import { type ServerProcess, startServerProcess } from "../../support/server.js";
+import { type ServerHere, startServerHere } from "../../support/server-here.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 
 let browser: Browser;
 let issuer: OidcIssuer;
-let server: ServerProcess;
+let server: ServerHere;
 let tenant: TestTenant;
 beforeAll(async () => {
   [browser, issuer] = await Promise.all([sharedBrowser(), OidcIssuer.open()]);
-  server = await startServerProcess({ ...issuer.settings, OPENID_SECOND_FACTOR: "amr=mfa" });
+  server = await startServerHere({ ...issuer.settings, OPENID_SECOND_FACTOR: "amr=mfa" });
   issuer.serve(server.url);
+  // The page asks which tenant only where there are several.
+  await newTenant(server.url, server.environment);
   tenant = await newTenant(server.url, server.environment);
 });
 afterAll(async () => {

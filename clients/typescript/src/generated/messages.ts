@@ -311,7 +311,7 @@ export interface ConsoleLine {
 }
 
 export interface CreateApplicationInput {
-  /** For people. */
+  /** The application's name, for people. */
   readonly name: string;
   /** private, public or management. */
   readonly type: "private" | "public" | "management";
@@ -330,7 +330,7 @@ export interface CreateApplicationInput {
 }
 
 export interface CreateConnectionInput {
-  /** The formula that it was made from. */
+  /** The payment service, as ListConnectionFormulas names it. */
   readonly connectionFormulaId: string;
   /** card. */
   readonly method: string;
@@ -356,7 +356,7 @@ export interface CreateInvitationInput {
 }
 
 export interface CreateProxyInput {
-  /** For people. */
+  /** The proxy's name, for people. */
   readonly name: string;
   /** An https address. It is shown as it was given. */
   readonly destinationUrl: string;
@@ -385,7 +385,7 @@ export interface CreateProxyInput {
 export interface CreateReactorFormulaInput {
   /** Default: a new UUID. */
   readonly id?: string | undefined;
-  /** For people. */
+  /** The formula's name, for people. */
   readonly name: string;
   /** For people. */
   readonly description?: string | undefined;
@@ -402,7 +402,7 @@ export interface CreateReactorFormulaInput {
 }
 
 export interface CreateReactorInput {
-  /** For people. */
+  /** The reactor's name, for people. */
   readonly name: string;
   /** JavaScript: module.exports = async function (req) { ... }. Either code or a formula. */
   readonly code?: string | undefined;
@@ -412,7 +412,7 @@ export interface CreateReactorInput {
   readonly configuration?: Readonly<Record<string, string>> | undefined;
   /** The formula, in place of code. */
   readonly formula?: ReactorFormulaReferenceInput | undefined;
-  /** The runtime settings that were requested. */
+  /** The settings of its environment, such as the time limit. */
   readonly runtime?: RuntimeInput | undefined;
 }
 
@@ -508,7 +508,7 @@ export interface CreateTransactionInput {
 }
 
 export interface CreateWebhookInput {
-  /** For people. */
+  /** The webhook's name, for people. */
   readonly name: string;
   /** An https address of a host name. It is called directly: redirects are not followed. */
   readonly url: string;
@@ -1250,7 +1250,7 @@ export interface Refund {
 }
 
 export interface ReplaceConnectionInput {
-  /** The formula that it was made from. */
+  /** The payment service, as ListConnectionFormulas names it. */
   readonly connectionFormulaId: string;
   /** card. */
   readonly method: string;
@@ -1267,7 +1267,7 @@ export interface ReplaceConnectionInput {
 }
 
 export interface ReplaceProxyInput {
-  /** For people. */
+  /** The proxy's name, for people. */
   readonly name: string;
   /** An https address. It is shown as it was given. */
   readonly destinationUrl: string;
@@ -1294,7 +1294,7 @@ export interface ReplaceProxyInput {
 }
 
 export interface ReplaceReactorFormulaInput {
-  /** For people. */
+  /** The formula's name, for people. */
   readonly name: string;
   /** For people. */
   readonly description?: string | undefined;
@@ -1311,7 +1311,7 @@ export interface ReplaceReactorFormulaInput {
 }
 
 export interface ReplaceReactorInput {
-  /** For people. */
+  /** The reactor's name, for people. */
   readonly name: string;
   /** JavaScript. Either code or a formula. Without either, a reactor keeps its formula. */
   readonly code?: string | undefined;
@@ -1321,12 +1321,12 @@ export interface ReplaceReactorInput {
   readonly configuration?: Readonly<Record<string, string>> | undefined;
   /** The formula, in place of code. */
   readonly formula?: ReactorFormulaReferenceInput | undefined;
-  /** The runtime settings that were requested. */
+  /** The settings of its environment, such as the time limit. */
   readonly runtime?: RuntimeInput | undefined;
 }
 
 export interface ReplaceWebhookInput {
-  /** For people. */
+  /** The webhook's name, for people. */
   readonly name: string;
   /** An https address of a host name. It is called directly: redirects are not followed. */
   readonly url: string;
@@ -2002,7 +2002,7 @@ export interface TransactionConnection {
 }
 
 export interface UpdateApplicationInput {
-  /** For people. */
+  /** The application's name, for people. */
   readonly name: string;
   /** Required without rules. */
   readonly permissions?: readonly Open<PermissionName>[] | undefined;
@@ -2024,7 +2024,7 @@ export interface UpdateMemberInput {
 }
 
 export interface UpdateProxyInput {
-  /** For people. */
+  /** The proxy's name, for people. */
   readonly name?: string | null | undefined;
   /** An https address. It is shown as it was given. */
   readonly destinationUrl?: string | null | undefined;
@@ -2051,7 +2051,7 @@ export interface UpdateProxyInput {
 }
 
 export interface UpdateReactorInput {
-  /** For people. */
+  /** The reactor's name, for people. */
   readonly name?: string | null | undefined;
   /** JavaScript. Either code or a formula. */
   readonly code?: string | null | undefined;
@@ -2061,12 +2061,12 @@ export interface UpdateReactorInput {
   readonly configuration?: JsonInput | null | undefined;
   /** The formula, in place of code. */
   readonly formula?: ReactorFormulaReferenceInput | null | undefined;
-  /** The runtime settings that were requested. */
+  /** The settings of its environment, such as the time limit. */
   readonly runtime?: RuntimeInput | null | undefined;
 }
 
 export interface UpdateTenantInput {
-  /** For people. */
+  /** The tenant's name, for people. */
   readonly name: string;
   /** Merged: omitted settings keep their value. */
   readonly settings?: Readonly<Record<string, string>> | undefined;

@@ -139,7 +139,7 @@ async function readAndRun(
     observation.fail(error.code === Code.DeadlineExceeded ? 408 : 400, new Fault("malformed_body", "unread"));
     throw error;
   }
-  return runCall(pipeline, admission, observation, message, throwIfOver);
+  return runCall(pipeline, { admission, observation }, message, throwIfOver);
 }
 
 /** @throws {Fault}; the reason that ended the call; {ConnectError} if the caller disconnected. */

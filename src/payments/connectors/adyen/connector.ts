@@ -15,7 +15,7 @@ import { textAt } from "../read-json.js";
 import { type ServiceCall, serviceConnector } from "../service-connector.js";
 import { adyenAddress } from "./address.js";
 import { ADYEN_AMOUNTS } from "./amounts.js";
-import { codesOfError, errorOf, isOpenError } from "./error.js";
+import { codesOfError, isOpenError, refusalError } from "./error.js";
 import { paymentStateOf } from "./payment-state.js";
 import { type AdyenAmount, AdyenRequests } from "./requests.js";
 import { readAdyenWebhook } from "./webhook.js";
@@ -67,7 +67,7 @@ async function authorize(
     const codes = codesOfError(body);
     return isOpenError(body, result.transientError)
       ? { kind: "unknown", codes }
-      : endedAuthorization(errorOf(body, status), { codes });
+      : endedAuthorization(refusalError(body, status), { codes });
   }
   const state = paymentStateOf(body, { intent: request.intent, money: request.money, isAfterApproval: false });
   if (state.kind === "failed" && state.errorCode === "invalid_operation") {
@@ -89,7 +89,7 @@ async function modify({ context }: AdyenCall, request: ProviderCall): Promise<Fo
   const codes = codesOfError(body);
   return isOpenError(body, result.transientError)
     ? { kind: "unknown", codes }
-    : refusedOperation(errorOf(body, status), codes);
+    : refusedOperation(refusalError(body, status), codes);
 }
 
 /**

@@ -31,7 +31,7 @@ export function isOpenError(body: JsonObject, header: string | undefined): boole
   return textAt(body, "errorCode") === STILL_RUNNING || header === "true";
 }
 
-export function errorOf(body: JsonObject, status: number): ErrorCode {
+export function refusalError(body: JsonObject, status: number): ErrorCode {
   const code = textAt(body, "errorCode") ?? "";
   if (status === 401) return "invalid_service_credentials";
   return (Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : undefined) ?? errorOfStatus(status);

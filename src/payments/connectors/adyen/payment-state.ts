@@ -19,7 +19,7 @@ export interface SentRequest {
 export function paymentStateOf(body: JsonObject, asked: SentRequest): PaymentState {
   const providerId = textAt(body, "pspReference");
   const resultCode = textAt(body, "resultCode") ?? "";
-  const codes = codesOf(body);
+  const codes = providerCodes(body);
   const threeDS = threeDSOf(body, asked);
   switch (resultCode) {
     case "Authorised":
@@ -77,7 +77,7 @@ function amountOf(body: JsonObject): number | undefined {
   return fromProviderAmount(ADYEN_AMOUNTS, { amount, currency });
 }
 
-function codesOf(body: JsonObject): ProviderCodes {
+function providerCodes(body: JsonObject): ProviderCodes {
   const data = objectAt(body, "additionalData");
   const raw = textAt(data, "refusalReasonRaw");
   return {

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../base/json.js";
 import { monthText } from "../../contract/card.js";
-import type { ConnectorContext } from "../../contract/connector.js";
 import type { AuthorizationRequest, ThreeDSData } from "../../contract/payment-request.js";
 import type { ProviderCall } from "../../contract/provider-http.js";
+import { ConnectionRequests } from "../connection-requests.js";
 import { requiredField } from "../fields.js";
 import { acceptedMetadata, type MetadataLimits } from "../metadata.js";
 
@@ -29,15 +29,7 @@ export interface AdyenAmount {
 }
 
 /** Builds the calls of Adyen Checkout for one connection. */
-export class AdyenRequests {
-  readonly #address: string;
-  readonly #context: ConnectorContext;
-
-  constructor(address: string, context: ConnectorContext) {
-    this.#address = address;
-    this.#context = context;
-  }
-
+export class AdyenRequests extends ConnectionRequests {
   pay(request: AuthorizationRequest, amount: AdyenAmount): ProviderCall {
     return this.#post("/payments", request.idempotencyKey, {
       amount: { ...amount },
@@ -87,7 +79,7 @@ export class AdyenRequests {
 
   #post(path: string, idempotencyKey: string | undefined, body: JsonObject): ProviderCall {
     return this.#send(path, idempotencyKey, {
-      merchantAccount: requiredField(this.#context, "merchant_account"),
+      merchantAccount: requiredField(this.context, "merchant_account"),
       ...body,
     });
   }
@@ -95,9 +87,9 @@ export class AdyenRequests {
   #send(path: string, idempotencyKey: string | undefined, body: JsonObject): ProviderCall {
     return {
       method: "POST",
-      url: this.#address + path,
+      url: this.address + path,
       headers: [
-        ["X-API-Key", requiredField(this.#context, "api_key")],
+        ["X-API-Key", requiredField(this.context, "api_key")],
         ["Content-Type", "application/json"],
         ...(idempotencyKey === undefined ? [] : [["Idempotency-Key", idempotencyKey] satisfies [string, string]]),
       ],

@@ -14,7 +14,7 @@ import { sendsCvc } from "../sends-cvc.js";
 import { type ServiceCall, serviceConnector } from "../service-connector.js";
 import { errorOfDecline, errorOfMessage } from "./decline-codes.js";
 import { findRefund, lookUpTransaction, transactionIn } from "./look-up.js";
-import { authorizationOutcomeOf, codesOf, DUPLICATE } from "./payment-state.js";
+import { authorizationOutcomeOf, DUPLICATE, providerCodes } from "./payment-state.js";
 import { AuthorizenetRequests, authorizenetAddress } from "./requests.js";
 import { type AuthorizeNetResponse, ask } from "./response.js";
 import { readAuthorizenetWebhook } from "./webhook.js";
@@ -52,27 +52,27 @@ async function authorize(
 ): Promise<AuthorizationOutcome> {
   const response = await ask(context, requests.pay(request, amount));
   if (response.kind === "never_sent" || response.kind === "unknown") return unansweredAuthorization(response);
-  if (response.kind === "refused") return endedAuthorization(errorOf(response), { codes: response.codes });
+  if (response.kind === "refused") return endedAuthorization(refusalError(response), { codes: response.codes });
   const transaction = objectAt(response.body, "transactionResponse");
   if (transaction === undefined) return { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
   const sentCvc = sendsCvc(request);
   return authorizationOutcomeOf(transaction, { money: request.money, isSale: request.intent === "capture", sentCvc });
 }
 
-function errorOf({ code, status }: AuthorizeNetResponse & { kind: "refused" }) {
+function refusalError({ code, status }: AuthorizeNetResponse & { kind: "refused" }) {
   return code === undefined ? errorOfStatus(status) : errorOfMessage(code);
 }
 
 /** How a capture, void or refund ended. */
 function followUp(response: AuthorizeNetResponse): FollowUpOutcome {
   if (response.kind === "never_sent" || response.kind === "unknown") return unansweredOperation(response);
-  if (response.kind === "refused") return refusedOperation(errorOf(response), response.codes);
+  if (response.kind === "refused") return refusedOperation(refusalError(response), response.codes);
   const transaction = objectAt(response.body, "transactionResponse");
   const responseCode = textAt(transaction, "responseCode");
   if (transaction === undefined || responseCode === undefined) {
     return { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
   }
-  const { rawCode, rawDescription } = codesOf(transaction, false);
+  const { rawCode, rawDescription } = providerCodes(transaction, false);
   const codes = { rawCode, rawDescription };
   if (responseCode === "1") return { kind: "done", providerId: textAt(transaction, "transId"), codes };
   if (responseCode === "4") return { kind: "accepted", providerId: textAt(transaction, "transId"), codes };
@@ -117,7 +117,7 @@ async function refund(
   const transaction = transactionIn(response);
   const lastFour = /\d{4}$/.exec(textAt(transaction, "payment", "creditCard", "cardNumber") ?? "")?.[0];
   if (lastFour === undefined) {
-    if (response.kind === "refused") return refusedOperation(errorOf(response), response.codes);
+    if (response.kind === "refused") return refusedOperation(refusalError(response), response.codes);
     return { kind: "unknown", codes: response.kind === "ok" ? { rawCode: "unreadable_answer" } : response.codes };
   }
   const outcome = followUp(await ask(context, requests.refund(payment.providerId, reference, amount, lastFour)));
@@ -132,6 +132,6 @@ async function refund(
 async function checkCredentials({ requests, context }: AuthorizenetCall): Promise<CredentialsOutcome> {
   const response = await ask(context, requests.authenticate());
   if (response.kind === "ok") return { kind: "accepted" };
-  const isRefused = response.kind === "refused" && errorOf(response) === "invalid_service_credentials";
+  const isRefused = response.kind === "refused" && refusalError(response) === "invalid_service_credentials";
   return { kind: isRefused ? "refused" : "unclear" };
 }

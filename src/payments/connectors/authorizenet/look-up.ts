@@ -125,7 +125,7 @@ async function findSettled(
   const since = new Date(context.now.getTime() - Math.max(age, 0) - CLOCK_SKEW_MS);
   const response = await ask(context, requests.batches(since, context.now));
   if (response.kind !== "ok") return { kind: "unknown", codes: response.codes };
-  const batches = rowsOf(response.body, "batchList");
+  const batches = listedRows(response.body, "batchList");
   if (batches === undefined) return unknown("unreadable_answer");
   let refusedOne: Search = { kind: "absent" };
   for (const batch of batches) {
@@ -148,7 +148,7 @@ async function findIn(
   for (let page = 1; page <= MAX_PAGES; page += 1) {
     const response = await ask(context, pageOf(page));
     if (response.kind !== "ok") return { kind: "unknown", codes: response.codes };
-    const rows = rowsOf(response.body, "transactions");
+    const rows = listedRows(response.body, "transactions");
     if (rows === undefined) return unknown("unreadable_answer");
     for (const row of rows.filter((each) => textAt(each, "invoiceNumber") === invoiceOf(reference))) {
       const transId = textAt(row, "transId");
@@ -163,7 +163,7 @@ async function findIn(
 }
 
 /** Returns no rows for a response without the list, and undefined for an unreadable response. */
-function rowsOf(body: JsonObject, key: string): readonly Json[] | undefined {
+function listedRows(body: JsonObject, key: string): readonly Json[] | undefined {
   const value = valueAt(body, key);
   return value === undefined || value === null || Array.isArray(value) ? listAt(body, key) : undefined;
 }

@@ -28,7 +28,7 @@ export function authorizationOutcomeOf(
   const responseCode = textAt(response, "responseCode");
   const transId = textAt(response, "transId");
   const providerId = transId === "0" ? undefined : transId;
-  const codes = codesOf(response, sentCvc);
+  const codes = providerCodes(response, sentCvc);
   if (responseCode === APPROVED_CODE && providerId !== undefined) {
     const schemeTransactionId = textAt(response, "networkTransId");
     const known = { providerId, schemeTransactionId, codes: { ...codes, authResponseCode: APPROVED } };
@@ -41,7 +41,7 @@ export function authorizationOutcomeOf(
   return endedAuthorization(errorOfDecline(codes.rawCode, responseCode === DECLINED_CODE), { providerId, codes });
 }
 
-export function codesOf(response: JsonObject, sentCvc: boolean): ProviderCodes {
+export function providerCodes(response: JsonObject, sentCvc: boolean): ProviderCodes {
   const error = valueAt(response, "errors", 0) ?? valueAt(response, "errors", "error", 0);
   const cvv = CVV[textAt(response, "cvvResultCode") ?? ""];
   return {

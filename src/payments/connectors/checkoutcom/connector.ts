@@ -10,7 +10,7 @@ import { sendsCvc } from "../sends-cvc.js";
 import { type ServiceCall, serviceConnector } from "../service-connector.js";
 import { checkoutcomAddress } from "./address.js";
 import { CHECKOUTCOM_AMOUNTS } from "./amounts.js";
-import { codesOfError, errorOf } from "./error.js";
+import { codesOfError, refusalError } from "./error.js";
 import { findPaymentId, lookUpPayment } from "./look-up.js";
 import { paymentStateOf } from "./payment-state.js";
 import { CheckoutcomRequests } from "./requests.js";
@@ -56,7 +56,7 @@ async function authorize(
   const { status, body } = result;
   // The first request with this key is still running.
   if (status === 409) return { kind: "unknown", codes: codesOfError(body, status) };
-  if (status >= 400) return endedAuthorization(errorOf(body, status), { codes: codesOfError(body, status) });
+  if (status >= 400) return endedAuthorization(refusalError(body, status), { codes: codesOfError(body, status) });
   const sentCvc = sendsCvc(request);
   return paymentStateOf(body, request.intent, sentCvc);
 }
@@ -70,7 +70,7 @@ async function modify({ context }: CheckoutcomCall, request: ProviderCall): Prom
   const codes = codesOfError(body, status);
   if (status === 409) return { kind: "unknown", codes };
   // 403 on a payment means that its state does not allow the operation.
-  return refusedOperation(status === 403 ? "unexpected_state" : errorOf(body, status), codes);
+  return refusedOperation(status === 403 ? "unexpected_state" : refusalError(body, status), codes);
 }
 
 async function release(call: CheckoutcomCall, { payment, idempotencyKey }: VoidRequest): Promise<FollowUpOutcome> {

@@ -5,7 +5,7 @@ import { errorOfStatus } from "../provider-json.js";
 import { textAt } from "../read-json.js";
 import { errorOfName } from "./decline-codes.js";
 
-export function errorOf(body: JsonObject, status: number): ErrorCode {
+export function refusalError(body: JsonObject, status: number): ErrorCode {
   const name = textAt(body, "error_codes", 0);
   return name === undefined && status !== 422 ? errorOfStatus(status) : errorOfName(name);
 }

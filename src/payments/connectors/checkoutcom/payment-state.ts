@@ -13,7 +13,7 @@ import { errorOfDecline } from "./decline-codes.js";
 export function paymentStateOf(body: JsonObject, intent: Intent, sentCvc?: boolean): PaymentState {
   const providerId = textAt(body, "id");
   const status = textAt(body, "status") ?? "";
-  const codes = codesOf(body, sentCvc);
+  const codes = providerCodes(body, sentCvc);
   const threeDS = threeDSOf(body);
   // Some responses to a refused card have no status and no `approved`.
   if (status === "Declined" || (status === "" && /^[2-4]/.test(codes.rawCode ?? ""))) {
@@ -74,7 +74,7 @@ function moneyAt(body: JsonObject, ...steps: readonly string[]): number | undefi
   return fromProviderAmount(CHECKOUTCOM_AMOUNTS, { amount, currency });
 }
 
-function codesOf(body: JsonObject, sentCvc: boolean | undefined): ProviderCodes {
+function providerCodes(body: JsonObject, sentCvc: boolean | undefined): ProviderCodes {
   const rawCode = textAt(body, "response_code") ?? textAt(body, "actions", 0, "response_code");
   const rawDescription = textAt(body, "response_summary") ?? textAt(body, "actions", 0, "response_summary");
   const ofIssuer = rawCode?.startsWith("10") ? APPROVED : /^[23]00(\w\w)$/.exec(rawCode ?? "")?.[1];

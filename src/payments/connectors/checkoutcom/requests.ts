@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../base/json.js";
-import type { ConnectorContext } from "../../contract/connector.js";
 import type { AuthorizationRequest, ThreeDSData } from "../../contract/payment-request.js";
 import type { ProviderCall } from "../../contract/provider-http.js";
+import { ConnectionRequests } from "../connection-requests.js";
 import { fieldOf } from "../fields.js";
 import { acceptedMetadata, type MetadataLimits } from "../metadata.js";
 import { authorizationHeader } from "./address.js";
@@ -9,20 +9,12 @@ import { authorizationHeader } from "./address.js";
 const METADATA: MetadataLimits = { pairs: 50, keyLength: 100, valueLength: 500, key: /./ };
 
 /** Builds the calls for one connection. */
-export class CheckoutcomRequests {
-  readonly #address: string;
-  readonly #context: ConnectorContext;
-
-  constructor(address: string, context: ConnectorContext) {
-    this.#address = address;
-    this.#context = context;
-  }
-
+export class CheckoutcomRequests extends ConnectionRequests {
   /** `amount` is in Checkout.com's units. */
   pay(request: AuthorizationRequest, amount: number): ProviderCall {
-    const channel = fieldOf(this.#context, "processing_channel_id");
+    const channel = fieldOf(this.context, "processing_channel_id");
     return this.#post("/payments", request.idempotencyKey, {
-      source: sourceOf(request),
+      source: cardSource(request),
       amount,
       currency: request.money.currency,
       capture: request.intent === "capture",
@@ -64,9 +56,9 @@ export class CheckoutcomRequests {
   #post(path: string, idempotencyKey: string, body: JsonObject): ProviderCall {
     return {
       method: "POST",
-      url: this.#address + path,
+      url: this.address + path,
       headers: [
-        ["Authorization", authorizationHeader(this.#context)],
+        ["Authorization", authorizationHeader(this.context)],
         ["Content-Type", "application/json"],
         ["Cko-Idempotency-Key", idempotencyKey],
       ],
@@ -77,8 +69,8 @@ export class CheckoutcomRequests {
   #get(path: string): ProviderCall {
     return {
       method: "GET",
-      url: this.#address + path,
-      headers: [["Authorization", authorizationHeader(this.#context)]],
+      url: this.address + path,
+      headers: [["Authorization", authorizationHeader(this.context)]],
     };
   }
 }
@@ -87,7 +79,7 @@ function paymentPath(providerId: string): string {
   return `/payments/${encodeURIComponent(providerId)}`;
 }
 
-function sourceOf({ card, isMerchantInitiated, paymentSource }: AuthorizationRequest): JsonObject {
+function cardSource({ card, isMerchantInitiated, paymentSource }: AuthorizationRequest): JsonObject {
   const { number, expirationMonth, expirationYear, cvc } = card.reveal();
   return {
     type: "card",

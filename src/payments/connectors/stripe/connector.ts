@@ -13,7 +13,7 @@ import { objectAt, textAt } from "../read-json.js";
 import { sendsCvc } from "../sends-cvc.js";
 import { INEXPRESSIBLE, type ServiceCall, serviceConnector } from "../service-connector.js";
 import { moneyAt, STRIPE_AMOUNTS } from "./amounts.js";
-import { codesOf, errorOf } from "./error.js";
+import { providerCodes, refusalError } from "./error.js";
 import { findIntent, lookUpIntent } from "./look-up.js";
 import { paymentStateOf } from "./payment-state.js";
 import { refundOutcome } from "./refund.js";
@@ -50,7 +50,7 @@ async function authorize(
   if (amount === 0) return endedAuthorization("invalid_amount", { codes: INEXPRESSIBLE });
   const result = await callJson(context, requests.create(request, amount));
   if (result.kind !== "json") return unansweredAuthorization(result);
-  if (isStillRunning(result)) return { kind: "unknown", codes: codesOf(objectAt(result.body, "error")) };
+  if (isStillRunning(result)) return { kind: "unknown", codes: providerCodes(objectAt(result.body, "error")) };
   if (result.status >= 400) return refusal(result, request);
   const state = paymentStateOf(result.body, request.intent);
   if (state.kind === "failed" && state.errorCode === "invalid_operation" && state.providerId !== undefined) {
@@ -77,7 +77,10 @@ function refusal(
   const intent = objectAt(error, "payment_intent");
   const state = intent && paymentStateOf({ ...intent, last_payment_error: error ?? null }, request.intent);
   if (state?.kind === "declined" || state?.kind === "failed") return state;
-  return endedAuthorization(errorOf(error, status), { codes: codesOf(error), providerId: textAt(intent, "id") });
+  return endedAuthorization(refusalError(error, status), {
+    codes: providerCodes(error),
+    providerId: textAt(intent, "id"),
+  });
 }
 
 async function capture(
@@ -107,17 +110,17 @@ async function release(
 function followUp(result: JsonCallResult, wanted: "succeeded" | "canceled"): FollowUpOutcome {
   if (result.kind !== "json") return unansweredOperation(result);
   const error = objectAt(result.body, "error");
-  if (isStillRunning(result)) return { kind: "unknown", codes: codesOf(error) };
+  if (isStillRunning(result)) return { kind: "unknown", codes: providerCodes(error) };
   const intent = result.status < 400 ? result.body : objectAt(error, "payment_intent");
   const status = textAt(intent, "status");
-  const codes = result.status < 400 ? {} : codesOf(error);
+  const codes = result.status < 400 ? {} : providerCodes(error);
   if (status === wanted) {
     const amount = wanted === "succeeded" ? moneyAt(intent, "amount_received") : undefined;
     return { kind: "done", codes, ...(amount === undefined ? {} : { amount }) };
   }
   if (result.status < 400) return status === "processing" ? { kind: "accepted", codes } : { kind: "unknown", codes };
   const expired = status === "canceled" && wanted === "succeeded";
-  return refusedOperation(expired ? "expired_authorization" : errorOf(error, result.status), codes);
+  return refusedOperation(expired ? "expired_authorization" : refusalError(error, result.status), codes);
 }
 
 async function refund(
@@ -128,9 +131,9 @@ async function refund(
   const result = await callJson(context, requests.refund(request, amount));
   if (result.kind !== "json") return unansweredOperation(result);
   const error = objectAt(result.body, "error");
-  if (isStillRunning(result)) return { kind: "unknown", codes: codesOf(error) };
+  if (isStillRunning(result)) return { kind: "unknown", codes: providerCodes(error) };
   if (result.status < 400) return refundOutcome(result.body);
-  return refusedOperation(errorOf(error, result.status), codesOf(error));
+  return refusedOperation(refusalError(error, result.status), providerCodes(error));
 }
 
 async function checkCredentials({ requests, context }: StripeCall): Promise<CredentialsOutcome> {

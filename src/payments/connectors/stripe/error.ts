@@ -9,14 +9,14 @@ import { errorOfDecline } from "./decline-codes.js";
 const WANTS_TOKENS = /card numbers? directly|raw card data/i;
 
 /** Why a request was refused, from Stripe's `error` object. */
-export function errorOf(error: JsonObject | undefined, status: number): ErrorCode {
+export function refusalError(error: JsonObject | undefined, status: number): ErrorCode {
   if (WANTS_TOKENS.test(textAt(error, "message") ?? "")) return "invalid_service_configuration";
   const known = errorOfDecline(textAt(error, "decline_code"), textAt(error, "code"));
   if (known !== undefined) return known;
   return status === 402 || textAt(error, "type") === "card_error" ? "other_decline" : errorOfStatus(status);
 }
 
-export function codesOf(error: JsonObject | undefined): ProviderCodes {
+export function providerCodes(error: JsonObject | undefined): ProviderCodes {
   return {
     rawCode: textAt(error, "decline_code") ?? textAt(error, "code") ?? textAt(error, "type"),
     rawDescription: textAt(error, "message"),

@@ -6,7 +6,7 @@ import type { PaymentReference } from "../../contract/payment-request.js";
 import { callJson } from "../provider-json.js";
 import { listAt, objectAt, textAt } from "../read-json.js";
 import { moneyAt } from "./amounts.js";
-import { codesOf } from "./error.js";
+import { providerCodes } from "./error.js";
 import { paymentStateOf, restOf } from "./payment-state.js";
 import { isReturned, refundOutcome } from "./refund.js";
 import type { StripeRequests } from "./requests.js";
@@ -30,7 +30,7 @@ export async function lookUpIntent(
   if (result.kind === "never_sent") return { kind: "unknown", codes: result.codes };
   if (result.kind === "unknown") return result;
   if (result.status === 404) return { kind: "absent" };
-  if (result.status !== 200) return { kind: "unknown", codes: codesOf(objectAt(result.body, "error")) };
+  if (result.status !== 200) return { kind: "unknown", codes: providerCodes(objectAt(result.body, "error")) };
   const state = paymentStateOf(result.body, payment.intent);
   if (state.kind !== "captured") return { kind: "found", state };
   const listed = await listRefunds(requests, context, providerId);
@@ -56,7 +56,7 @@ export async function findIntent(
   if (searched.kind === "json" && searched.status === 400) return listSince(requests, context, reconciliationId, 0);
   return {
     kind: "unknown",
-    codes: searched.kind === "json" ? codesOf(objectAt(searched.body, "error")) : searched.codes,
+    codes: searched.kind === "json" ? providerCodes(objectAt(searched.body, "error")) : searched.codes,
   };
 }
 
@@ -72,7 +72,7 @@ async function listSince(
     const query = { created: { gte: since }, limit: PAGE, starting_after: after };
     const result = await callJson(context, requests.list(query));
     if (result.kind !== "json") return { kind: "unknown", codes: result.codes };
-    if (result.status !== 200) return { kind: "unknown", codes: codesOf(objectAt(result.body, "error")) };
+    if (result.status !== 200) return { kind: "unknown", codes: providerCodes(objectAt(result.body, "error")) };
     const found = idIn(result.body, reconciliationId);
     if (found !== undefined) return found;
     after = textAt(listAt(result.body, "data").at(-1), "id");

@@ -5,7 +5,7 @@ import { APPROVED } from "../approval-codes.js";
 import { endedAuthorization } from "../ending.js";
 import { objectAt, textAt, wholeAt } from "../read-json.js";
 import { moneyAt } from "./amounts.js";
-import { codesOf, errorOf } from "./error.js";
+import { providerCodes, refusalError } from "./error.js";
 
 /** Maps a payment intent to the payment's state. Statuses unknown to the table are `processing`. */
 export function paymentStateOf(body: JsonObject, intent: Intent): PaymentState {
@@ -94,7 +94,7 @@ function refusedIntent(body: JsonObject, providerId: string, seen: ThreeDSOutcom
     return endedAuthorization("unexpected_state", { providerId, codes: { rawCode: "requires_payment_method" } });
   const failedApproval = textAt(error, "code") === "payment_intent_authentication_failure";
   const threeDS = failedApproval ? ({ status: "declined", method: "challenge" } as const) : seen;
-  return endedAuthorization(errorOf(error, 402), { providerId, codes: codesOf(error), threeDS });
+  return endedAuthorization(refusalError(error, 402), { providerId, codes: providerCodes(error), threeDS });
 }
 
 function unreadable(known: { readonly providerId: string }): PaymentState {

@@ -1,6 +1,6 @@
-import type { ConnectorContext } from "../../contract/connector.js";
 import type { AuthorizationRequest, RefundRequest, ThreeDSData } from "../../contract/payment-request.js";
 import type { ProviderCall } from "../../contract/provider-http.js";
+import { ConnectionRequests } from "../connection-requests.js";
 import { fieldOf, requiredField } from "../fields.js";
 import { acceptedMetadata, type MetadataLimits } from "../metadata.js";
 import { encodeForm, type FormValue } from "./form.js";
@@ -12,15 +12,7 @@ const METADATA: MetadataLimits = { pairs: 50, keyLength: 40, valueLength: 500, k
 const WITH_CHARGE = { expand: ["latest_charge"] };
 
 /** Builds the calls for one connection. */
-export class StripeRequests {
-  readonly #address: string;
-  readonly #context: ConnectorContext;
-
-  constructor(address: string, context: ConnectorContext) {
-    this.#address = address;
-    this.#context = context;
-  }
-
+export class StripeRequests extends ConnectionRequests {
   /** `amount` is in Stripe's units. */
   create(request: AuthorizationRequest, amount: number): ProviderCall {
     const card = request.card.reveal();
@@ -92,7 +84,7 @@ export class StripeRequests {
 
   #cardOptions({ threeDS, isMerchantInitiated, previousSchemeTransactionId }: AuthorizationRequest): FormValue {
     // Stripe enables this parameter for selected accounts only, and refuses requests of others that use it.
-    const mayName = fieldOf(this.#context, "network_transaction_id_enabled") === "true";
+    const mayName = fieldOf(this.context, "network_transaction_id_enabled") === "true";
     const named = mayName && isMerchantInitiated ? previousSchemeTransactionId : undefined;
     const mit_exemption = named === undefined ? undefined : { network_transaction_id: named };
     if (threeDS) return { three_d_secure: external3DS(threeDS), mit_exemption };
@@ -102,7 +94,7 @@ export class StripeRequests {
   #post(path: string, idempotencyKey: string, form: Readonly<Record<string, FormValue>>): ProviderCall {
     return {
       method: "POST",
-      url: this.#address + path,
+      url: this.address + path,
       headers: [
         ...this.#headers(),
         ["Content-Type", "application/x-www-form-urlencoded"],
@@ -113,13 +105,13 @@ export class StripeRequests {
   }
 
   #get(path: string, query: Readonly<Record<string, FormValue>>): ProviderCall {
-    return { method: "GET", url: `${this.#address}${path}?${encodeForm(query)}`, headers: this.#headers() };
+    return { method: "GET", url: `${this.address}${path}?${encodeForm(query)}`, headers: this.#headers() };
   }
 
   #headers(): [string, string][] {
-    const account = fieldOf(this.#context, "stripe_account");
+    const account = fieldOf(this.context, "stripe_account");
     return [
-      ["Authorization", `Bearer ${requiredField(this.#context, "secret_key")}`],
+      ["Authorization", `Bearer ${requiredField(this.context, "secret_key")}`],
       ["Stripe-Version", API_VERSION],
       ...(account === undefined ? [] : [["Stripe-Account", account] satisfies [string, string]]),
     ];

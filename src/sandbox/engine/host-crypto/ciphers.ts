@@ -8,7 +8,7 @@ import {
 } from "node:crypto";
 import type { TransformOptions } from "node:stream";
 import type { JsonObject } from "../../../base/json.js";
-import { bytesOf, optionalWhole, parameterText } from "./parameters.js";
+import { byteParameter, optionalWhole, parameterText } from "./parameters.js";
 
 /** Most open ciphers of one instance: enough for honest code, few enough to cost nothing. */
 const MAX_OPEN = 64;
@@ -69,8 +69,8 @@ export class OpenCiphers {
   }
 
   #openCipher(parameters: JsonObject): string {
-    const key = bytesOf(parameters, "key");
-    const iv = parameters.iv === null ? null : bytesOf(parameters, "iv");
+    const key = byteParameter(parameters, "key");
+    const iv = parameters.iv === null ? null : byteParameter(parameters, "iv");
     const authTagLength = optionalWhole(parameters, "authTagLength", 1, 16);
     const options: TransformOptions & { authTagLength?: number } = authTagLength === undefined ? {} : { authTagLength };
     const algorithm = parameterText(parameters, "algorithm");

@@ -1,6 +1,6 @@
 import { hash, hkdfSync, pbkdf2Sync, scryptSync } from "node:crypto";
 import type { JsonObject } from "../../../base/json.js";
-import { bytesOf, optionalWhole, parameterText, wholeOf } from "./parameters.js";
+import { byteParameter, optionalWhole, parameterText, wholeOf } from "./parameters.js";
 
 /**
  * Bounds for key derivation, which runs natively where no deadline can stop it. Each keeps a call below a second: a million
@@ -30,7 +30,7 @@ export function derivePbkdf2(parameters: JsonObject): Buffer {
       `The value of "iterations" is out of range. With a "keylen" of ${bytes} it must be <= ${Math.floor(most / blocks)}.`,
     );
   }
-  return pbkdf2Sync(bytesOf(parameters, "password"), saltOf(parameters), rounds, bytes, digest);
+  return pbkdf2Sync(byteParameter(parameters, "password"), saltOf(parameters), rounds, bytes, digest);
 }
 
 export function deriveScrypt(parameters: JsonObject): Buffer {
@@ -41,18 +41,18 @@ export function deriveScrypt(parameters: JsonObject): Buffer {
   // Memory is 128 N r bytes; the work is p times as much: 0.4 s at the bound.
   if (N * r * p * 128 > MAX_SCRYPT_BYTES * 4) throw new RangeError("Invalid scrypt params: too much work");
   const options = { N, r, p, maxmem: MAX_SCRYPT_BYTES + 1024 * 1024 };
-  return scryptSync(bytesOf(parameters, "password"), saltOf(parameters), bytes, options);
+  return scryptSync(byteParameter(parameters, "password"), saltOf(parameters), bytes, options);
 }
 
 export function deriveHkdf(parameters: JsonObject): Uint8Array {
   const bytes = wholeOf(parameters, "keylen", 0, MAX_HKDF_BYTES);
-  const key = bytesOf(parameters, "password");
-  const { digest, info } = { digest: parameterText(parameters, "digest"), info: bytesOf(parameters, "info") };
+  const key = byteParameter(parameters, "password");
+  const { digest, info } = { digest: parameterText(parameters, "digest"), info: byteParameter(parameters, "info") };
   return new Uint8Array(hkdfSync(digest, key, saltOf(parameters), info, bytes));
 }
 
 function saltOf(parameters: JsonObject): Buffer {
-  const salt = bytesOf(parameters, "salt");
+  const salt = byteParameter(parameters, "salt");
   if (salt.length <= MAX_SALT_BYTES) return salt;
   throw new RangeError(`The "salt" may have at most ${MAX_SALT_BYTES} bytes.`);
 }

@@ -8,7 +8,7 @@ import {
 } from "node:crypto";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/json.js";
 import { requireBoundedDer } from "./asn1-bounds.js";
-import { bytesOf, optionalText, optionalWhole, parameterText } from "./parameters.js";
+import { byteParameter, optionalText, optionalWhole, parameterText } from "./parameters.js";
 import { readPem } from "./pem.js";
 
 /** RSA, DSA and Diffie-Hellman numbers of a key that signs or decrypts: 85 ms for the worst key of this size. */
@@ -36,7 +36,7 @@ export function readKey(spec: Json | undefined): KeyObject {
   if (!isJsonObject(spec)) throw new TypeError('The "key" argument is missing.');
   switch (parameterText(spec, "role")) {
     case "secret":
-      return createSecretKey(bytesOf(spec, "secret"));
+      return createSecretKey(byteParameter(spec, "secret"));
     case "private":
       return ofKnownType(privateKey(spec));
     default:
@@ -71,7 +71,7 @@ function publicKey(spec: JsonObject): KeyObject {
 }
 
 function derOf(spec: JsonObject, maxBits: number): Buffer {
-  const der = bytesOf(spec, "der");
+  const der = byteParameter(spec, "der");
   requireBoundedDer(der, maxBits);
   return der;
 }
@@ -108,7 +108,7 @@ export function keyWithOptions(spec: Json | undefined) {
   const dsaEncoding = oneOf(options, "dsaEncoding", ["der", "ieee-p1363"] as const);
   if (dsaEncoding !== undefined) signing.dsaEncoding = dsaEncoding;
   const oaepHash = optionalText(options, "oaepHash");
-  const oaepLabel = options.oaepLabel === undefined ? {} : { oaepLabel: bytesOf(options, "oaepLabel") };
+  const oaepLabel = options.oaepLabel === undefined ? {} : { oaepLabel: byteParameter(options, "oaepLabel") };
   return { key, ...signing, ...(oaepHash === undefined ? {} : { oaepHash }), ...oaepLabel };
 }
 

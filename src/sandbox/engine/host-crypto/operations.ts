@@ -23,7 +23,7 @@ import type { OpenCiphers } from "./ciphers.js";
 import { deriveHkdf, derivePbkdf2, deriveScrypt } from "./derive.js";
 import { generateRsaKey, type IsInterrupted } from "./generate-rsa.js";
 import { describeKey, exportKey, keyWithOptions, readKey } from "./keys.js";
-import { bytesOf, optionalText, optionalWhole, parameterText, wholeOf } from "./parameters.js";
+import { byteParameter, optionalText, optionalWhole, parameterText, wholeOf } from "./parameters.js";
 
 /** State shared by the calls of one instance. */
 export interface CryptoSession {
@@ -40,10 +40,10 @@ const MAX_HASH_BYTES = 1024 * 1024;
 const operations: ReadonlyMap<string, Operation> = new Map<string, Operation>([
   ["names", (parameters) => JSON.stringify(names(parameterText(parameters, "of")))],
   ["constants", () => JSON.stringify(constants)],
-  ["hash.check", (parameters) => checked(hashOf(parameters))],
-  ["hmac.check", (parameters) => checked(hmacOf(parameters))],
-  ["hash", (parameters, data) => hashOf(parameters).update(data).digest()],
-  ["hmac", (parameters, data) => hmacOf(parameters).update(data).digest()],
+  ["hash.check", (parameters) => checked(requestedHash(parameters))],
+  ["hmac.check", (parameters) => checked(requestedHmac(parameters))],
+  ["hash", (parameters, data) => requestedHash(parameters).update(data).digest()],
+  ["hmac", (parameters, data) => requestedHmac(parameters).update(data).digest()],
   ["sign", (parameters, data) => sign(optionalText(parameters, "algorithm"), data, keyWithOptions(parameters.key))],
   ["verify", (parameters, data) => String(verifies(parameters, data))],
   ["publicEncrypt", (parameters, data) => publicEncrypt(keyWithOptions(parameters.key), data)],
@@ -87,13 +87,13 @@ function names(of: string): string[] {
   return of === "curves" ? getCurves() : getCiphers();
 }
 
-function hashOf(parameters: JsonObject) {
+function requestedHash(parameters: JsonObject) {
   const outputLength = optionalWhole(parameters, "outputLength", 0, MAX_HASH_BYTES);
   return createHash(parameterText(parameters, "algorithm"), outputLength === undefined ? {} : { outputLength });
 }
 
-function hmacOf(parameters: JsonObject) {
-  return createHmac(parameterText(parameters, "algorithm"), bytesOf(parameters, "key"));
+function requestedHmac(parameters: JsonObject) {
+  return createHmac(parameterText(parameters, "algorithm"), byteParameter(parameters, "key"));
 }
 
 /** Only creates the hash: Node rejects unknown algorithms before there is any data. */
@@ -103,12 +103,12 @@ function checked(_made: unknown): string {
 
 function verifies(parameters: JsonObject, data: Uint8Array): boolean {
   const key = keyWithOptions(parameters.key);
-  return verify(optionalText(parameters, "algorithm"), data, key, bytesOf(parameters, "signature"));
+  return verify(optionalText(parameters, "algorithm"), data, key, byteParameter(parameters, "signature"));
 }
 
 function ecdhOf(parameters: JsonObject) {
   const ecdh = createECDH(parameterText(parameters, "curve"));
-  ecdh.setPrivateKey(bytesOf(parameters, "privateKey"));
+  ecdh.setPrivateKey(byteParameter(parameters, "privateKey"));
   return ecdh;
 }
 
@@ -121,7 +121,7 @@ function generateEcdh(parameters: JsonObject): string {
 function convertPoint(parameters: JsonObject): Buffer {
   const format = parameterText(parameters, "format") === "compressed" ? "compressed" : "uncompressed";
   const point = ECDH.convertKey(
-    bytesOf(parameters, "publicKey"),
+    byteParameter(parameters, "publicKey"),
     parameterText(parameters, "curve"),
     undefined,
     undefined,

@@ -24,7 +24,7 @@ export function optionalWhole(parameters: JsonObject, name: string, least: numbe
 }
 
 /** Bytes given as base64. */
-export function bytesOf(parameters: JsonObject, name: string): Buffer {
+export function byteParameter(parameters: JsonObject, name: string): Buffer {
   return Buffer.from(parameterText(parameters, name), "base64");
 }
 

@@ -2,13 +2,22 @@ import { Buffer } from "node:buffer";
 import { base64, dataBytes, encoded, type HostCrypto } from "./host-crypto.js";
 import { secretBase64 } from "./keys.js";
 
+/** What tenants' code passes to `createCipheriv` and `createDecipheriv`. */
+interface CipherArguments {
+  readonly decrypt: boolean;
+  readonly algorithm: unknown;
+  readonly key: unknown;
+  readonly iv: unknown;
+  readonly options: unknown;
+}
+
 /** A cipher or decipher with its state in the worker, because each `update` returns its output so far. */
 export class Cipher {
   readonly #crypto: HostCrypto;
   readonly #id: string;
   readonly #algorithm: string;
 
-  constructor(crypto: HostCrypto, decrypt: boolean, algorithm: unknown, key: unknown, iv: unknown, options: unknown) {
+  constructor(crypto: HostCrypto, { decrypt, algorithm, key, iv, options }: CipherArguments) {
     const { authTagLength } = Object(options);
     this.#crypto = crypto;
     this.#algorithm = String(algorithm);

@@ -93,7 +93,12 @@ export class Verify extends Gathering {
   }
 
   verify(key: unknown, signature: unknown, encoding?: unknown): boolean {
-    return verifyWith(this.crypto, this.#algorithm, this.gathered(), key, dataBytes(signature, encoding));
+    return verifyWith(
+      this.crypto,
+      this.#algorithm,
+      { data: this.gathered(), signature: dataBytes(signature, encoding) },
+      key,
+    );
   }
 }
 
@@ -101,12 +106,16 @@ export function signWith(crypto: HostCrypto, algorithm: unknown, data: Uint8Arra
   return crypto.bytes("sign", { algorithm: algorithm ?? null, key: keySpec(key, "private") }, data);
 }
 
+export interface SignedData {
+  readonly data: Uint8Array;
+  readonly signature: Buffer;
+}
+
 export function verifyWith(
   crypto: HostCrypto,
   algorithm: unknown,
-  data: Uint8Array,
+  { data, signature }: SignedData,
   key: unknown,
-  signature: Buffer,
 ): boolean {
   const parameters = {
     algorithm: algorithm ?? null,

@@ -51,17 +51,19 @@ function digests(crypto: HostCrypto) {
     sign: (algorithm: unknown, data: unknown, key: unknown, callback?: Callback) =>
       withCallback(callback, () => signWith(crypto, algorithm, dataBytes(data), key)),
     verify: (algorithm: unknown, data: unknown, key: unknown, signature: unknown, callback?: Callback) =>
-      withCallback(callback, () => verifyWith(crypto, algorithm, dataBytes(data), key, dataBytes(signature))),
+      withCallback(callback, () =>
+        verifyWith(crypto, algorithm, { data: dataBytes(data), signature: dataBytes(signature) }, key),
+      ),
   };
 }
 
 /** Declared functions, for the same reason as those of {@link digests}. */
 function ciphers(crypto: HostCrypto) {
   function createCipheriv(algorithm: unknown, key: unknown, iv: unknown, options?: unknown) {
-    return new Cipher(crypto, false, algorithm, key, iv, options);
+    return new Cipher(crypto, { decrypt: false, algorithm, key, iv, options });
   }
   function createDecipheriv(algorithm: unknown, key: unknown, iv: unknown, options?: unknown) {
-    return new Cipher(crypto, true, algorithm, key, iv, options);
+    return new Cipher(crypto, { decrypt: true, algorithm, key, iv, options });
   }
   const asymmetric = (operation: string, role: "private" | "public") => (key: unknown, data: unknown) =>
     crypto.bytes(operation, { key: keySpec(key, role) }, dataBytes(data));

@@ -70,7 +70,7 @@ async function send(calls: HostCalls, axios: AxiosParts, config: Config, zlib: (
   }
   const { status, statusText, headers } = incoming;
   return {
-    data: dataOf(incoming, config.responseType),
+    data: receivedData(incoming, config.responseType),
     status,
     statusText,
     headers: joinedHeaders(headers),
@@ -83,11 +83,11 @@ async function outgoingOf(axios: AxiosParts, config: Config): Promise<Outgoing> 
   const { baseURL, url, allowAbsoluteUrls, params, paramsSerializer, data, auth, maxBodyLength = -1 } = config;
   const address = axios.buildURL(axios.buildFullPath(baseURL, url, allowAbsoluteUrls), params, paramsSerializer);
   if (!URL.canParse(address)) throw new axios.AxiosError("Invalid URL", "ERR_INVALID_URL", config);
-  const body = await bodyOf(data);
+  const body = await sentBody(data);
   if (maxBodyLength > -1 && body !== undefined && body.length > maxBodyLength) {
     throw new axios.AxiosError("Request body larger than maxBodyLength limit", "ERR_BAD_REQUEST", config);
   }
-  const headers = headersOf(config.headers, data);
+  const headers = sentHeaders(config.headers, data);
   const others = auth ? headers.filter(([name]) => name.toLowerCase() !== "authorization") : headers;
   const basic = auth && Buffer.from(`${auth.username ?? ""}:${auth.password ?? ""}`).toString("base64");
   return {
@@ -100,7 +100,7 @@ async function outgoingOf(axios: AxiosParts, config: Config): Promise<Outgoing> 
 }
 
 /** The headers of a multipart form, which has its own boundary, override those that axios guessed. */
-function headersOf(configured: Config["headers"], data: unknown): [name: string, value: string][] {
+function sentHeaders(configured: Config["headers"], data: unknown): [name: string, value: string][] {
   const { getHeaders } = Object(data);
   const own = typeof getHeaders === "function" ? headerEntries(Reflect.apply(getHeaders, data, [])) : [];
   const names = new Set(own.map(([name]) => name.toLowerCase()));
@@ -110,7 +110,7 @@ function headersOf(configured: Config["headers"], data: unknown): [name: string,
   return [...headerEntries(Object.fromEntries(given)), ...own];
 }
 
-async function bodyOf(data: unknown): Promise<string | Uint8Array | undefined> {
+async function sentBody(data: unknown): Promise<string | Uint8Array | undefined> {
   if (data === undefined || data === null) return undefined;
   if (typeof data === "string" || data instanceof Uint8Array) return data;
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
@@ -132,7 +132,7 @@ function requestFailure(axios: AxiosParts, error: HostCallError, config: Config,
   return new axios.AxiosError(message, code, config, request);
 }
 
-function dataOf({ body }: Incoming, responseType: string | undefined): unknown {
+function receivedData({ body }: Incoming, responseType: string | undefined): unknown {
   if (responseType === "arraybuffer") return body;
   if (responseType === "stream") return Readable.from([body], { objectMode: false });
   const text = body.toString("utf8");

@@ -85,12 +85,12 @@ class Inspection {
     if (this.#open.includes(value)) return "[Circular *1]";
     const leaf = describeLeaf(value, level);
     if (leaf !== undefined) return leaf;
-    if (level > this.#depth) return `[${nameOf(value) ?? "Object: null prototype"}]`;
+    if (level > this.#depth) return `[${className(value) ?? "Object: null prototype"}]`;
     this.#open.push(value);
     const parts = this.#parts(value, level);
     this.#open.pop();
     const [start, end] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
-    const label = labelOf(value);
+    const label = classLabel(value);
     if (parts.length === 0) return `${label}${start}${end}`;
     const line = parts.join(", ");
     if (line.length + level * 2 <= LINE && !line.includes("\n")) return `${label}${start} ${line} ${end}`;
@@ -156,7 +156,7 @@ function describeLeaf(value: object, level: number): string | undefined {
       .replace(/..(?=.)/g, "$& ");
     return `<Buffer ${bytes}${value.length > 50 ? ` ... ${value.length - 50} more bytes` : ""}>`;
   }
-  if (ArrayBuffer.isView(value)) return `${nameOf(value)}(${value.byteLength} bytes)`;
+  if (ArrayBuffer.isView(value)) return `${className(value)}(${value.byteLength} bytes)`;
   return undefined;
 }
 
@@ -172,7 +172,7 @@ function describeFunction(value: { readonly name: string }): string {
   return value.name ? `[Function: ${value.name}]` : "[Function (anonymous)]";
 }
 
-function nameOf(value: object): string | undefined {
+function className(value: object): string | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === null) return undefined;
   const { constructor: maker } = Object(prototype);
@@ -180,8 +180,8 @@ function nameOf(value: object): string | undefined {
 }
 
 /** The label before the brackets: empty for plain objects and arrays. */
-function labelOf(value: object): string {
-  const name = nameOf(value) ?? "[Object: null prototype]";
+function classLabel(value: object): string {
+  const name = className(value) ?? "[Object: null prototype]";
   if (value instanceof Map || value instanceof Set) return `${name}(${value.size}) `;
   return name === "Object" || name === "Array" ? "" : `${name} `;
 }

@@ -15,8 +15,8 @@ export function createUrlModule(load: () => unknown) {
     resolve: (...args: unknown[]) => older().resolve(...args),
     resolveObject: (...args: unknown[]) => older().resolveObject(...args),
     format: (url: unknown) => (url instanceof URL ? url.href : older().format(url)),
-    domainToASCII: (domain: unknown) => hostOf(String(domain)),
-    domainToUnicode: (domain: unknown) => hostOf(String(domain)),
+    domainToASCII: (domain: unknown) => domainHost(String(domain)),
+    domainToUnicode: (domain: unknown) => domainHost(String(domain)),
     fileURLToPath: (url: unknown) => decodeURIComponent(new URL(String(url)).pathname),
     pathToFileURL: (path: unknown) => new URL(`file://${encodeURI(String(path))}`),
     urlToHttpOptions({ protocol, hostname, hash, search, pathname, href, port, username, password }: URL) {
@@ -37,6 +37,6 @@ export function createUrlModule(load: () => unknown) {
   };
 }
 
-function hostOf(domain: string): string {
+function domainHost(domain: string): string {
   return URL.canParse(`https://${domain}`) ? new URL(`https://${domain}`).hostname : "";
 }

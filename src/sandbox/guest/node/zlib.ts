@@ -42,7 +42,7 @@ export function createZlibModule(host: Host) {
     return Buffer.from(result.buffer, result.byteOffset, result.byteLength);
   };
 
-  const exports: Record<string, unknown> = { constants, ...constants, codes: codesOf(constants) };
+  const exports: Record<string, unknown> = { constants, ...constants, codes: codeNames(constants) };
   for (const [name, operation] of Object.entries(operations)) {
     const sync = (data: unknown, options?: unknown) => run(operation, dataBytes(data), options);
     exports[`${operation}Sync`] = sync;
@@ -108,7 +108,7 @@ function later(callback: unknown, compute: () => Buffer): void {
   });
 }
 
-function codesOf(all: Readonly<Record<string, number>>): Record<string, string | number> {
+function codeNames(all: Readonly<Record<string, number>>): Record<string, string | number> {
   const results = [
     "Z_OK",
     "Z_STREAM_END",

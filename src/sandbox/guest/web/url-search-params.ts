@@ -7,7 +7,7 @@ export class URLSearchParams {
 
   /** @param onChange updates the query of a URL. */
   constructor(init?: unknown, onChange?: () => void) {
-    this.#pairs = pairsOf(init);
+    this.#pairs = givenPairs(init);
     this.#onChange = typeof onChange === "function" ? onChange : undefined;
   }
 
@@ -88,7 +88,7 @@ export class URLSearchParams {
 }
 
 /** From a query, pairs in any iterable, or an object. */
-function pairsOf(init: unknown): [string, string][] {
+function givenPairs(init: unknown): [string, string][] {
   if (init === undefined || init === null) return [];
   if (typeof init !== "object" && typeof init !== "function") return parse(text(init));
   if (!(Symbol.iterator in init)) return Object.entries(init).map(([name, value]) => [text(name), text(value)]);

@@ -376,6 +376,8 @@ export const PermissionSchema: GenMessage<Permission> = /*@__PURE__*/
  */
 export type CreateApplicationRequest = Message<"cloakroom.v1.CreateApplicationRequest"> & {
   /**
+   * The application's name, for people.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -493,6 +495,8 @@ export type ListApplicationsResponse = Message<"cloakroom.v1.ListApplicationsRes
   pagination?: OffsetPage | undefined;
 
   /**
+   * The applications of this page.
+   *
    * @generated from field: repeated cloakroom.v1.Application data = 2;
    */
   data: Application[];
@@ -510,6 +514,8 @@ export const ListApplicationsResponseSchema: GenMessage<ListApplicationsResponse
  */
 export type GetApplicationRequest = Message<"cloakroom.v1.GetApplicationRequest"> & {
   /**
+   * The application's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -540,11 +546,15 @@ export const GetApplicationByKeyRequestSchema: GenMessage<GetApplicationByKeyReq
  */
 export type UpdateApplicationRequest = Message<"cloakroom.v1.UpdateApplicationRequest"> & {
   /**
+   * The application's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The application's name, for people.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -599,6 +609,8 @@ export const UpdateApplicationRequestSchema: GenMessage<UpdateApplicationRequest
  */
 export type RegenerateApplicationKeyRequest = Message<"cloakroom.v1.RegenerateApplicationKeyRequest"> & {
   /**
+   * The application's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -616,6 +628,8 @@ export const RegenerateApplicationKeyRequestSchema: GenMessage<RegenerateApplica
  */
 export type DeleteApplicationRequest = Message<"cloakroom.v1.DeleteApplicationRequest"> & {
   /**
+   * The application's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -692,6 +706,8 @@ export type ListApplicationKeysResponse = Message<"cloakroom.v1.ListApplicationK
   pagination?: OffsetPage | undefined;
 
   /**
+   * The keys of this page.
+   *
    * @generated from field: repeated cloakroom.v1.ApplicationKey data = 2;
    */
   data: ApplicationKey[];
@@ -716,6 +732,8 @@ export type GetApplicationKeyRequest = Message<"cloakroom.v1.GetApplicationKeyRe
   id: string;
 
   /**
+   * The key's id.
+   *
    * @generated from field: string key_id = 2;
    */
   keyId: string;
@@ -740,6 +758,8 @@ export type DeleteApplicationKeyRequest = Message<"cloakroom.v1.DeleteApplicatio
   id: string;
 
   /**
+   * The key's id.
+   *
    * @generated from field: string key_id = 2;
    */
   keyId: string;
@@ -776,6 +796,8 @@ export const ListPermissionsRequestSchema: GenMessage<ListPermissionsRequest> = 
  */
 export type ListPermissionsResponse = Message<"cloakroom.v1.ListPermissionsResponse"> & {
   /**
+   * The permissions.
+   *
    * @generated from field: repeated cloakroom.v1.Permission data = 1;
    */
   data: Permission[];
@@ -896,6 +918,8 @@ export type ExplainAccessResponse = Message<"cloakroom.v1.ExplainAccessResponse"
   pagination?: OffsetPage | undefined;
 
   /**
+   * The applications of this page, and what each may do.
+   *
    * @generated from field: repeated cloakroom.v1.ExplainedAccess data = 2;
    */
   data: ExplainedAccess[];
@@ -1000,6 +1024,8 @@ export const AccessStepSchema: GenMessage<AccessStep> = /*@__PURE__*/
  */
 export type RoleAccess = Message<"cloakroom.v1.RoleAccess"> & {
   /**
+   * OWNER, ADMIN, AUDITOR or DEVELOPER.
+   *
    * @generated from field: string role = 1;
    */
   role: string;

@@ -127,6 +127,8 @@ export const ConnectionFieldSchema: GenMessage<ConnectionField> = /*@__PURE__*/
  */
 export type CreateConnectionRequest = Message<"cloakroom.v1.CreateConnectionRequest"> & {
   /**
+   * The payment service, as ListConnectionFormulas names it.
+   *
    * @generated from field: string connection_formula_id = 1;
    */
   connectionFormulaId: string;
@@ -186,11 +188,15 @@ export const CreateConnectionRequestSchema: GenMessage<CreateConnectionRequest> 
  */
 export type ReplaceConnectionRequest = Message<"cloakroom.v1.ReplaceConnectionRequest"> & {
   /**
+   * The connection's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The payment service, as ListConnectionFormulas names it.
+   *
    * @generated from field: string connection_formula_id = 2;
    */
   connectionFormulaId: string;
@@ -263,6 +269,8 @@ export const ListConnectionsRequestSchema: GenMessage<ListConnectionsRequest> = 
  */
 export type ListConnectionsResponse = Message<"cloakroom.v1.ListConnectionsResponse"> & {
   /**
+   * All connections.
+   *
    * @generated from field: repeated cloakroom.v1.Connection data = 1;
    */
   data: Connection[];
@@ -280,6 +288,8 @@ export const ListConnectionsResponseSchema: GenMessage<ListConnectionsResponse> 
  */
 export type GetConnectionRequest = Message<"cloakroom.v1.GetConnectionRequest"> & {
   /**
+   * The connection's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -297,6 +307,8 @@ export const GetConnectionRequestSchema: GenMessage<GetConnectionRequest> = /*@_
  */
 export type DeleteConnectionRequest = Message<"cloakroom.v1.DeleteConnectionRequest"> & {
   /**
+   * The connection's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -437,6 +449,8 @@ export const ListConnectionFormulasRequestSchema: GenMessage<ListConnectionFormu
  */
 export type ListConnectionFormulasResponse = Message<"cloakroom.v1.ListConnectionFormulasResponse"> & {
   /**
+   * All payment services.
+   *
    * @generated from field: repeated cloakroom.v1.ConnectionFormula data = 1;
    */
   data: ConnectionFormula[];

@@ -183,6 +183,8 @@ export type ListInvitationsResponse = Message<"cloakroom.v1.ListInvitationsRespo
   pagination?: OffsetPage | undefined;
 
   /**
+   * The invitations of this page.
+   *
    * @generated from field: repeated cloakroom.v1.Invitation data = 2;
    */
   data: Invitation[];
@@ -200,6 +202,8 @@ export const ListInvitationsResponseSchema: GenMessage<ListInvitationsResponse> 
  */
 export type GetInvitationRequest = Message<"cloakroom.v1.GetInvitationRequest"> & {
   /**
+   * The invitation's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -217,6 +221,8 @@ export const GetInvitationRequestSchema: GenMessage<GetInvitationRequest> = /*@_
  */
 export type ResendInvitationRequest = Message<"cloakroom.v1.ResendInvitationRequest"> & {
   /**
+   * The invitation's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -234,6 +240,8 @@ export const ResendInvitationRequestSchema: GenMessage<ResendInvitationRequest> 
  */
 export type DeleteInvitationRequest = Message<"cloakroom.v1.DeleteInvitationRequest"> & {
   /**
+   * The invitation's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;

@@ -413,11 +413,15 @@ export const ListLogsRequestSchema: GenMessage<ListLogsRequest> = /*@__PURE__*/
  */
 export type LogPage = Message<"cloakroom.v1.LogPage"> & {
   /**
+   * The cursor of the next page.
+   *
    * @generated from field: optional string after = 1;
    */
   after?: string | undefined;
 
   /**
+   * The same cursor.
+   *
    * @generated from field: optional string next = 2;
    */
   next?: string | undefined;
@@ -456,6 +460,8 @@ export type ListLogsResponse = Message<"cloakroom.v1.ListLogsResponse"> & {
   pagination?: LogPage | undefined;
 
   /**
+   * The rows of this page.
+   *
    * @generated from field: repeated cloakroom.v1.Log data = 2;
    */
   data: Log[];
@@ -486,6 +492,8 @@ export const ListLogEntityTypesRequestSchema: GenMessage<ListLogEntityTypesReque
  */
 export type ListLogEntityTypesResponse = Message<"cloakroom.v1.ListLogEntityTypesResponse"> & {
   /**
+   * All entity types.
+   *
    * @generated from field: repeated cloakroom.v1.LogEntityType data = 1;
    */
   data: LogEntityType[];

@@ -209,6 +209,8 @@ export type ListMembersResponse = Message<"cloakroom.v1.ListMembersResponse"> & 
   pagination?: OffsetPage | undefined;
 
   /**
+   * The members of this page.
+   *
    * @generated from field: repeated cloakroom.v1.Member data = 2;
    */
   data: Member[];
@@ -226,6 +228,8 @@ export const ListMembersResponseSchema: GenMessage<ListMembersResponse> = /*@__P
  */
 export type UpdateMemberRequest = Message<"cloakroom.v1.UpdateMemberRequest"> & {
   /**
+   * The member's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -257,6 +261,8 @@ export const UpdateMemberRequestSchema: GenMessage<UpdateMemberRequest> = /*@__P
  */
 export type DeleteMemberRequest = Message<"cloakroom.v1.DeleteMemberRequest"> & {
   /**
+   * The member's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -300,6 +306,8 @@ export const ListRolesRequestSchema: GenMessage<ListRolesRequest> = /*@__PURE__*
  */
 export type ListRolesResponse = Message<"cloakroom.v1.ListRolesResponse"> & {
   /**
+   * All roles.
+   *
    * @generated from field: repeated cloakroom.v1.Role data = 1;
    */
   data: Role[];

@@ -34,6 +34,8 @@ export type MethodPolicy = Message<"cloakroom.v1.MethodPolicy"> & {
   containerScoped: boolean;
 
   /**
+   * How its callers authenticate.
+   *
    * @generated from field: cloakroom.v1.AuthMode auth = 3;
    */
   auth: AuthMode;
@@ -194,6 +196,8 @@ export const RestMessageSchema: GenMessage<RestMessage> = /*@__PURE__*/
  */
 export type UnservedField = Message<"cloakroom.v1.UnservedField"> & {
   /**
+   * The JSON name.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -310,26 +314,36 @@ export const AuthModeSchema: GenEnum<AuthMode> = /*@__PURE__*/
  */
 export enum RateScope {
   /**
+   * None.
+   *
    * @generated from enum value: RATE_SCOPE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
+   * Reads and lists of tokens.
+   *
    * @generated from enum value: RATE_SCOPE_TOKEN_READ = 1;
    */
   TOKEN_READ = 1,
 
   /**
+   * Writes of tokens.
+   *
    * @generated from enum value: RATE_SCOPE_TOKEN_WRITE = 2;
    */
   TOKEN_WRITE = 2,
 
   /**
+   * Searches of tokens.
+   *
    * @generated from enum value: RATE_SCOPE_TOKEN_SEARCH = 3;
    */
   TOKEN_SEARCH = 3,
 
   /**
+   * Imports and exports of tokens.
+   *
    * @generated from enum value: RATE_SCOPE_TOKEN_BULK = 4;
    */
   TOKEN_BULK = 4,

@@ -86,6 +86,8 @@ export const PasskeyChallengeSchema: GenMessage<PasskeyChallenge> = /*@__PURE__*
  */
 export type FinishPasskeyRequest = Message<"cloakroom.v1.FinishPasskeyRequest"> & {
   /**
+   * The challenge that the credential answers.
+   *
    * @generated from field: string challenge_id = 1;
    */
   challengeId: string;
@@ -129,6 +131,8 @@ export const FinishPasskeyCheckResponseSchema: GenMessage<FinishPasskeyCheckResp
  */
 export type FinishPasskeyRegistrationRequest = Message<"cloakroom.v1.FinishPasskeyRegistrationRequest"> & {
   /**
+   * The challenge that the credential answers.
+   *
    * @generated from field: string challenge_id = 1;
    */
   challengeId: string;
@@ -162,11 +166,15 @@ export const FinishPasskeyRegistrationRequestSchema: GenMessage<FinishPasskeyReg
  */
 export type Passkey = Message<"cloakroom.v1.Passkey"> & {
   /**
+   * The passkey's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * What its owner calls it.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -200,6 +208,8 @@ export type Passkey = Message<"cloakroom.v1.Passkey"> & {
   countsFrom?: Timestamp | undefined;
 
   /**
+   * The member that it belongs to.
+   *
    * @generated from field: string member_id = 7;
    */
   memberId: string;
@@ -243,6 +253,8 @@ export const ListPasskeysRequestSchema: GenMessage<ListPasskeysRequest> = /*@__P
  */
 export type ConfirmPasskeyRequest = Message<"cloakroom.v1.ConfirmPasskeyRequest"> & {
   /**
+   * The passkey's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -260,6 +272,8 @@ export const ConfirmPasskeyRequestSchema: GenMessage<ConfirmPasskeyRequest> = /*
  */
 export type ListPasskeysResponse = Message<"cloakroom.v1.ListPasskeysResponse"> & {
   /**
+   * The passkeys.
+   *
    * @generated from field: repeated cloakroom.v1.Passkey data = 1;
    */
   data: Passkey[];
@@ -277,11 +291,15 @@ export const ListPasskeysResponseSchema: GenMessage<ListPasskeysResponse> = /*@_
  */
 export type RenamePasskeyRequest = Message<"cloakroom.v1.RenamePasskeyRequest"> & {
   /**
+   * The passkey's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * What its owner calls it, such as "Blue key".
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -299,6 +317,8 @@ export const RenamePasskeyRequestSchema: GenMessage<RenamePasskeyRequest> = /*@_
  */
 export type DeletePasskeyRequest = Message<"cloakroom.v1.DeletePasskeyRequest"> & {
   /**
+   * The passkey's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -316,6 +336,8 @@ export const DeletePasskeyRequestSchema: GenMessage<DeletePasskeyRequest> = /*@_
  */
 export type ResetPasskeysRequest = Message<"cloakroom.v1.ResetPasskeysRequest"> & {
   /**
+   * The member whose passkeys are deleted.
+   *
    * @generated from field: string member_id = 1;
    */
   memberId: string;

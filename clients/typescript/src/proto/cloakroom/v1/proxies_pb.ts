@@ -252,6 +252,8 @@ export const ApplicationReferenceSchema: GenMessage<ApplicationReference> = /*@_
  */
 export type CreateProxyRequest = Message<"cloakroom.v1.CreateProxyRequest"> & {
   /**
+   * The proxy's name, for people.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -278,11 +280,15 @@ export type CreateProxyRequest = Message<"cloakroom.v1.CreateProxyRequest"> & {
   responseTransform?: ProxyTransform | undefined;
 
   /**
+   * Steps that change requests, in order.
+   *
    * @generated from field: repeated cloakroom.v1.ProxyTransform request_transforms = 5;
    */
   requestTransforms: ProxyTransform[];
 
   /**
+   * Steps that change responses, in order.
+   *
    * @generated from field: repeated cloakroom.v1.ProxyTransform response_transforms = 6;
    */
   responseTransforms: ProxyTransform[];
@@ -389,6 +395,8 @@ export type ListProxiesResponse = Message<"cloakroom.v1.ListProxiesResponse"> & 
   pagination?: OffsetPage | undefined;
 
   /**
+   * The proxies of this page.
+   *
    * @generated from field: repeated cloakroom.v1.Proxy data = 2;
    */
   data: Proxy[];
@@ -406,6 +414,8 @@ export const ListProxiesResponseSchema: GenMessage<ListProxiesResponse> = /*@__P
  */
 export type GetProxyRequest = Message<"cloakroom.v1.GetProxyRequest"> & {
   /**
+   * The proxy's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -423,11 +433,15 @@ export const GetProxyRequestSchema: GenMessage<GetProxyRequest> = /*@__PURE__*/
  */
 export type ReplaceProxyRequest = Message<"cloakroom.v1.ReplaceProxyRequest"> & {
   /**
+   * The proxy's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The proxy's name, for people.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -454,11 +468,15 @@ export type ReplaceProxyRequest = Message<"cloakroom.v1.ReplaceProxyRequest"> & 
   responseTransform?: ProxyTransform | undefined;
 
   /**
+   * Steps that change requests, in order.
+   *
    * @generated from field: repeated cloakroom.v1.ProxyTransform request_transforms = 6;
    */
   requestTransforms: ProxyTransform[];
 
   /**
+   * Steps that change responses, in order.
+   *
    * @generated from field: repeated cloakroom.v1.ProxyTransform response_transforms = 7;
    */
   responseTransforms: ProxyTransform[];
@@ -518,11 +536,15 @@ export const ReplaceProxyRequestSchema: GenMessage<ReplaceProxyRequest> = /*@__P
  */
 export type UpdateProxyRequest = Message<"cloakroom.v1.UpdateProxyRequest"> & {
   /**
+   * The proxy's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The proxy's name, for people.
+   *
    * @generated from field: optional string name = 2;
    */
   name?: string | undefined;
@@ -549,11 +571,15 @@ export type UpdateProxyRequest = Message<"cloakroom.v1.UpdateProxyRequest"> & {
   responseTransform?: ProxyTransform | undefined;
 
   /**
+   * Steps that change requests, in order.
+   *
    * @generated from field: repeated cloakroom.v1.ProxyTransform request_transforms = 6;
    */
   requestTransforms: ProxyTransform[];
 
   /**
+   * Steps that change responses, in order.
+   *
    * @generated from field: repeated cloakroom.v1.ProxyTransform response_transforms = 7;
    */
   responseTransforms: ProxyTransform[];
@@ -573,6 +599,8 @@ export type UpdateProxyRequest = Message<"cloakroom.v1.UpdateProxyRequest"> & {
   configuration?: Value | undefined;
 
   /**
+   * Whether calls need an API key beside the proxy's key.
+   *
    * @generated from field: optional bool require_auth = 10;
    */
   requireAuth?: boolean | undefined;
@@ -618,6 +646,8 @@ export const UpdateProxyRequestSchema: GenMessage<UpdateProxyRequest> = /*@__PUR
  */
 export type DeleteProxyRequest = Message<"cloakroom.v1.DeleteProxyRequest"> & {
   /**
+   * The proxy's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -1007,6 +1037,8 @@ export const TestedStepSchema: GenMessage<TestedStep> = /*@__PURE__*/
  */
 export type ListFailedProxyRunsRequest = Message<"cloakroom.v1.ListFailedProxyRunsRequest"> & {
   /**
+   * The proxy's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -1024,6 +1056,8 @@ export const ListFailedProxyRunsRequestSchema: GenMessage<ListFailedProxyRunsReq
  */
 export type ListFailedProxyRunsResponse = Message<"cloakroom.v1.ListFailedProxyRunsResponse"> & {
   /**
+   * The failed runs, newest first.
+   *
    * @generated from field: repeated cloakroom.v1.FailedRun data = 1;
    */
   data: FailedRun[];

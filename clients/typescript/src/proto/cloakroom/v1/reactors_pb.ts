@@ -224,6 +224,8 @@ export const ReactorFormulaReferenceSchema: GenMessage<ReactorFormulaReference> 
  */
 export type CreateReactorRequest = Message<"cloakroom.v1.CreateReactorRequest"> & {
   /**
+   * The reactor's name, for people.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -257,6 +259,8 @@ export type CreateReactorRequest = Message<"cloakroom.v1.CreateReactorRequest"> 
   formula?: ReactorFormulaReference | undefined;
 
   /**
+   * The settings of its environment, such as the time limit.
+   *
    * @generated from field: cloakroom.v1.Runtime runtime = 6;
    */
   runtime?: Runtime | undefined;
@@ -321,6 +325,8 @@ export type ListReactorsResponse = Message<"cloakroom.v1.ListReactorsResponse"> 
   pagination?: OffsetPage | undefined;
 
   /**
+   * The reactors of this page.
+   *
    * @generated from field: repeated cloakroom.v1.Reactor data = 2;
    */
   data: Reactor[];
@@ -338,6 +344,8 @@ export const ListReactorsResponseSchema: GenMessage<ListReactorsResponse> = /*@_
  */
 export type GetReactorRequest = Message<"cloakroom.v1.GetReactorRequest"> & {
   /**
+   * The reactor's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -355,11 +363,15 @@ export const GetReactorRequestSchema: GenMessage<GetReactorRequest> = /*@__PURE_
  */
 export type ReplaceReactorRequest = Message<"cloakroom.v1.ReplaceReactorRequest"> & {
   /**
+   * The reactor's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The reactor's name, for people.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -393,6 +405,8 @@ export type ReplaceReactorRequest = Message<"cloakroom.v1.ReplaceReactorRequest"
   formula?: ReactorFormulaReference | undefined;
 
   /**
+   * The settings of its environment, such as the time limit.
+   *
    * @generated from field: cloakroom.v1.Runtime runtime = 7;
    */
   runtime?: Runtime | undefined;
@@ -410,11 +424,15 @@ export const ReplaceReactorRequestSchema: GenMessage<ReplaceReactorRequest> = /*
  */
 export type UpdateReactorRequest = Message<"cloakroom.v1.UpdateReactorRequest"> & {
   /**
+   * The reactor's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The reactor's name, for people.
+   *
    * @generated from field: optional string name = 2;
    */
   name?: string | undefined;
@@ -455,6 +473,8 @@ export type UpdateReactorRequest = Message<"cloakroom.v1.UpdateReactorRequest"> 
   updateMask?: FieldMask | undefined;
 
   /**
+   * The settings of its environment, such as the time limit.
+   *
    * @generated from field: cloakroom.v1.Runtime runtime = 8;
    */
   runtime?: Runtime | undefined;
@@ -472,6 +492,8 @@ export const UpdateReactorRequestSchema: GenMessage<UpdateReactorRequest> = /*@_
  */
 export type DeleteReactorRequest = Message<"cloakroom.v1.DeleteReactorRequest"> & {
   /**
+   * The reactor's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -489,6 +511,8 @@ export const DeleteReactorRequestSchema: GenMessage<DeleteReactorRequest> = /*@_
  */
 export type ReactRequest = Message<"cloakroom.v1.ReactRequest"> & {
   /**
+   * The reactor's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -587,6 +611,8 @@ export const ReactorHttpResponseSchema: GenMessage<ReactorHttpResponse> = /*@__P
  */
 export type ReactAsyncRequest = Message<"cloakroom.v1.ReactAsyncRequest"> & {
   /**
+   * The reactor's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -630,11 +656,15 @@ export const ReactAsyncResponseSchema: GenMessage<ReactAsyncResponse> = /*@__PUR
  */
 export type GetReactorResultRequest = Message<"cloakroom.v1.GetReactorResultRequest"> & {
   /**
+   * The reactor's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The run, as ReactAsync returned it.
+   *
    * @generated from field: string request_id = 2;
    */
   requestId: string;
@@ -760,6 +790,8 @@ export const TestReactorResponseSchema: GenMessage<TestReactorResponse> = /*@__P
  */
 export type ListFailedReactorRunsRequest = Message<"cloakroom.v1.ListFailedReactorRunsRequest"> & {
   /**
+   * The reactor's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -777,6 +809,8 @@ export const ListFailedReactorRunsRequestSchema: GenMessage<ListFailedReactorRun
  */
 export type ListFailedReactorRunsResponse = Message<"cloakroom.v1.ListFailedReactorRunsResponse"> & {
   /**
+   * The failed runs, newest first.
+   *
    * @generated from field: repeated cloakroom.v1.FailedRun data = 1;
    */
   data: FailedRun[];
@@ -981,11 +1015,15 @@ export type CreateReactorFormulaRequest = Message<"cloakroom.v1.CreateReactorFor
   id?: string | undefined;
 
   /**
+   * The formula's name, for people.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * For people.
+   *
    * @generated from field: optional string description = 3;
    */
   description?: string | undefined;
@@ -1078,6 +1116,8 @@ export type ListReactorFormulasResponse = Message<"cloakroom.v1.ListReactorFormu
   pagination?: OffsetPage | undefined;
 
   /**
+   * The formulas of this page.
+   *
    * @generated from field: repeated cloakroom.v1.ReactorFormula data = 2;
    */
   data: ReactorFormula[];
@@ -1095,6 +1135,8 @@ export const ListReactorFormulasResponseSchema: GenMessage<ListReactorFormulasRe
  */
 export type GetReactorFormulaRequest = Message<"cloakroom.v1.GetReactorFormulaRequest"> & {
   /**
+   * The formula's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -1112,16 +1154,22 @@ export const GetReactorFormulaRequestSchema: GenMessage<GetReactorFormulaRequest
  */
 export type ReplaceReactorFormulaRequest = Message<"cloakroom.v1.ReplaceReactorFormulaRequest"> & {
   /**
+   * The formula's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The formula's name, for people.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * For people.
+   *
    * @generated from field: optional string description = 3;
    */
   description?: string | undefined;
@@ -1155,6 +1203,8 @@ export type ReplaceReactorFormulaRequest = Message<"cloakroom.v1.ReplaceReactorF
   configuration: ReactorFormulaConfiguration[];
 
   /**
+   * Arguments that a call must contain.
+   *
    * @generated from field: repeated cloakroom.v1.ReactorFormulaParameter request_parameters = 8;
    */
   requestParameters: ReactorFormulaParameter[];
@@ -1172,6 +1222,8 @@ export const ReplaceReactorFormulaRequestSchema: GenMessage<ReplaceReactorFormul
  */
 export type DeleteReactorFormulaRequest = Message<"cloakroom.v1.DeleteReactorFormulaRequest"> & {
   /**
+   * The formula's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;

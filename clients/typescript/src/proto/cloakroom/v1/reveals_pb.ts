@@ -19,6 +19,8 @@ export const file_cloakroom_v1_reveals: GenFile = /*@__PURE__*/
  */
 export type RevealTokenRequest = Message<"cloakroom.v1.RevealTokenRequest"> & {
   /**
+   * The token's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;

@@ -179,6 +179,8 @@ export const GetTenantRequestSchema: GenMessage<GetTenantRequest> = /*@__PURE__*
  */
 export type UpdateTenantRequest = Message<"cloakroom.v1.UpdateTenantRequest"> & {
   /**
+   * The tenant's name, for people.
+   *
    * @generated from field: string name = 1;
    */
   name: string;

@@ -356,6 +356,8 @@ export const CreateTokenRequestSchema: GenMessage<CreateTokenRequest> = /*@__PUR
  */
 export type GetTokenRequest = Message<"cloakroom.v1.GetTokenRequest"> & {
   /**
+   * The token's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -427,6 +429,8 @@ export type ListTokensResponse = Message<"cloakroom.v1.ListTokensResponse"> & {
   pagination?: OffsetPage | undefined;
 
   /**
+   * The tokens of this page.
+   *
    * @generated from field: repeated cloakroom.v1.Token data = 2;
    */
   data: Token[];
@@ -444,6 +448,8 @@ export const ListTokensResponseSchema: GenMessage<ListTokensResponse> = /*@__PUR
  */
 export type UpdateTokenRequest = Message<"cloakroom.v1.UpdateTokenRequest"> & {
   /**
+   * The token's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -538,6 +544,8 @@ export const UpdateTokenRequestSchema: GenMessage<UpdateTokenRequest> = /*@__PUR
  */
 export type DeleteTokenRequest = Message<"cloakroom.v1.DeleteTokenRequest"> & {
   /**
+   * The token's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -682,6 +690,8 @@ export type TokenCursorPage = Message<"cloakroom.v1.TokenCursorPage"> & {
   pagination?: CursorPage | undefined;
 
   /**
+   * The tokens of this page.
+   *
    * @generated from field: repeated cloakroom.v1.Token data = 2;
    */
   data: Token[];
@@ -960,6 +970,8 @@ export const ExportTokenPageRequestSchema: GenMessage<ExportTokenPageRequest> = 
  */
 export type TokenizeRequest = Message<"cloakroom.v1.TokenizeRequest"> & {
   /**
+   * JSON of any shape.
+   *
    * @generated from field: google.protobuf.Value value = 1;
    */
   value?: Value | undefined;
@@ -977,6 +989,8 @@ export const TokenizeRequestSchema: GenMessage<TokenizeRequest> = /*@__PURE__*/
  */
 export type TokenizeResponse = Message<"cloakroom.v1.TokenizeResponse"> & {
   /**
+   * The same JSON with tokens in it.
+   *
    * @generated from field: google.protobuf.Value value = 1;
    */
   value?: Value | undefined;
@@ -994,6 +1008,8 @@ export const TokenizeResponseSchema: GenMessage<TokenizeResponse> = /*@__PURE__*
  */
 export type DetokenizeRequest = Message<"cloakroom.v1.DetokenizeRequest"> & {
   /**
+   * JSON of any shape with token expressions in it.
+   *
    * @generated from field: google.protobuf.Value value = 1;
    */
   value?: Value | undefined;
@@ -1011,6 +1027,8 @@ export const DetokenizeRequestSchema: GenMessage<DetokenizeRequest> = /*@__PURE_
  */
 export type DetokenizeResponse = Message<"cloakroom.v1.DetokenizeResponse"> & {
   /**
+   * The same JSON, with what the caller may read of the tokens.
+   *
    * @generated from field: google.protobuf.Value value = 1;
    */
   value?: Value | undefined;

@@ -684,6 +684,8 @@ export type ListTransactionsResponse = Message<"cloakroom.v1.ListTransactionsRes
   pagination?: OffsetPage | undefined;
 
   /**
+   * The transactions of this page.
+   *
    * @generated from field: repeated cloakroom.v1.Transaction data = 2;
    */
   data: Transaction[];
@@ -701,6 +703,8 @@ export const ListTransactionsResponseSchema: GenMessage<ListTransactionsResponse
  */
 export type GetTransactionRequest = Message<"cloakroom.v1.GetTransactionRequest"> & {
   /**
+   * The transaction's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -718,6 +722,8 @@ export const GetTransactionRequestSchema: GenMessage<GetTransactionRequest> = /*
  */
 export type CaptureTransactionRequest = Message<"cloakroom.v1.CaptureTransactionRequest"> & {
   /**
+   * The transaction's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -742,6 +748,8 @@ export const CaptureTransactionRequestSchema: GenMessage<CaptureTransactionReque
  */
 export type VoidTransactionRequest = Message<"cloakroom.v1.VoidTransactionRequest"> & {
   /**
+   * The transaction's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -759,6 +767,8 @@ export const VoidTransactionRequestSchema: GenMessage<VoidTransactionRequest> = 
  */
 export type SyncTransactionRequest = Message<"cloakroom.v1.SyncTransactionRequest"> & {
   /**
+   * The transaction's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -919,16 +929,22 @@ export const ListRefundsRequestSchema: GenMessage<ListRefundsRequest> = /*@__PUR
  */
 export type RefundPage = Message<"cloakroom.v1.RefundPage"> & {
   /**
+   * The most refunds of a page.
+   *
    * @generated from field: int32 limit = 1;
    */
   limit: number;
 
   /**
+   * Always absent.
+   *
    * @generated from field: optional string next_cursor = 2;
    */
   nextCursor?: string | undefined;
 
   /**
+   * Always absent.
+   *
    * @generated from field: optional string previous_cursor = 3;
    */
   previousCursor?: string | undefined;
@@ -953,6 +969,8 @@ export type ListRefundsResponse = Message<"cloakroom.v1.ListRefundsResponse"> & 
   pagination?: RefundPage | undefined;
 
   /**
+   * All refunds of the transaction.
+   *
    * @generated from field: repeated cloakroom.v1.Refund data = 2;
    */
   data: Refund[];
@@ -970,6 +988,8 @@ export const ListRefundsResponseSchema: GenMessage<ListRefundsResponse> = /*@__P
  */
 export type GetRefundRequest = Message<"cloakroom.v1.GetRefundRequest"> & {
   /**
+   * The refund's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;

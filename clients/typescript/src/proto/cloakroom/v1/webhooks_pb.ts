@@ -215,6 +215,8 @@ export const WebhookDeliverySchema: GenMessage<WebhookDelivery> = /*@__PURE__*/
  */
 export type CreateWebhookRequest = Message<"cloakroom.v1.CreateWebhookRequest"> & {
   /**
+   * The webhook's name, for people.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -227,6 +229,8 @@ export type CreateWebhookRequest = Message<"cloakroom.v1.CreateWebhookRequest"> 
   url: string;
 
   /**
+   * Gets a message when the vault disables the webhook.
+   *
    * @generated from field: optional string notify_email = 3;
    */
   notifyEmail?: string | undefined;
@@ -264,11 +268,15 @@ export const ListWebhooksRequestSchema: GenMessage<ListWebhooksRequest> = /*@__P
  */
 export type ListWebhooksResponse = Message<"cloakroom.v1.ListWebhooksResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.CursorPage pagination = 1;
    */
   pagination?: CursorPage | undefined;
 
   /**
+   * The webhooks of this page.
+   *
    * @generated from field: repeated cloakroom.v1.Webhook data = 2;
    */
   data: Webhook[];
@@ -318,6 +326,8 @@ export const ListWebhookEventTypesResponseSchema: GenMessage<ListWebhookEventTyp
  */
 export type GetWebhookRequest = Message<"cloakroom.v1.GetWebhookRequest"> & {
   /**
+   * The webhook's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -335,11 +345,15 @@ export const GetWebhookRequestSchema: GenMessage<GetWebhookRequest> = /*@__PURE_
  */
 export type ReplaceWebhookRequest = Message<"cloakroom.v1.ReplaceWebhookRequest"> & {
   /**
+   * The webhook's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The webhook's name, for people.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -385,6 +399,8 @@ export const ReplaceWebhookRequestSchema: GenMessage<ReplaceWebhookRequest> = /*
  */
 export type DeleteWebhookRequest = Message<"cloakroom.v1.DeleteWebhookRequest"> & {
   /**
+   * The webhook's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -402,6 +418,8 @@ export const DeleteWebhookRequestSchema: GenMessage<DeleteWebhookRequest> = /*@_
  */
 export type RotateWebhookSecretRequest = Message<"cloakroom.v1.RotateWebhookSecretRequest"> & {
   /**
+   * The webhook's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -426,6 +444,8 @@ export const RotateWebhookSecretRequestSchema: GenMessage<RotateWebhookSecretReq
  */
 export type TestWebhookRequest = Message<"cloakroom.v1.TestWebhookRequest"> & {
   /**
+   * The webhook's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -443,6 +463,8 @@ export const TestWebhookRequestSchema: GenMessage<TestWebhookRequest> = /*@__PUR
  */
 export type ListWebhookDeliveriesRequest = Message<"cloakroom.v1.ListWebhookDeliveriesRequest"> & {
   /**
+   * The webhook's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -481,11 +503,15 @@ export const ListWebhookDeliveriesRequestSchema: GenMessage<ListWebhookDeliverie
  */
 export type ListWebhookDeliveriesResponse = Message<"cloakroom.v1.ListWebhookDeliveriesResponse"> & {
   /**
+   * The place of this page in the list.
+   *
    * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
    */
   pagination?: OffsetPage | undefined;
 
   /**
+   * The deliveries of this page.
+   *
    * @generated from field: repeated cloakroom.v1.WebhookDelivery data = 2;
    */
   data: WebhookDelivery[];
@@ -503,11 +529,15 @@ export const ListWebhookDeliveriesResponseSchema: GenMessage<ListWebhookDeliveri
  */
 export type GetWebhookDeliveryRequest = Message<"cloakroom.v1.GetWebhookDeliveryRequest"> & {
   /**
+   * The webhook's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The event's id.
+   *
    * @generated from field: string event_id = 2;
    */
   eventId: string;
@@ -525,11 +555,15 @@ export const GetWebhookDeliveryRequestSchema: GenMessage<GetWebhookDeliveryReque
  */
 export type ReplayWebhookDeliveryRequest = Message<"cloakroom.v1.ReplayWebhookDeliveryRequest"> & {
   /**
+   * The webhook's id.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The event's id.
+   *
    * @generated from field: string event_id = 2;
    */
   eventId: string;

@@ -2,13 +2,13 @@ import { Readable } from "node:stream";
 import { S3Client, S3Errors } from "@bradenmacdonald/s3-lite-client";
 import type { BucketSettings } from "../settings/backups.js";
 import { BackupError } from "./backup-error.js";
-import type { BackupPlace } from "./backup-place.js";
+import type { BackupTarget } from "./backup-target.js";
 
 /** Four parts are in memory at a time, and a file has at most 10,000: 320 GB of a compressed backup. */
 const PART_BYTES = 32 * 1024 * 1024;
 
 /** A bucket of S3, or of a service with the same interface. A file appears there when its last part has arrived. */
-export class BucketPlace implements BackupPlace {
+export class BucketTarget implements BackupTarget {
   readonly name: string;
   readonly #prefix: string;
   readonly #client: S3Client;
@@ -73,11 +73,11 @@ export class BucketPlace implements BackupPlace {
 
   /** The service's code, such as AccessDenied, and no text of it. */
   #failed(verb: string, error: unknown): BackupError {
-    return new BackupError(`${this.name} cannot be ${verb}: ${reasonOf(error)}.`);
+    return new BackupError(`${this.name} cannot be ${verb}: ${bucketFailure(error)}.`);
   }
 }
 
-function reasonOf(error: unknown): string {
+function bucketFailure(error: unknown): string {
   if (error instanceof S3Errors.ServerError) {
     const code = /^[A-Za-z]{1,60}$/.exec(error.code)?.[0] ?? "";
     return `the service answers ${error.statusCode} ${code}`.trimEnd();

@@ -1,5 +1,5 @@
 /** Where backups are kept. Errors are of the class BackupError, whose messages are for the operator. */
-export interface BackupPlace {
+export interface BackupTarget {
   /** For messages. */
   readonly name: string;
   /** The names of all files there, in no order. */

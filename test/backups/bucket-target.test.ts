@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { openPlace } from "../../src/backups/open-place.js";
+import { openTarget } from "../../src/backups/open-target.js";
 import { listBackups } from "../../src/backups/stored-backups.js";
 import { readBackups } from "../../src/settings/backups.js";
 import { type BucketServer, startBucket } from "./bucket-server.js";
@@ -26,7 +26,7 @@ async function* pieces(bytes: Buffer, fails?: Error): AsyncGenerator<Buffer> {
 describe("backups in a bucket", () => {
   it("are written in parts, listed below their prefix alone, read and removed", async () => {
     await using bucket = await startBucket("vault-backups", LOGIN);
-    const place = openPlace("s3://vault-backups/production/", settingsOf(bucket));
+    const place = openTarget("s3://vault-backups/production/", settingsOf(bucket));
     const large = randomBytes(40_000_000);
     const name = "cloakroom-20261123T200000Z-0a0b0c0d";
     await place.write(`${name}.export`, pieces(large));
@@ -47,7 +47,7 @@ describe("backups in a bucket", () => {
       [40_000_000, 2],
     ] as const) {
       await using bucket = await startBucket("vault-backups", LOGIN);
-      const place = openPlace("s3://vault-backups", settingsOf(bucket));
+      const place = openTarget("s3://vault-backups", settingsOf(bucket));
       const lost = new Error("the snapshot is lost");
       await expect(place.write("a.export", pieces(Buffer.alloc(size), lost))).rejects.toBe(lost);
       for (let part = 1; part <= parts; part += 1) {
@@ -66,13 +66,13 @@ describe("backups in a bucket", () => {
 
   it("are refused with a reason that holds no secret", async () => {
     const bucket = await startBucket("vault-backups", LOGIN);
-    const wrong = openPlace("s3://vault-backups", settingsOf(bucket, "another"));
+    const wrong = openTarget("s3://vault-backups", settingsOf(bucket, "another"));
     await expect(wrong.list()).rejects.toThrow("cannot be listed: the service answers 403 SignatureDoesNotMatch.");
-    const away = openPlace("s3://vault-backups", settingsOf(bucket));
+    const away = openTarget("s3://vault-backups", settingsOf(bucket));
     await bucket[Symbol.asyncDispose]();
     await expect(away.list()).rejects.toThrow(
       "s3://vault-backups cannot be listed: the service does not answer as S3 does (ECONNREFUSED); check CLOAKROOM_BACKUP_S3_ENDPOINT.",
     );
-    expect(() => openPlace("S3://x", readBackups({}))).toThrow("S3://x is no place for backups");
+    expect(() => openTarget("S3://x", readBackups({}))).toThrow("S3://x is no place for backups");
   });
 });

@@ -1,7 +1,6 @@
 /** What a request costs beside its body: a connection, its parser and objects. */
 const MIN_BYTES = 4 * 1024;
 
-/** A request whose body is arriving. */
 export interface ArrivingRequest {
   /** Refuses its body, and releases what it holds. */
   giveWay(): void;
@@ -31,7 +30,7 @@ interface HeldByNetwork {
  * flood displaces itself, from however many connections and networks it comes. A body that has arrived holds its place
  * until its request is answered; a caller that does not read its response (HTTP/2 without a window) keeps nothing by it.
  */
-export class UnprovenPlaces {
+export class UnprovenMemory {
   readonly #networks = new Map<string, HeldByNetwork>();
   readonly #requests = new Set<HoldingRequest>();
   #left: number;
@@ -80,7 +79,7 @@ export class UnprovenPlaces {
   /** The body of a request begins to arrive. @returns call it once the body has arrived. */
   arrives(holders: readonly NamedHolder[], request: ArrivingRequest): () => void {
     // The caller disconnected, and the request holds nothing any more.
-    const held = this.#networks.get(nameOf(holders));
+    const held = this.#networks.get(networkName(holders));
     held?.arriving.add(request);
     return () => {
       held?.arriving.delete(request);
@@ -106,17 +105,17 @@ export class UnprovenPlaces {
     const held = this.#heldBy(holders);
     held.bytes += bytes;
     this.#left -= bytes;
-    if (held.bytes === 0) this.#networks.delete(nameOf(holders));
+    if (held.bytes === 0) this.#networks.delete(networkName(holders));
   }
 
   #heldBy(holders: readonly NamedHolder[]): HeldByNetwork {
-    const name = nameOf(holders);
+    const name = networkName(holders);
     const held = this.#networks.get(name) ?? { bytes: 0, arriving: new Set() };
     this.#networks.set(name, held);
     return held;
   }
 }
 
-function nameOf(holders: readonly NamedHolder[]): string {
+function networkName(holders: readonly NamedHolder[]): string {
   return holders[0]?.name ?? "";
 }

@@ -1,17 +1,17 @@
 import type { BucketSettings } from "../settings/backups.js";
 import { BackupError } from "./backup-error.js";
-import type { BackupPlace } from "./backup-place.js";
-import { BucketPlace } from "./bucket-place.js";
-import { DirectoryPlace } from "./directory-place.js";
+import type { BackupTarget } from "./backup-target.js";
+import { BucketTarget } from "./bucket-target.js";
+import { DirectoryTarget } from "./directory-target.js";
 
 /**
  * @param where a directory, or `s3://BUCKET/PREFIX`.
  * @throws {BackupError} if it is neither, or the settings of the bucket are missing.
  */
-export function openPlace(where: string, bucket: BucketSettings): BackupPlace {
-  if (!where.includes("://")) return new DirectoryPlace(where);
+export function openTarget(where: string, bucket: BucketSettings): BackupTarget {
+  if (!where.includes("://")) return new DirectoryTarget(where);
   const [, name, prefix = ""] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(where) ?? [];
   if (name === undefined)
     throw new BackupError(`${where} is no place for backups: give a directory or s3://BUCKET/PREFIX.`);
-  return new BucketPlace(name, prefix.replace(/\/+$/, ""), bucket);
+  return new BucketTarget(name, prefix.replace(/\/+$/, ""), bucket);
 }

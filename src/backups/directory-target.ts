@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { FileExists, writeWholeFile } from "../base/whole-file.js";
 import { BackupError } from "./backup-error.js";
-import type { BackupPlace } from "./backup-place.js";
+import type { BackupTarget } from "./backup-target.js";
 
-export class DirectoryPlace implements BackupPlace {
+export class DirectoryTarget implements BackupTarget {
   readonly name: string;
 
   constructor(directory: string) {

@@ -1,0 +1,24 @@
+import type { ApiCommand } from "../api-command.js";
+import { BODY } from "./flags.js";
+
+export const BROWSER_SESSION_COMMANDS: readonly ApiCommand[] = [
+  {
+    name: "sessions create",
+    summary: "Create a session for a browser and show its key, once; needs the key of a public application",
+    load: async () => (await import("../browser-session-commands.js")).createSession,
+  },
+  {
+    name: "sessions authorize",
+    summary: "Give a session permissions or rules, once; needs the key of a private application that has them",
+    arguments: ["NONCE"],
+    flags: {
+      permission: { kind: "list", value: "PERMISSION", meaning: "a permission, such as token:create; may be repeated" },
+      "expires-at": { kind: "text", value: "TIME", meaning: "when it ends, in ISO 8601; default: after three minutes" },
+      "frame-required": { kind: "switch", meaning: "refuse a session that no hosted field created" },
+      ...BODY,
+    },
+    notes: ["NONCE came with the session; - reads it from standard input. Rules go into the file of --from."],
+    examples: ["- --permission token:create < nonce.txt", "NONCE --from rights.json"],
+    load: async () => (await import("../browser-session-commands.js")).authorizeSession,
+  },
+];

@@ -1,0 +1,75 @@
+import type { ApiCommand } from "../api-command.js";
+import { LISTED } from "./flags.js";
+
+const CONTAINERS = {
+  container: {
+    kind: "list",
+    value: "PATH",
+    meaning:
+      "of a DEVELOPER: a container in which the member's applications may have more than token:create; may be repeated",
+  },
+} as const;
+
+const ROLES = ["ADMIN", "AUDITOR", "DEVELOPER"];
+
+export const PEOPLE_COMMANDS: readonly ApiCommand[] = [
+  {
+    name: "members list",
+    summary: "List the members of the tenant",
+    flags: LISTED,
+    load: async () => (await import("../member-commands.js")).listMembers,
+  },
+  {
+    name: "members update",
+    summary: "Give a member another role",
+    arguments: ["ID"],
+    flags: { role: { kind: "text", value: "ROLE", meaning: "the role, such as ADMIN" } },
+    load: async () => (await import("../member-commands.js")).updateMember,
+  },
+  {
+    name: "members delete",
+    summary: "Remove a member from the tenant",
+    arguments: ["ID"],
+    isDestructive: true,
+    load: async () => (await import("../member-commands.js")).deleteMember,
+  },
+  {
+    name: "invitations list",
+    summary: "List invitations, newest first",
+    flags: {
+      status: { kind: "text", value: "STATUS", meaning: "only this status", choices: ["PENDING", "EXPIRED"] },
+      ...LISTED,
+    },
+    load: async () => (await import("../invitation-commands.js")).listInvitations,
+  },
+  {
+    name: "invitations get",
+    summary: "Show an invitation",
+    arguments: ["ID"],
+    load: async () => (await import("../invitation-commands.js")).getInvitation,
+  },
+  {
+    name: "invitations create",
+    summary: "Invite a person by mail to join the tenant",
+    arguments: ["EMAIL"],
+    flags: {
+      role: { kind: "text", value: "ROLE", meaning: "the role of the member; default: ADMIN", choices: ROLES },
+      ...CONTAINERS,
+    },
+    examples: ["ada@example.com --role AUDITOR"],
+    load: async () => (await import("../invitation-commands.js")).createInvitation,
+  },
+  {
+    name: "invitations resend",
+    summary: "Mail a new link, which invalidates the earlier ones, and extend the invitation by 72 hours",
+    arguments: ["ID"],
+    load: async () => (await import("../invitation-commands.js")).resendInvitation,
+  },
+  {
+    name: "invitations delete",
+    summary: "Withdraw an invitation; its links stop working",
+    arguments: ["ID"],
+    isDestructive: true,
+    load: async () => (await import("../invitation-commands.js")).deleteInvitation,
+  },
+];

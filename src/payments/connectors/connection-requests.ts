@@ -1,0 +1,12 @@
+import type { ConnectorContext } from "../contract/connector.js";
+
+/** What builds the calls of a payment service for one connection. */
+export class ConnectionRequests {
+  protected readonly address: string;
+  protected readonly context: ConnectorContext;
+
+  constructor(address: string, context: ConnectorContext) {
+    this.address = address;
+    this.context = context;
+  }
+}
