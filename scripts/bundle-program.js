@@ -18,6 +18,7 @@ const packagesOnUse = {
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^[^./]/ }, ({ path, kind, resolveDir, importer }) => {
       if (kind !== "dynamic-import" || path.startsWith("node:") || importer.includes("node_modules")) return undefined;
+      if (path === "openpgp") return undefined;
       return { path, namespace: "on-use", pluginData: resolveDir };
     });
     onLoad({ filter: /.*/, namespace: "on-use" }, async ({ path, pluginData }) => {
@@ -48,6 +49,8 @@ const { metafile } = await build({
   tsconfig: "tsconfig.json",
   logLevel: "warning",
   plugins: [packagesOnUse],
+  // LGPL: a file of its own that operators can replace.
+  external: ["openpgp"],
   metafile: true,
   // Packages in CommonJS require modules of Node.js.
   banner: {

@@ -26,6 +26,7 @@ export const RESOURCES: readonly ResourceName[] = [
   resource("TransactionService", "transactions", "Transaction"),
   resource("ThreeDSService", "threeDS", "ThreeDS", { inBrowser: true }),
   resource("WebhookService", "webhooks", "Webhook"),
+  resource("TokenExportService", "tokenExports", "TokenExport"),
   resource("LogService", "logs", "Log"),
   // `Tenant` is the message that it reads.
   resource("TenantService", "tenant", "Tenant", { className: "OwnTenant" }),
@@ -37,6 +38,9 @@ export const RESOURCES: readonly ResourceName[] = [
 /** Services that only the vault's own pages can call: they need cookies. */
 export const SERVICES_OF_PAGES: readonly string[] = ["SignInService", "PasskeyService", "RevealService"];
 
+/** Streams that end by themselves: the client reads the same by pages. */
+export const LEFT_OUT: ReadonlySet<string> = new Set(["ExportTokens"]);
+
 /** The service whose methods are methods of the client itself. */
 export const CLIENT_METHODS = "TokenizeService";
 
@@ -46,6 +50,7 @@ const METHOD_NAMES: ReadonlyMap<string, string> = new Map([
   ["SearchTokensByCursor", "search"],
   ["ListTokens", "listByOffset"],
   ["SearchTokens", "searchByOffset"],
+  ["ExportTokenPage", "export"],
 ]);
 
 /** Methods that change nothing, or nothing more when they are repeated, and are no GET on REST. No option of the protos says it. */
@@ -53,7 +58,7 @@ export const READING_CALLS: ReadonlySet<string> = new Set([
   "SearchTokens",
   "SearchTokensByCursor",
   "ImportTokens",
-  "ExportTokens",
+  "ExportTokenPage",
   "Detokenize",
   "ExplainAccess",
   "GetServerVersion",
@@ -71,7 +76,7 @@ const ID_KINDS: ReadonlyMap<string, string> = new Map([
   ...["Token", "Application", "ApplicationKey", "Proxy", "Reactor", "ReactorFormula", "Connection", "Transaction"].map(
     same,
   ),
-  ...["Refund", "Log", "Member", "User", "Invitation", "Tenant", "ThreeDSSession", "Webhook"].map(same),
+  ...["Refund", "Log", "Member", "User", "Invitation", "Tenant", "ThreeDSSession", "Webhook", "TokenExport"].map(same),
   ["CreateThreeDSSessionResponse", "ThreeDSSession"],
   ["ApplicationReference", "Application"],
   ["ReactorFormulaReference", "ReactorFormula"],

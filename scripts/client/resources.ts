@@ -5,14 +5,15 @@ import { parsePathTemplate } from "../../src/api/routes/path-template.js";
 import { commentOf } from "../openapi/comments.js";
 import { isRequired } from "../openapi/rules.js";
 import { docstring, isShown, isTime, type Messages } from "./messages.js";
-import { methodName, pathIdKind, READING_CALLS, type ResourceName } from "./names.js";
+import { LEFT_OUT, methodName, pathIdKind, READING_CALLS, type ResourceName } from "./names.js";
 
 /** Messages that tell where the next page begins. */
 export const PAGES: ReadonlySet<string> = new Set(["OffsetPage", "CursorPage", "LogPage"]);
 
 /** The source of a class with one method for each rpc of a service. */
 export function resourceFile(service: DescService, resource: ResourceName, messages: Messages): string {
-  const methods = service.methods.map((method) =>
+  const shown = service.methods.filter(({ name }) => !LEFT_OUT.has(name));
+  const methods = shown.map((method) =>
     method.methodKind === "server_streaming"
       ? streamText(method, methodName(method.name, resource.noun), messages)
       : methodText(method, methodName(method.name, resource.noun), messages),

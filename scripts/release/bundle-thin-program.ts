@@ -13,6 +13,8 @@ export async function bundleThinProgram(): Promise<readonly PackedFile[]> {
     chunkNames: "chunks/[name]-[hash]",
     ...{ bundle: true, splitting: true, write: false, format: "esm", platform: "node", target: "node22" },
     ...{ tsconfig: "tsconfig.json", logLevel: "warning" },
+    // LGPL: a package of its own that users can replace.
+    external: ["openpgp"],
     banner: {
       js: 'import { createRequire as requireFor } from "node:module";\nconst require = requireFor(import.meta.url);',
     },

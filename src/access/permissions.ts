@@ -24,7 +24,7 @@ const FACTS = {
   "token:update": { description: "Update tokens", types: FRONT_AND_BACK_END },
   "token:delete": { description: "Delete tokens", types: BACK_END },
   "token:import": { description: "Import tokens, where token:create allows it, batch by batch", types: BACK_END },
-  "token:export": { description: "Export the tokens that token:read shows, page by page", types: BACK_END },
+  "token:export": { description: "Export tokens in bulk", types: BACK_END },
   "token:use": { description: "Use tokens in proxies, reactors and transactions", types: BACK_END },
   "tenant:read": { description: "Read the tenant", types: MANAGEMENT },
   "tenant:update": { description: "Update the tenant", types: MANAGEMENT },
@@ -73,6 +73,7 @@ export const TOKEN_PERMISSIONS = [
   "token:search",
   "token:update",
   "token:delete",
+  "token:export",
   "token:use",
 ] as const satisfies readonly Permission[];
 export type TokenPermission = (typeof TOKEN_PERMISSIONS)[number];

@@ -14,6 +14,8 @@ export interface TenantSettings {
   readonly record_log_reads: boolean;
   /** Lets OWNER and ADMIN see values in the clear, with a second factor and a reason. */
   readonly reveal_to_people: boolean;
+  /** Refuses exports with data unless two OWNERs have agreed to them. Only an operator switches it off. */
+  readonly require_export_approval: boolean;
 }
 
 /** Stored settings, with defaults for those that an older version did not know. */
@@ -26,5 +28,6 @@ export function readSettings(stored: JsonObject): TenantSettings {
     require_reveal_reason: read("require_reveal_reason"),
     record_log_reads: read("record_log_reads"),
     reveal_to_people: read("reveal_to_people"),
+    require_export_approval: read("require_export_approval"),
   };
 }

@@ -8,14 +8,19 @@ export const EVENT_TYPES = [
   "application.key.created",
   "application.key.deleted",
   "application.updated",
+  "audit.broken",
   "proxy.created",
   "proxy.deleted",
   "proxy.invoked",
   "proxy.updated",
+  "reactor.completed",
   "reactor.created",
   "reactor.deleted",
+  "reactor.failed",
   "reactor.invoked",
   "reactor.updated",
+  "refund.created",
+  "refund.updated",
   "session.authorized",
   "session.created",
   "tenant.invitation.accepted",
@@ -60,6 +65,7 @@ const EVENTS: Readonly<Record<string, Readonly<Record<string, EventType>>>> = {
     accept: "tenant.invitation.accepted",
     delete: "tenant.invitation.deleted",
   },
+  log: { break: "audit.broken" },
   member: { create: "tenant.member.created", update: "tenant.member.updated", delete: "tenant.member.deleted" },
   proxy: {
     create: "proxy.created",
@@ -72,7 +78,10 @@ const EVENTS: Readonly<Record<string, Readonly<Record<string, EventType>>>> = {
     update: "reactor.updated",
     delete: "reactor.deleted",
     invoke: "reactor.invoked",
+    complete: "reactor.completed",
+    fail: "reactor.failed",
   },
+  refund: { create: "refund.created", update: "refund.updated" },
   session: { create: "session.created", authorize: "session.authorized" },
   tenant: { update: "tenant.updated" },
   three_ds_session: {
@@ -103,8 +112,8 @@ const NOTHING_HAPPENED: readonly (string | undefined)[] = [
   "root key replaced",
 ];
 
-/** The event of a log row. Undefined: none, as for refusals, lists and replays. */
+/** The event of a log row. Undefined: none, as for refusals, lists and replays. A payment that failed has one. */
 export function eventOf({ subject, operation, outcome, remark }: Effect): EventType | undefined {
-  if (outcome !== "allowed" || NOTHING_HAPPENED.includes(remark)) return undefined;
+  if (outcome === "denied" || NOTHING_HAPPENED.includes(remark)) return undefined;
   return EVENTS[subject]?.[operation];
 }

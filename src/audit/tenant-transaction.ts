@@ -8,6 +8,7 @@ import type { CommitMarker, OrdinaryTransaction, RowLock, Transaction } from "..
 import type { Actor } from "./actor.js";
 import { sealEvent } from "./event-record.js";
 import { type EntityType, type EntryDetails, type LogEntry, logEntry, type Operation } from "./log-entry.js";
+import { mayHaveReadEvent } from "./read-event-cap.js";
 
 /**
  * The unit of work of the domain: a transaction of one tenant together with the tenant's keys and its log. Functions of
@@ -66,7 +67,8 @@ export class TenantWork implements OrdinaryTenantTransaction {
 
   record(entry: LogEntry, content?: () => JsonObject): void {
     const { event } = entry;
-    const isSent = event !== undefined && this.listensTo(event);
+    const isWanted = event !== undefined && this.listensTo(event);
+    const isSent = isWanted && (event !== "token.read" || mayHaveReadEvent(this.tenantId, this.now));
     writeLog(this, entry, isSent ? sealEvent(this.keys, { ...entry, event }, this.now, content?.()) : undefined);
   }
 

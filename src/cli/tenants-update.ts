@@ -1,5 +1,5 @@
 import { isTenantId } from "../base/ids.js";
-import { setIncludedMonthlyTokens } from "../tenancy/plan.js";
+import { setIncludedMonthlyTokens, stopAskingForApproval } from "../tenancy/plan.js";
 import { openForCommand } from "./open-for-command.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
@@ -9,11 +9,22 @@ const MAX_INCLUDED = 1_000_000_000_000;
 export async function tenantsUpdate({ config, options, say, printResult }: CommandInput): Promise<void> {
   const id = requiredText(options, "id").toLowerCase();
   if (!isTenantId(id)) throw new UsageError("--id must be the UUID of a tenant.");
-  const included = readIncluded(requiredText(options, "included-monthly-active-tokens"));
+  const given = options["included-monthly-active-tokens"];
+  const stops = options["stop-export-approval"] === true;
+  if (given === undefined && !stops) throw new UsageError("Say what to change: run cloakroom tenants update --help");
+  const included =
+    given === undefined ? undefined : readIncluded(requiredText(options, "included-monthly-active-tokens"));
   await using vault = await openForCommand({ config, say });
-  const isThere = await vault.database.of(id).ordinary((tx) => setIncludedMonthlyTokens(tx, included));
+  const isThere = await vault.database.of(id).ordinary(async (tx) => {
+    if (included !== undefined && !(await setIncludedMonthlyTokens(tx, included))) return false;
+    return !stops || (await stopAskingForApproval(tx));
+  });
   if (!isThere) throw new UsageError("There is no such tenant. Run: cloakroom tenants list");
-  printResult({ tenant_id: id, included_monthly_active_tokens: included ?? 0 });
+  printResult({
+    tenant_id: id,
+    ...(included === undefined ? {} : { included_monthly_active_tokens: included ?? 0 }),
+    ...(stops ? { require_export_approval: false } : {}),
+  });
 }
 
 function readIncluded(text: string): number | null {

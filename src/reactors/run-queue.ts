@@ -1,6 +1,9 @@
 import { asCaller } from "../access/caller-database.js";
 import { withFreshRights } from "../access/fresh-rights.js";
 import { recordingDenials } from "../access/refusal.js";
+import { logEntry } from "../audit/log-entry.js";
+import { asServer } from "../audit/tenant-database.js";
+import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, type Reason } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
@@ -13,7 +16,6 @@ import type { Database } from "../store/database.js";
 import { advanceRun, claimRuns, deleteRun, type RunProgress, type RunRow } from "../store/functions/reactor-runs.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import type { ReadMemory } from "../store/transactions/large-reads.js";
-import type { Transaction } from "../store/transactions/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { postResult, retryDelay } from "./callback.js";
 import { afterThrow, bodyOf, type Interruption, type RunEnd } from "./outcome.js";
@@ -130,7 +132,8 @@ export class RunQueue {
     // The arguments, which may include a card's verification code, are not kept as long as the result.
     const spent = runRequestRecord.seal(current, run, { ...request, args: null });
     if (request.callbackUrl === undefined) {
-      await this.#later(keys.tenantId, run, { state: "done", result, attempts: run.attempts, delay: 0, spent });
+      const done = { state: "done", result, attempts: run.attempts, delay: 0, spent } as const;
+      await this.#later(keys.tenantId, run, done, { end, request });
     } else {
       await this.#deliver(keys.tenantId, { ...run, result, request: spent }, { request, end, failed: 0 });
     }
@@ -185,14 +188,19 @@ export class RunQueue {
     const delay = retryDelay(failed);
     const attempt = failed + 1;
     if (error && !signal.aborted) onUndelivered(tenantId, { error, attempt, delay });
-    if (!error || delay === undefined) return this.#write(tenantId, (tx) => tx.enqueue(deleteRun, run));
-    const spent = run.state === "delivering" ? null : run.request;
-    await this.#later(tenantId, run, { ...run, state: "delivering", attempts: attempt, delay, spent });
+    const ended = run.state === "delivering" ? undefined : { end, request };
+    if (!error || delay === undefined) {
+      return this.#write(tenantId, async (tx) => {
+        if ((await tx.query(deleteRun, run)) && ended) logEnd(tx, run, ended);
+      });
+    }
+    const spent = ended ? run.request : null;
+    await this.#later(tenantId, run, { ...run, state: "delivering", attempts: attempt, delay, spent }, ended);
   }
 
   async #later(
     tenantId: TenantId,
-    { id, claim }: RunRow,
+    run: RunRow,
     {
       state,
       result,
@@ -202,17 +210,35 @@ export class RunQueue {
     }: Omit<RunProgress, "id" | "claim" | "due_at"> & {
       readonly delay: number;
     },
+    ended?: RecordedEnd,
   ): Promise<void> {
-    await this.#write(tenantId, (tx) => {
+    await this.#write(tenantId, async (tx) => {
       const due = new Date(tx.now.getTime() + delay);
-      tx.enqueue(advanceRun, { id, claim, state, result, attempts, spent, due_at: due });
+      const { id, claim } = run;
+      const isWritten = await tx.query(advanceRun, { id, claim, state, result, attempts, spent, due_at: due });
+      if (isWritten && ended) logEnd(tx, run, ended);
       if (state !== "done") scheduleDue(tx, { kind: "reactor_run", at: due });
     });
   }
 
-  async #write(tenantId: TenantId, write: (tx: Transaction) => void): Promise<void> {
-    await this.#parts.database.of(tenantId).ordinary(async (tx) => write(tx));
+  async #write(tenantId: TenantId, write: (tx: TenantTransaction) => Promise<void>): Promise<void> {
+    const keys = await this.#parts.keyring.of(tenantId);
+    await asServer(this.#parts.database, keys).ordinary(write);
   }
+}
+
+/** A run whose end is about to be recorded, which happens once. */
+interface RecordedEnd {
+  readonly end: RunEnd;
+  readonly request: StoredRequest;
+}
+
+/** Leaves a row about the end of a run by the application that asked for it, and the event with the id of its result. */
+function logEnd(tx: TenantTransaction, run: RunRow, { end, request: { context } }: RecordedEnd): void {
+  const actor = { id: run.application_id, type: "application", keyId: undefined, context } as const;
+  const hasFailed = end.kind === "failed" || end.kind === "refused";
+  const entry = logEntry("reactor", run.reactor_id, hasFailed ? "fail" : "complete", { actor });
+  tx.record(entry, () => ({ request_id: run.id }));
 }
 
 function cutOff(): FunctionFailed {

@@ -19,6 +19,7 @@ import { reactorService } from "../services/reactors.js";
 import { serverService } from "../services/server.js";
 import { sessionService } from "../services/sessions.js";
 import { tenantService } from "../services/tenants.js";
+import { tokenExportService } from "../services/token-exports.js";
 import { webhookService } from "../services/webhooks.js";
 import type { Config } from "../settings/config.js";
 import type { Functions } from "./compose-functions.js";
@@ -57,6 +58,7 @@ export function composeServices(
     ...failedRunService(),
     ...reactorFormulaService({ compileFor }),
     ...webhookService({ policy, sendNow: (tenantId, id) => deliveries.sendNow(tenantId, id) }),
+    ...tokenExportService(),
     ...serverService(readBuildVersion()),
     ...reactService({ policy, react, wake: (tenantId) => runs.wake(tenantId) }),
   ];

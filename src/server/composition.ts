@@ -19,6 +19,7 @@ import type { SandboxIncident } from "../sandbox/options.js";
 import { createSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import type { SharedRunnerAccess } from "../sandbox/shared-runner.js";
 import type { ServedMethod } from "../services/call.js";
+import { exportingTokens } from "../services/export-tokens.js";
 import { followLogs } from "../services/follow-logs.js";
 import { revealService } from "../services/reveals.js";
 import { tokenizeService } from "../services/tokenize.js";
@@ -108,7 +109,9 @@ export function compose(vault: Vault, config: Config, inputs: CompositionInputs)
   };
   return {
     pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods, ...people.methods])],
-    streams: [buildStreamPipeline(followLogs(), { ...admission, keyring })],
+    streams: [followLogs(), exportingTokens(bins)].map((stream) =>
+      buildStreamPipeline(stream, { ...admission, keyring }),
+    ),
     invokeProxy: invoke,
     runs,
     deliveries,

@@ -17,6 +17,7 @@ import { SessionService } from "../../gen/cloakroom/v1/sessions_pb.js";
 import { SignInService } from "../../gen/cloakroom/v1/sign_ins_pb.js";
 import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
 import { ThreeDSService } from "../../gen/cloakroom/v1/threeds_pb.js";
+import { TokenExportService } from "../../gen/cloakroom/v1/token_exports_pb.js";
 import { TokenizeService, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { TransactionService } from "../../gen/cloakroom/v1/transactions_pb.js";
 import { WebhookService } from "../../gen/cloakroom/v1/webhooks_pb.js";
@@ -43,5 +44,6 @@ export const SERVICES: readonly DescService[] = [
   TransactionService,
   ThreeDSService,
   WebhookService,
+  TokenExportService,
   ServerService,
 ];

@@ -6,7 +6,8 @@ import {
 import { DEFAULT_PAGE_SIZE, type PageRequest } from "../base/page.js";
 import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
-import { prepareCursorPage, requireContainerInScope } from "../tokens/cursor-list.js";
+import { prepareCursorPage, requireContainerInScope, type TokenCursorPage } from "../tokens/cursor-list.js";
+import { exporterOf } from "../tokens/export.js";
 import { ListMemory } from "../tokens/list-memory.js";
 import { listTokens } from "../tokens/offset-list.js";
 import { openReadable, type ReadableToken } from "../tokens/read.js";
@@ -63,13 +64,9 @@ export function tokenLists(bins: BinTable | undefined): ServedMethod[] {
       };
       return listByCursor(call, query, { ...request, container }, bins);
     }),
-    serve(method.exportTokens, async (request, call) => {
-      const { keys } = call;
-      const { container, type, start, size = EXPORTED } = request;
-      const fields = { container, type, fingerprint: undefined, metadata: {}, data: undefined };
-      const filter = cursorFilter(keys, fields);
-      const query: TokenQuery = { caller: call.caller, keys, permission: "token:read", filter, isExport: true };
-      return listByCursor(call, query, { container, start, size }, bins);
+    serve(method.exportTokenPage, async ({ start, size = EXPORTED, ...fields }, call) => {
+      const { query, page } = exporterOf(call.caller, call.keys, fields);
+      return call.list(page(start, size), showCursorPage(query, size, bins));
     }),
     serve(method.searchTokensByCursor, async (request, call) => {
       const { keys } = call;
@@ -113,15 +110,23 @@ function listByCursor(
       if (container !== undefined) requireContainerInScope(query, container);
       return readPage(tx);
     },
-    async ({ items, next }) => ({
-      pagination: { pageSize: size, ...(next === undefined ? {} : { after: next, next }) },
-      data: await showAll(query, items, bins),
-    }),
+    showCursorPage(query, size, bins),
   );
 }
 
+function showCursorPage(query: TokenQuery, size: number, bins: BinTable | undefined) {
+  return async ({ items, next }: TokenCursorPage) => ({
+    pagination: { pageSize: size, ...(next === undefined ? {} : { after: next, next }) },
+    data: await showAll(query, items, bins),
+  });
+}
+
 /** Yields between large tokens, to serve other requests. */
-async function showAll({ caller, keys }: TokenQuery, items: readonly ReadableToken[], bins: BinTable | undefined) {
+export async function showAll(
+  { caller, keys }: TokenQuery,
+  items: readonly ReadableToken[],
+  bins: BinTable | undefined,
+) {
   const showing = { budget: new SharedBudget(), bins };
   const shown: ReturnType<typeof showToken>[] = [];
   for (const item of items) {

@@ -9,6 +9,7 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   require_reveal_reason: false,
   record_log_reads: false,
   reveal_to_people: false,
+  require_export_approval: false,
 };
 
 /** Settings of newer clients, each with the single value that matches this vault's behavior. */

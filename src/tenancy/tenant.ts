@@ -4,7 +4,7 @@ import { requirePower } from "../access/power.js";
 import { requireReasonToStopAsking } from "../access/reveal-reason.js";
 import { readSettings, type TenantSettings } from "../access/tenant-settings.js";
 import { changesBetween } from "../audit/log-changes.js";
-import { notFound } from "../base/fault.js";
+import { Fault, notFound } from "../base/fault.js";
 import { lockTenant, readTenant, type TenantRow, updateTenantRow } from "../store/tenancy/tenants.js";
 import { mergeSettings } from "./settings.js";
 
@@ -37,6 +37,7 @@ export async function updateTenant(
   const before = readSettings(row.settings);
   const merged = mergeSettings(before, settings);
   if (before.require_reveal_reason && !merged.require_reveal_reason) requireReasonToStopAsking(tx.caller);
+  if (before.require_export_approval && !merged.require_export_approval) throw onlyOperatorsStopAsking();
   if (merged.reveal_to_people && !before.reveal_to_people) requireMayAllowReveal(tx.caller);
   tx.enqueue(updateTenantRow, { name, settings: { ...merged }, modified_by: modifiedBy });
   const remark = remarkOn(before, merged);
@@ -46,12 +47,23 @@ export async function updateTenant(
 }
 
 /** Settings whose changes the log names: what it records, and whom values may be shown to. */
-const NAMED_SETTINGS = ["require_reveal_reason", "record_log_reads", "reveal_to_people"] as const;
+const NAMED_SETTINGS = [
+  "require_reveal_reason",
+  "record_log_reads",
+  "reveal_to_people",
+  "require_export_approval",
+] as const;
 
 function remarkOn(before: TenantSettings, after: TenantSettings): string | undefined {
   const changed = NAMED_SETTINGS.filter((name) => before[name] !== after[name]);
   if (changed.length === 0) return undefined;
   return changed.map((name) => `${name} ${after[name] ? "on" : "off"}`).join(", ");
+}
+
+/** Otherwise one OWNER could switch it off, export alone and switch it on again. */
+function onlyOperatorsStopAsking(): Fault {
+  const command = "cloakroom tenants update --id ID --stop-export-approval";
+  return new Fault("permission_denied", `Only an operator switches require_export_approval off: ${command}.`);
 }
 
 /** Otherwise a stolen sign-in could open the way to values by itself. */

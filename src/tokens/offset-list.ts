@@ -163,14 +163,15 @@ async function countAll(tx: Transaction, selection: TokenSelection): Promise<num
 /** The tokens with these ids that the caller may see, in this order. */
 export async function findVisibleTokens(
   tx: Transaction,
-  { caller, permission }: TokenQuery,
+  { caller, permission, isWithoutData = false }: TokenQuery,
   ids: readonly string[],
 ): Promise<ReadableToken[]> {
   const rows = await readTokenRows(tx, ids, PAGE_LIMIT);
   return rows.flatMap((row) => {
     if (!row) return [];
     const target = { id: row.id, containers: row.containers.map(storedContainer) };
-    const transform = caller.grant.transformFor(permission, target);
+    const granted = caller.grant.transformFor(permission, target);
+    const transform = granted && isWithoutData ? "redact" : granted;
     return transform ? [{ row, transform }] : [];
   });
 }
@@ -196,10 +197,10 @@ export function recheckFilter({ keys, filter }: TokenQuery, { row }: ReadableTok
  */
 export async function logListing(
   tx: CallerTransaction,
-  { permission, isExport = false }: Pick<TokenQuery, "permission" | "isExport">,
+  { permission }: Pick<TokenQuery, "permission">,
   shown: readonly ReadableToken[],
 ): Promise<void> {
-  if (isExport) tx.log("token", ANY_ENTITY_ID, "export", `${shown.length} tokens`);
+  if (permission === "token:export") tx.log("token", ANY_ENTITY_ID, "export", `${shown.length} tokens`);
   else tx.log("token", ANY_ENTITY_ID, permission === "token:search" ? "search" : "list");
   const revealed = shown.filter(({ transform }) => transform === "reveal");
   for (const { row, transform } of revealed) {

@@ -17,11 +17,11 @@ import type { TokenFilter } from "./token-filter.js";
 export interface TokenQuery {
   readonly caller: Caller;
   readonly keys: TenantKeys;
-  /** token:read for lists, token:search for searches: decides what is visible and how it is shown. */
-  readonly permission: Extract<TokenPermission, "token:read" | "token:search">;
+  /** For lists, searches and exports. Decides what is visible and how it is shown. */
+  readonly permission: Extract<TokenPermission, "token:read" | "token:search" | "token:export">;
   readonly filter: TokenFilter;
-  /** An export: the log tells it from lists. */
-  readonly isExport?: boolean;
+  /** Nothing of the data is shown, whatever the rules say. */
+  readonly isWithoutData?: boolean;
 }
 
 /**

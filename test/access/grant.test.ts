@@ -31,6 +31,7 @@ describe("a permission without a rule", () => {
     ["token:create", "mask"],
     ["token:read", "mask"],
     ["token:search", "mask"],
+    ["token:export", "mask"],
     ["token:update", "mask"],
     ["token:use", "reveal"],
     ["token:delete", "redact"],

@@ -22,15 +22,16 @@ describe("what people see of tokens", () => {
   const no = undefined;
   const columns: readonly TokenPermission[] = [
     ...(["token:create", "token:read", "token:search", "token:update", "token:delete", "token:use"] as const),
+    "token:export",
   ];
 
   it.each<[Role, ...Cell[]]>([
-    //             create  read      search    update  delete  use
-    ["OWNER", ...(["mask", "mask", "mask", "mask", "mask", "mask"] as const)],
-    ["ADMIN", ...(["mask", "mask", "mask", "mask", "mask", "mask"] as const)],
-    ["AUDITOR", ...([no, "redact", "redact", no, no, "redact"] as const)],
-    ["DEVELOPER", ...([no, no, no, no, no, no] as const)],
-  ])("as %s, to create: %s, read: %s, search: %s, update: %s, delete: %s, use: %s", (role, ...cells) => {
+    //             create  read      search    update  delete  use, export
+    ["OWNER", ...(["mask", "mask", "mask", "mask", "mask", "mask"] as const), no],
+    ["ADMIN", ...(["mask", "mask", "mask", "mask", "mask", "mask"] as const), no],
+    ["AUDITOR", ...([no, "redact", "redact", no, no, "redact"] as const), no],
+    ["DEVELOPER", ...([no, no, no, no, no, no] as const), no],
+  ])("as %s, to create: %s, read: %s, search: %s, update: %s, delete: %s, use: %s, export: %s", (role, ...cells) => {
     const shown = columns.map((permission) => grantOfRole(role).transformFor(permission, tokenIn(["/pci/high/"])));
     expect(shown).toEqual(cells);
     expect(columns.toSorted()).toEqual([...TOKEN_PERMISSIONS].toSorted());

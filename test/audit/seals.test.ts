@@ -225,6 +225,8 @@ describe("an attacker who has the database but no key is detected when they", ()
     later(2);
     expect(await ledger.runJob()).toEqual({ failed: [], broken: [tenantId] });
     expect((await ledger.verify(tenantId)).findings).toMatchObject([{ kind: "seal_missing" }]);
+    const noticed = "select operation, entity_id from audit_logs where entity_type = 'log'";
+    expect(await ledger.rows(tenantId, noticed)).toEqual([{ operation: "break", entity_id: tenantId }]);
     // It is not reported again: the chain continues from there.
     await ledger.log(tenantId, 1);
     later(2);

@@ -9,6 +9,7 @@ import { fairTurnsRows } from "./fair-turns.js";
 import { measureEcho, measureGrpcEcho } from "./floors.js";
 import { hostedFieldTimes } from "./hosted-fields.js";
 import { heldBodyRows, longestHolds } from "./hostile-bodies.js";
+import { importRun } from "./import-run.js";
 import { listRows } from "./lists.js";
 import { manyTenantRows } from "./many-tenants.js";
 import { proxyRows } from "./proxies.js";
@@ -22,7 +23,8 @@ import { tokenRows } from "./tokens.js";
  * Measures the floors and the server in one run on this machine: only ratios compare across runs. Prints a table and
  * writes it as JSON to the file given by `--json`. Lists have `--tokens` tokens.
  * `--against COMMIT` instead measures that commit's build next to this one, in `--rounds` rounds of each operation
- * whose name contains `--only`. `--turns` instead measures a quiet tenant beside the loads of others. `--client` instead measures `@cloakroom/client` next to the generator, in as many rounds.
+ * whose name contains `--only`. `--turns` instead measures a quiet tenant beside the loads of others. `--import`
+ * instead imports `--tokens` cards in one run that is killed ten times. `--client` instead measures `@cloakroom/client` next to the generator, in as many rounds.
  */
 const { values: options } = parseArgs({
   options: {
@@ -31,6 +33,7 @@ const { values: options } = parseArgs({
     against: { type: "string" },
     client: { type: "boolean", default: false },
     turns: { type: "boolean", default: false },
+    import: { type: "boolean", default: false },
     rounds: { type: "string", default: "5" },
     only: { type: "string", default: "" },
   },
@@ -42,6 +45,10 @@ if (options.against !== undefined) {
 }
 if (options.client) {
   await compareClient(Number(options.rounds));
+  process.exit();
+}
+if (options.import) {
+  await importRun(Number(options.tokens));
   process.exit();
 }
 if (options.turns) {

@@ -43,8 +43,8 @@ export type Tenant = Message<"cloakroom.v1.Tenant"> & {
   name: string;
 
   /**
-   * fingerprint_tokens, disable_ephemeral_proxy, deduplicate_tokens, require_reveal_reason, record_log_reads
-   * and reveal_to_people, each "true" or "false".
+   * fingerprint_tokens, disable_ephemeral_proxy, deduplicate_tokens, require_reveal_reason, record_log_reads,
+   * reveal_to_people and require_export_approval, each "true" or "false".
    *
    * @generated from field: map<string, string> settings = 4;
    */

@@ -1,6 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { asCaller } from "../../access/caller-database.js";
 import { withFreshRights } from "../../access/fresh-rights.js";
+import { recordingDenials } from "../../access/refusal.js";
 import { Fault } from "../../base/fault.js";
 import { KeyVersionUnknown } from "../../crypto/sealed.js";
 import type { ServedStream } from "../../services/served-stream.js";
@@ -40,13 +41,13 @@ export function buildStreamPipeline(stream: ServedStream, parts: StreamParts): S
           return caller.revision;
         },
         read(work) {
-          return withFreshRights(
-            async () =>
-              asCaller(parts.database, await parts.keyring.of(caller.tenantId, caller.revision), caller).bulk(work),
-            async (stale) => {
+          const attempt = async () =>
+            asCaller(parts.database, await parts.keyring.of(caller.tenantId, caller.revision), caller).bulk(work);
+          return recordingDenials(parts.database, () =>
+            withFreshRights(attempt, async (stale) => {
               if (stale instanceof KeyVersionUnknown) parts.keyring.forget(caller.tenantId);
               caller = (await renew()) ?? caller;
-            },
+            }),
           );
         },
       });

@@ -78,6 +78,7 @@ async function* messagesOf(
     }
     context.signal.throwIfAborted();
     observation.end(200);
+    if (!end.aborted) return;
     throw connectErrorOf(new Fault("unavailable", "The stream has ended. Continue with its last cursor."), traceId);
   } catch (error) {
     if (error instanceof ConnectError || context.signal.aborted) throw error;

@@ -57,8 +57,10 @@ export async function sealLog(
   if (!hasClosed) return "early";
   const outcome = await sealClosed(parts, tenantId, { until, signal });
   if (outcome === "sealed" || outcome === "broken") {
-    await database.of(tenantId).bulk(async (tx) => {
+    const keys = await parts.keyring.of(tenantId);
+    await asServer(database, keys).bulk(async (tx) => {
       tx.enqueue(deleteLogDue, { kind: "log_seal", minute: dueAt });
+      if (outcome === "broken") tx.log("log", tenantId, "break");
     });
   }
   return outcome === "overtaken" ? "sealed" : outcome;

@@ -7,6 +7,7 @@ import { UsageError } from "../usage-error.js";
 import type { ApiCall } from "./api-call.js";
 import type { Action } from "./api-command.js";
 import { restNamesOf } from "./field-names.js";
+import { pgpRecipient } from "./pgp.js";
 
 /** Tokens of one request. */
 const PAGE = 500;
@@ -26,12 +27,14 @@ const COLUMNS = [
 export const exportTokens: Action = async (call) => {
   const file = call.required("file");
   const isCsv = formatOf(call, file) === "csv";
+  const key = call.text("pgp-key");
   await requireNew(file);
+  const recipient = key === undefined ? undefined : await pgpRecipient(key);
   const tell = progressOf((line) => terminal().stderr.write(`${line}\n`), "Export", 0);
   let tokens = 0;
   const lines = async function* () {
     if (isCsv) yield csvLine(COLUMNS);
-    const filter = { container: call.text("container"), type: call.text("type"), size: PAGE };
+    const filter = { container: call.text("container"), type: call.text("type"), size: PAGE, withoutData: !recipient };
     for await (const token of call.client.tokens.export(filter, call.options())) {
       const shown = Object(restNamesOf(token));
       yield isCsv ? csvLine(COLUMNS.map((name) => cellOf(shown[name]))) : `${JSON.stringify(shown)}\n`;
@@ -39,12 +42,27 @@ export const exportTokens: Action = async (call) => {
       tell(tokens);
     }
   };
-  await writeNewFile(file, (target) => pipeline(Readable.from(lines()), target));
-  call.output.one({ file, tokens });
+  const clear = Readable.from(inPieces(lines()));
+  await writeNewFile(file, async (target) => pipeline(recipient ? await recipient.encrypt(clear) : clear, target));
+  call.output.one({ file, tokens, ...(recipient ? { encrypted_for: recipient.fingerprint } : {}) });
 };
 
+const PIECE_CHARACTERS = 64 * 1024;
+
+/** Encryption takes as long for a short piece as for one of these. */
+async function* inPieces(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
+  let piece = "";
+  for await (const line of lines) {
+    piece += line;
+    if (piece.length < PIECE_CHARACTERS) continue;
+    yield Buffer.from(piece);
+    piece = "";
+  }
+  yield Buffer.from(piece);
+}
+
 function formatOf(call: ApiCall, file: string): string {
-  const format = call.text("format") ?? (/\.csv$/i.test(file) ? "csv" : "ndjson");
+  const format = call.text("format") ?? (/\.csv(?:\.(?:pgp|gpg))?$/i.test(file) ? "csv" : "ndjson");
   if (format === "csv" || format === "ndjson") return format;
   throw new UsageError("--format must be csv or ndjson.");
 }

@@ -1,10 +1,9 @@
-import { createReadStream } from "node:fs";
-import { open } from "node:fs/promises";
 import { parse } from "csv-parse";
 import { isExact } from "../../base/exact-number.js";
 import type { Json, JsonObject } from "../../base/json.js";
 import { isJsonObject, setOwnProperty } from "../../base/json.js";
 import { UsageError } from "../usage-error.js";
+import type { ImportSource } from "./import-source.js";
 
 /** Of one record: a hundred of them fit into one request of the default limit. */
 export const MAX_RECORD_CHARACTERS = 16_000;
@@ -29,49 +28,32 @@ const TOO_LONG = `is longer than ${MAX_RECORD_CHARACTERS} characters`;
 
 /**
  * The records of a file, one at a time, whatever its size. A record that cannot be read does not end it.
- * @param onBytes called with the bytes read so far.
  * @throws {UsageError} for a file of another encoding, or without a usable header.
  */
-export async function* recordsOf(
-  file: string,
-  format: FileFormat,
-  onBytes: (bytes: number) => void,
-): AsyncGenerator<FileRecord> {
-  await requireUtf8(file);
-  yield* format === "csv" ? csvRecords(file, onBytes) : jsonRecords(file, onBytes);
+export function recordsOf(source: ImportSource, format: FileFormat): AsyncGenerator<FileRecord> {
+  return format === "csv" ? csvRecords(source) : jsonRecords(source);
 }
 
-async function requireUtf8(file: string): Promise<void> {
-  const start = Buffer.alloc(2);
-  const handle = await open(file).catch(() => {
-    throw new UsageError(`${file} cannot be read.`);
-  });
-  try {
-    await handle.read(start, 0, 2, 0);
-  } finally {
-    await handle.close();
-  }
-  if (["fffe", "feff"].includes(start.toString("hex"))) throw new UsageError(`${file} ${NOT_UTF_8}.`);
-}
+const UTF_16 = ["fffe", "feff"];
 
 /** The text of a file in pieces, without a byte order mark. */
-async function* decodedPieces(file: string, onBytes: (bytes: number) => void): AsyncGenerator<string> {
+async function* decodedPieces({ name, read }: ImportSource): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  let bytes = 0;
-  for await (const piece of createReadStream(file)) {
-    if (!Buffer.isBuffer(piece)) throw new Error("a file is read as bytes");
-    bytes += piece.length;
-    onBytes(bytes);
+  let isStart = true;
+  for await (const piece of read()) {
+    const mark = piece.subarray(0, 2).toString("hex");
+    if (isStart && UTF_16.includes(mark)) throw new UsageError(`${name} ${NOT_UTF_8}.`);
+    isStart = false;
     yield decoder.decode(piece, { stream: true });
   }
   yield decoder.decode();
 }
 
-async function* jsonRecords(file: string, onBytes: (bytes: number) => void): AsyncGenerator<FileRecord> {
+async function* jsonRecords(source: ImportSource): AsyncGenerator<FileRecord> {
   let line = 1;
   let rest = "";
   let isTooLong = false;
-  for await (const piece of decodedPieces(file, onBytes)) {
+  for await (const piece of decodedPieces(source)) {
     const lines = `${rest}${piece}`.split("\n");
     rest = lines.pop() ?? "";
     for (const text of lines) {
@@ -111,7 +93,7 @@ function jsonRecord(line: number, text: string): FileRecord {
 /** What follows an open quote is one record. So much of it is read, and then no more. */
 const MAX_OPEN_CHARACTERS = 32_000_000;
 
-async function* csvRecords(file: string, onBytes: (bytes: number) => void): AsyncGenerator<FileRecord> {
+async function* csvRecords(source: ImportSource): AsyncGenerator<FileRecord> {
   const found: FileRecord[] = [];
   let header: readonly string[] | undefined;
   let failure: Error | undefined;
@@ -134,7 +116,7 @@ async function* csvRecords(file: string, onBytes: (bytes: number) => void): Asyn
   });
   const step = (act: (done: () => void) => void) => new Promise<void>((resolve) => void act(resolve));
   let open = 0;
-  for await (const piece of decodedPieces(file, onBytes)) {
+  for await (const piece of decodedPieces(source)) {
     await step((done) => parser.write(piece, done));
     open = found.length > 0 ? 0 : open + piece.length;
     yield* found.splice(0);
@@ -145,7 +127,7 @@ async function* csvRecords(file: string, onBytes: (bytes: number) => void): Asyn
     yield* found.splice(0);
   }
   if (failure instanceof UsageError) throw failure;
-  if (!header) throw new UsageError(`${file} has no header.`);
+  if (!header) throw new UsageError(`${source.name} has no header.`);
   if (failure || open > MAX_OPEN_CHARACTERS) {
     yield { line: lineOf(failure), problem: "is not CSV: a quote is not closed. Nothing after it is read" };
   }

@@ -10,40 +10,8 @@ export interface Mapping {
   readonly values: ReadonlyMap<string, Json>;
 }
 
-/** Cards of Stripe's export: https://docs.stripe.com/get-started/data-migrations/export-file-formats */
-const STRIPE: Mapping = {
-  columns: new Map([
-    ["card.number", "data.number"],
-    ["card.exp_month", "data.expiration_month"],
-    ["card.exp_year", "data.expiration_year"],
-    ["id", "metadata.stripe_customer"],
-    ["card.id", "metadata.stripe_card"],
-  ]),
-  values: new Map([["type", "card"]]),
-};
-
-/** Tokens as Basis Theory's API returns them, one in each line. */
-const BASIS_THEORY: Mapping = {
-  columns: new Map(
-    [
-      "id",
-      "type",
-      "data",
-      "mask",
-      "containers",
-      "metadata",
-      "search_indexes",
-      "fingerprint_expression",
-      "expires_at",
-    ].map((name) => [name, name]),
-  ),
-  values: new Map(),
-};
-
-export const LAYOUTS: ReadonlyMap<string, Mapping> = new Map([
-  ["stripe", STRIPE],
-  ["basis-theory", BASIS_THEORY],
-]);
+/** Splits into data.expiration_month and data.expiration_year. No field of tokens has this name. */
+const EXPIRATION = "data.expiration";
 
 const FIELDS =
   /^(?:id|type|data|mask|containers|search_indexes|fingerprint_expression|expires_at|deduplicate_token)$|^(?:data|metadata)\..+$/;
@@ -78,24 +46,33 @@ export function rowOf(content: JsonObject, mapping: Mapping | undefined, isCsv: 
   for (const [field, value] of values) put(row, field, value);
   for (const [column, value] of Object.entries(content)) {
     const field = mapping ? (columns.get(column) ?? columns.get(column.toLowerCase())) : column;
-    if (field !== undefined && value !== "")
-      put(row, field, typeof value === "string" ? readCell(field, value) : value);
+    if (field !== undefined && value !== "") putRead(row, field, value);
   }
   if (mapping && !isCsv) putNested(row, content, mapping);
   return row;
 }
 
-/** `card.number` names a field of an object in a record, where no field has that whole name. */
+/** `card.number` names a field of an object in a record, `aliases.0.alias` one of a list, where no field has that whole name. */
 function putNested(row: JsonObject, content: JsonObject, { columns }: Mapping): void {
   for (const [column, field] of columns) {
     if (!column.includes(".") || Object.hasOwn(content, column)) continue;
     const steps = column.split(".");
-    const value = steps.reduce<Json | undefined>(
-      (from, step) => (isJsonObject(from) && Object.hasOwn(from, step) ? from[step] : undefined),
-      content,
-    );
-    if (value !== undefined) put(row, field, typeof value === "string" ? readCell(field, value) : value);
+    const value = steps.reduce<Json | undefined>(partOf, content);
+    if (value !== undefined) putRead(row, field, value);
   }
+}
+
+function partOf(from: Json | undefined, step: string): Json | undefined {
+  if (Array.isArray(from)) return /^\d+$/.test(step) ? from[Number(step)] : undefined;
+  return isJsonObject(from) && Object.hasOwn(from, step) ? from[step] : undefined;
+}
+
+function putRead(row: JsonObject, field: string, value: Json): void {
+  const expiry = field === EXPIRATION ? /^(\d{1,2})[/-]?(\d{4}|\d{2})$/.exec(String(value)) : null;
+  if (expiry) {
+    putRead(row, "data.expiration_month", expiry[1] ?? "");
+    putRead(row, "data.expiration_year", expiry[2] ?? "");
+  } else put(row, field, typeof value === "string" ? readCell(field, value) : value);
 }
 
 /** Puts a value at `data.number`. What lies in the way of an object is replaced. */

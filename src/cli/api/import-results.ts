@@ -1,5 +1,6 @@
 import { type FileHandle, open, readFile, rm } from "node:fs/promises";
 import { newUuid } from "../../base/ids.js";
+import { isDiskFullError } from "../new-file.js";
 import { UsageError } from "../usage-error.js";
 
 /** Rows of one request: batches begin at 1, 101, 201 and so on. */
@@ -14,18 +15,20 @@ export class ImportResults implements AsyncDisposable {
   /** The results that were there at the start. */
   readonly rowsBefore: number;
   readonly #file: FileHandle;
+  readonly #path: string;
   readonly #lock: string;
 
-  private constructor(file: FileHandle, lock: string, importId: string, rowsBefore: number) {
+  private constructor(file: FileHandle, path: string, importId: string, rowsBefore: number) {
     this.#file = file;
-    this.#lock = lock;
+    this.#path = path;
+    this.#lock = lockOf(path);
     this.importId = importId;
     this.rowsBefore = rowsBefore;
   }
 
   /** @throws {UsageError} if another run writes the file, or it is no file of results. */
   static async open(path: string): Promise<ImportResults> {
-    const lock = `${path}.lock`;
+    const lock = lockOf(path);
     await takeLock(lock, path);
     try {
       const file = await open(path, "a+", 0o600).catch(() => {
@@ -36,7 +39,7 @@ export class ImportResults implements AsyncDisposable {
         throw error;
       });
       await file.truncate(kept);
-      const results = new ImportResults(file, lock, importId ?? newUuid(), rows);
+      const results = new ImportResults(file, path, importId ?? newUuid(), rows);
       if (importId === undefined) await results.write([{ import_id: results.importId }]);
       return results;
     } catch (error) {
@@ -45,14 +48,24 @@ export class ImportResults implements AsyncDisposable {
     }
   }
 
+  /** @throws {UsageError} if the disk is full. What is stored without its results gets them in the next run. */
   async write(lines: readonly object[]): Promise<void> {
-    await this.#file.appendFile(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    await this.#file.appendFile(lines.map((line) => `${JSON.stringify(line)}\n`).join("")).catch((error: unknown) => {
+      if (!isDiskFullError(error)) throw error;
+      throw new UsageError(
+        `--results ${this.#path} cannot be written: its disk is full. Free space, and run this again.`,
+      );
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#file.close();
     await rm(this.#lock, { force: true });
   }
+}
+
+function lockOf(path: string): string {
+  return `${path}.lock`;
 }
 
 interface Start {

@@ -1,17 +1,17 @@
-import { stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { CloakroomError, type ImportTokensResponse } from "@cloakroom/client";
 import type { JsonObject } from "../../base/json.js";
 import { terminal } from "../../base/terminal.js";
 import { printable } from "../printable.js";
-import { progressOf } from "../progress.js";
 import { UsageError } from "../usage-error.js";
 import type { ApiCall } from "./api-call.js";
 import type { Action } from "./api-command.js";
 import { shownMasked } from "./import-dry-run.js";
 import { type FileFormat, type FileRecord, formatOf, recordsOf } from "./import-file.js";
-import { LAYOUTS, type Mapping, readMapping, rowOf } from "./import-mapping.js";
+import { LAYOUTS } from "./import-layouts.js";
+import { type Mapping, readMapping, rowOf } from "./import-mapping.js";
 import { BATCH_ROWS, ImportResults } from "./import-results.js";
+import { openImportSource } from "./import-source.js";
 
 /** Requests in progress at once. */
 const AT_ONCE = 4;
@@ -32,13 +32,11 @@ interface Batch {
 
 export const importTokens: Action = async (call) => {
   const file = call.argument(0);
-  const format = chosenFormat(call, file);
   const mapping = chosenMapping(call);
-  const found = await stat(file).catch(() => undefined);
-  if (!found?.isFile()) throw new UsageError(`${file} cannot be read.`);
-  const tell = progressOf((line) => terminal().stderr.write(`${line}\n`), "Import", found.size, "bytes");
-  const rows = rowsOf(recordsOf(file, format, tell), mapping, format);
-  if (call.isSet("dry-run")) return showFirst(call, rows);
+  await using source = await openImportSource(call, file);
+  const format = chosenFormat(call, source.name);
+  const rows = rowsOf(recordsOf(source, format), mapping, format);
+  if (call.isSet("dry-run")) return void (await showFirst(call, rows));
   const resultsFile = call.text("results") ?? `${file}.results.ndjson`;
   await using results = await ImportResults.open(resultsFile);
   if (results.rowsBefore > 0) terminal().stderr.write(`Going on after row ${results.rowsBefore}.\n`);
@@ -67,7 +65,7 @@ function chosenMapping(call: ApiCall): Mapping | undefined {
   if (file !== undefined) return readMapping(file);
   const mapping = layout === undefined ? undefined : LAYOUTS.get(layout);
   if (layout === undefined || mapping) return mapping;
-  throw new UsageError(`--layout must be ${[...LAYOUTS.keys()].join(" or ")}.`);
+  throw new UsageError(`--layout must be ${[...LAYOUTS.keys()].join(", ")}.`);
 }
 
 async function* rowsOf(

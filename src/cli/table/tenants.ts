@@ -17,13 +17,17 @@ export const TENANT_COMMANDS: readonly OperatorCommand[] = [
   },
   {
     name: "tenants update",
-    summary: "Change what a tenant's plan includes",
+    summary: "Change what a tenant's plan includes, or let its exports go on without approval",
     flags: {
       id: { kind: "text", value: "ID", meaning: "the tenant" },
       "included-monthly-active-tokens": {
         kind: "text",
         value: "N",
         meaning: "a number, or default for none",
+      },
+      "stop-export-approval": {
+        kind: "switch",
+        meaning: "switch the setting require_export_approval off, which no OWNER may alone",
       },
     },
     load: async () => (await import("../tenants-update.js")).tenantsUpdate,

@@ -116,9 +116,9 @@ async function refundsIn(tx: TenantTransaction, { id, status }: Payment): Promis
   return (await tx.query(listRefundRows, id)).map((row) => openRefund(tx.keys, row));
 }
 
-/** What the log says of a payment that moved to another status. */
-function statusDetails({ status, errorCode }: Payment): EntryDetails {
-  return status.endsWith("_failed") ? { remark: status, outcome: "failed", code: errorCode } : { remark: status };
+/** What the log says of a payment or a refund that moved to another status. */
+function statusDetails({ status, errorCode }: Pick<Payment | Refund, "status" | "errorCode">): EntryDetails {
+  return status.endsWith("failed") ? { remark: status, outcome: "failed", code: errorCode } : { remark: status };
 }
 
 function write(tx: OrdinaryTenantTransaction, { payment, moved, approved, refunds = [], keepsLease }: Change): void {
@@ -127,10 +127,13 @@ function write(tx: OrdinaryTenantTransaction, { payment, moved, approved, refund
   if (moved) tx.log("transaction", payment.id, "update", statusDetails(payment));
   if (approved) deleteCvc(tx, payment.tokenId);
   if (moved && payment.attempt?.refundId) {
-    tx.enqueue(insertRefund, sealRefund(tx.keys, plannedRefund(payment, "late approval", tx.now)));
+    const refund = plannedRefund(payment, "late approval", tx.now);
+    tx.enqueue(insertRefund, sealRefund(tx.keys, refund));
+    tx.log("refund", refund.id, "create", "late approval");
   }
   for (const refund of refunds) {
     const { id, record } = sealRefund(tx.keys, refund);
     tx.enqueue(updateRefund, { id, record });
+    tx.log("refund", id, "update", statusDetails(refund));
   }
 }

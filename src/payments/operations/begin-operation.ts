@@ -56,6 +56,7 @@ export async function beginRefund(
   });
   const refund = plannedRefund(begun.payment, reason, tx.now);
   tx.enqueue(insertRefund, sealRefund(tx.keys, refund));
+  tx.log("refund", refund.id, "create");
   return { ...begun, refund };
 }
 

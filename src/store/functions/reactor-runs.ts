@@ -1,7 +1,7 @@
 import type { Uuid } from "../../base/ids.js";
 import { defineDueWork } from "../statements/due-work.js";
 import { defineRemoval } from "../statements/removal.js";
-import { defineChange, defineInsert, defineRow } from "../statements/row-statements.js";
+import { defineHasRow, defineInsert, defineRow } from "../statements/row-statements.js";
 import { isUnexpired } from "../statements/unexpired.js";
 
 export type RunState = "queued" | "running" | "delivering" | "done";
@@ -48,20 +48,22 @@ export type RunProgress = Pick<RunRow, "id" | "claim" | "state" | "attempts" | "
   readonly spent: Buffer | null;
 };
 
-/** Stores a run's progress and releases it, unless another replica has taken it since. */
-export const advanceRun = defineChange<RunProgress>(
+/** Stores a run's progress and releases it, unless another replica has taken it since. Returns whether it did. */
+export const advanceRun = defineHasRow<RunProgress>(
+  "write",
   "reactor_runs",
   (sql, tenantId, { id, claim, state, result, attempts, due_at, spent }) => sql`
     update reactor_runs set state = ${state}, result = ${result}, attempts = ${attempts}, due_at = ${due_at},
       request = coalesce(${spent}, request), lease_until = null
-    where tenant_id = ${tenantId} and id = ${id} and claim = ${claim}`,
+    where tenant_id = ${tenantId} and id = ${id} and claim = ${claim} returning 1`,
 );
 
-/** Deletes a run whose result nothing will read. */
-export const deleteRun = defineChange<Pick<RunRow, "id" | "claim">>(
+/** Deletes a run whose result nothing will read. Returns whether it was there. */
+export const deleteRun = defineHasRow<Pick<RunRow, "id" | "claim">>(
+  "write",
   "reactor_runs",
   (sql, tenantId, { id, claim }) => sql`
-    delete from reactor_runs where tenant_id = ${tenantId} and id = ${id} and claim = ${claim}`,
+    delete from reactor_runs where tenant_id = ${tenantId} and id = ${id} and claim = ${claim} returning 1`,
 );
 
 /** Deletes expired results. */

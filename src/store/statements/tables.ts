@@ -18,6 +18,7 @@ const ORDINARY_TABLES = [
   "reactor_runs",
   "webhooks",
   "webhook_signing_keys",
+  "token_exports",
   "failed_runs",
   "connections",
   "payments",

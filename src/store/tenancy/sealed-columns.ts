@@ -54,6 +54,7 @@ export const AAD_COLUMNS = {
   payments: ["connection_id", "token_id", "containers", "status", "provider_id"],
   refunds: ["payment_id"],
   three_ds_sessions: ["token_id", "payment_id"],
+  token_exports: ["application_id", "created_by", "approved_by", "expires_at"],
   // The revision: data and attributes from different writes do not open together.
   tokens: ["type", "containers", "revision", "fingerprint", "dedupe_key"],
 } as const;
@@ -104,6 +105,11 @@ export const SEALED_TABLES: readonly SealedTable[] = [
     table: "connections",
     ...versioned,
     columns: [column("fields", "connection", AAD_COLUMNS.connections), NAME],
+  },
+  {
+    table: "token_exports",
+    ...byId,
+    columns: [column("definition", "token_export", AAD_COLUMNS.token_exports)],
   },
   { table: "webhooks", ...versioned, columns: [column("definition", "webhook", AAD_COLUMNS.webhooks)] },
   {

@@ -27,6 +27,7 @@ const KEYS: Readonly<Record<Table, string | "kept">> = {
   webhooks: "id",
   webhook_deliveries: "event_id, webhook_id",
   webhook_signing_keys: "id",
+  token_exports: "id",
   refunds: "id",
   payments: "id",
   connections: "id",

@@ -120,6 +120,15 @@ export const setIncludedTokens = defineHasRow<number | null>(
     where tenant_id = ${tenantId} and state = 'active' returning 1`,
 );
 
+/** Lets exports need no approval any more. Callers are authorized again. Returns whether the tenant exists. */
+export const stopExportApproval = defineHasRow<"once">(
+  "write",
+  "tenants",
+  (sql, tenantId) => sql`
+    update tenants set settings = settings - 'require_export_approval', auth_revision = auth_revision + ${randomInt(1, 2 ** 21)}
+    where tenant_id = ${tenantId} and state = 'active' returning 1`,
+);
+
 /**
  * The ids of all tenants, a thousand at a time. Only for the owner of the tables: row-level security shows other roles
  * only their own tenant.

@@ -6,6 +6,7 @@ export const PERMISSIONS = [
   "token:search",
   "token:update",
   "token:delete",
+  "token:export",
   "token:use",
 ] as const;
 export type Permission = (typeof PERMISSIONS)[number];

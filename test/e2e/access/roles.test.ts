@@ -59,7 +59,7 @@ describe("each operation", () => {
 
   it.each(ROLES)("that is a stream is allowed or refused for %s as the table says", async (role) => {
     const streams = METHODS.filter(({ methodKind }) => methodKind === "server_streaming");
-    expect(streams.map(({ name }) => name)).toEqual(["FollowLogs"]);
+    expect(streams.map(({ name }) => name)).toEqual(["ExportTokens", "FollowLogs"]);
     for (const method of streams) {
       const { code, message } = await as(role).callStream(operationOf(method));
       if (methodRolesOf(method).roles.includes(role)) expect(code, message).toBeUndefined();

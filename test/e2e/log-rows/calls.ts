@@ -170,7 +170,7 @@ export const CALLS: Readonly<Record<string, Prepare>> = {
       body: { import_id: "rows", position: 1, rows: [{ type: "card", data: { number: CARD.number } }, null] },
     },
   }),
-  ExportTokens: async ({ backEnd, made }) => {
+  ExportTokenPage: async ({ backEnd, made }) => {
     await made(backEnd, "/tokens", { type: "token", data: "x", containers: ["/exported/"] });
     const request = { body: { container: "/exported/" } };
     return { caller: backEnd, verb: "POST", path: "/tokens/export", request };

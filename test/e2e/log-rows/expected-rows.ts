@@ -32,7 +32,7 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   SearchTokensByCursor: ["search token *", "read token stored"],
   // The second row of the import has an error.
   ImportTokens: ["import token *", "create card made"],
-  ExportTokens: ["export token *", "read token stored"],
+  ExportTokenPage: ["export token *", "read token stored"],
   Tokenize: ["create bank made", "create token made", "create token made"],
   // Each of the two tokens is named twice.
   Detokenize: ["read card stored", "read token stored"],
@@ -70,7 +70,7 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   ListFailedReactorRuns: ["read reactor stored"],
   // What the code returns as `tokenize` is a token of the caller.
   React: ["create token made", "invoke reactor stored", "use card stored", "use token stored"],
-  ReactAsync: ["invoke reactor stored", "use card stored", "use token stored"],
+  ReactAsync: ["complete reactor stored", "invoke reactor stored", "use card stored", "use token stored"],
   GetReactorResult: ["read reactor stored"],
   CreateReactorFormula: ["create reactor_formula made"],
   ListReactorFormulas: ["list reactor_formula *"],
@@ -115,8 +115,8 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   CaptureTransaction: ["update transaction stored", "update transaction stored (server)"],
   VoidTransaction: ["update transaction stored", "update transaction stored (server)"],
   SyncTransaction: ["update transaction stored"],
-  // A refund is a part of its transaction, whose status it does not change.
-  CreateRefund: ["update transaction stored"],
+  // A refund does not change the status of its transaction.
+  CreateRefund: ["create refund made", "update refund made (server)", "update transaction stored"],
   ListRefunds: ["read transaction stored"],
   GetRefund: ["read transaction stored"],
 

@@ -30,7 +30,15 @@ export interface World extends AsyncDisposable {
   isStored(id: string): boolean;
 }
 
-const TOKEN_RIGHTS = ["token:create", "token:read", "token:search", "token:update", "token:delete", "token:use"];
+const TOKEN_RIGHTS = [
+  "token:create",
+  "token:read",
+  "token:search",
+  "token:update",
+  "token:delete",
+  "token:export",
+  "token:use",
+];
 
 const PURCHASE = { amount: "1000", currency: "840", exponent: "2", date: "20260102030405" };
 
@@ -61,7 +69,6 @@ export async function newWorld(): Promise<World> {
       ],
       permissions: [
         "token:import",
-        "token:export",
         "orchestration:transaction:capture",
         "3ds:session:create",
         "3ds:session:read",

@@ -21,6 +21,9 @@ const GIVE_NOTHING = new Set([
   // Events have no values, and say what roles that create webhooks may read.
   ...["WebhookService/CreateWebhook", "WebhookService/ReplaceWebhook", "WebhookService/DeleteWebhook"],
   ...["WebhookService/RotateWebhookSecret", "WebhookService/TestWebhook", "WebhookService/ReplayWebhookDelivery"],
+  // They let an application use the right that it has.
+  ...["TokenExportService/RequestTokenExport", "TokenExportService/ApproveTokenExport"],
+  "TokenExportService/DeleteTokenExport",
   // Code that runs without rights.
   ...["ProxyService/TestProxy", "ReactorService/TestReactor", "ReactorFormulaService/CreateReactorFormula"],
   // They take away.

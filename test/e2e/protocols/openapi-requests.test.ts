@@ -158,7 +158,7 @@ const BEYOND_SCHEMAS: readonly (readonly [operations: RegExp, field: RegExp])[] 
   // Languages of their own: expressions, searches, cursors, regular expressions, options by type.
   [/^createToken$/, /^(data|mask|id|search_indexes|fingerprint_expression|template)/],
   [/^searchTokens/, /^(query|start)$/],
-  [/^exportTokens$/, /^start$/],
+  [/^exportTokenPage$/, /^(query|start)$/],
   // 1, 101, 201 and so on.
   [/^importTokens$/, /^position$/],
   [/Proxy$/, /^(request|response)_transforms?(\[\d+\])?\.(type|expression|options)/],

@@ -9,6 +9,7 @@ const DEFAULTS = {
   require_reveal_reason: "false",
   record_log_reads: "false",
   reveal_to_people: "false",
+  require_export_approval: "false",
 };
 
 describe("the tenant", () => {

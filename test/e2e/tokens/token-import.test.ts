@@ -199,10 +199,10 @@ describe("an import that is interrupted", () => {
 });
 
 describe("an export", () => {
-  it("shows all tokens of a container by pages, as token:read shows them, and leaves a row with their number", async () => {
+  it("shows all tokens of a container by pages, as token:export shows them, and leaves a row with their number", async () => {
     const own = await newTenant();
-    const rules = [{ priority: 1, container: "/pci/", transform: "reveal", permissions: ["token:read"] }];
-    const permissions = ["token:import", "token:create", "token:export"];
+    const rules = [{ priority: 1, container: "/pci/", transform: "reveal", permissions: ["token:export"] }];
+    const permissions = ["token:import", "token:create"];
     const reader = await own.application({ type: "private", permissions, rules });
     const rows = Array.from({ length: 5 }, (_, index) => text(`value ${index}`, { containers: ["/pci/a/"] }));
     await send("in", 1, [...rows, text("outside", { containers: ["/other/"] })], reader);
@@ -225,10 +225,8 @@ describe("an export", () => {
     expect(log.data.filter(({ operation }: { operation: string }) => operation === "read")).toHaveLength(5);
   });
 
-  it("needs token:export beside token:read", async () => {
-    for (const permissions of [["token:read"], ["token:export"]]) {
-      const lacking = await tenant.application({ type: "private", permissions });
-      expect((await lacking("POST", "/tokens/export", { body: {} })).status).toBe(403);
-    }
+  it("needs token:export", async () => {
+    const lacking = await tenant.application({ type: "private", permissions: ["token:read", "token:search"] });
+    expect((await lacking("POST", "/tokens/export", { body: {} })).status).toBe(403);
   });
 });

@@ -14,6 +14,7 @@ export type RefundId = Id<"Refund">;
 export type TenantId = Id<"Tenant">;
 export type ThreeDSSessionId = Id<"ThreeDSSession">;
 export type TokenId = Id<"Token">;
+export type TokenExportId = Id<"TokenExport">;
 export type TransactionId = Id<"Transaction">;
 export type UserId = Id<"User">;
 export type WebhookId = Id<"Webhook">;
@@ -22,7 +23,7 @@ export type ApplicationType = "private" | "public" | "management";
 export type GivenRole = "ADMIN" | "AUDITOR" | "DEVELOPER";
 export type PermissionName = "token:create" | "token:read" | "token:search" | "token:update" | "token:delete" | "token:import" | "token:export" | "token:use" | "tenant:read" | "tenant:update" | "tenant:delete" | "tenant:member:read" | "tenant:member:update" | "tenant:member:delete" | "tenant:invitation:create" | "tenant:invitation:read" | "tenant:invitation:update" | "tenant:invitation:delete" | "application:create" | "application:read" | "application:update" | "application:delete" | "log:read" | "report:read" | "reactor:create" | "reactor:read" | "reactor:update" | "reactor:delete" | "proxy:create" | "proxy:read" | "proxy:update" | "proxy:delete" | "webhooks:create" | "webhooks:read" | "webhooks:update" | "webhooks:delete" | "orchestration:connections:create" | "orchestration:connections:update" | "orchestration:connections:delete" | "orchestration:connection_formulas" | "orchestration:transaction:capture" | "3ds:session:create" | "3ds:session:read" | "3ds:session:authenticate";
 export type RoleName = "OWNER" | "ADMIN" | "AUDITOR" | "DEVELOPER";
-export type TokenPermission = "token:create" | "token:read" | "token:search" | "token:update" | "token:delete" | "token:use";
+export type TokenPermission = "token:create" | "token:read" | "token:search" | "token:update" | "token:delete" | "token:export" | "token:use";
 export type TokenType = "token" | "card" | "bank" | "card_number" | "us_bank_account_number" | "us_bank_routing_number" | "social_security_number" | "employer_id_number";
 
 /** Narrows a session's rule to tokens with a certain id or container. */
@@ -203,6 +204,11 @@ export interface ApplicationReference {
 export interface ApplicationReferenceInput {
   /** The application's id. */
   readonly id: ApplicationId;
+}
+
+export interface ApproveTokenExportInput {
+  /** Of the request. */
+  readonly id: string;
 }
 
 export interface AuthenticateThreeDSSessionInput {
@@ -572,6 +578,11 @@ export interface CreateWebhookInput {
   readonly events: readonly string[];
 }
 
+export interface DeleteTokenExportInput {
+  /** Of the request or the approval. */
+  readonly id: string;
+}
+
 export interface ExplainAccessInput {
   /** The token. Either it or containers. */
   readonly tokenId?: TokenId | undefined;
@@ -604,15 +615,19 @@ export interface ExplainedAccess {
   readonly steps: readonly AccessStep[];
 }
 
-export interface ExportTokensInput {
-  /** Tokens in this container and below it only. May stand beside the type. */
+export interface ExportTokenPageInput {
+  /** As in ExportTokensRequest. */
   readonly container?: string | undefined;
-  /** Tokens of this type only. */
+  /** As in ExportTokensRequest. */
   readonly type?: string | undefined;
   /** The cursor of the previous page. It contains an id, of up to 400 characters with four bytes each. */
   readonly start?: string | undefined;
   /** Default 100. */
   readonly size?: number | undefined;
+  /** As in ExportTokensRequest. */
+  readonly withoutData?: boolean | undefined;
+  /** As in ExportTokensRequest. */
+  readonly query?: string | undefined;
 }
 
 /** A failed run. It is kept for a day, and at most the last 20 of each reactor or proxy. */
@@ -1440,6 +1455,17 @@ export interface ReplaceWebhookInput {
   readonly status?: "enabled" | "disabled" | undefined;
 }
 
+export interface RequestTokenExportInput {
+  /** The application that is to export. */
+  readonly applicationId: ApplicationId;
+  /** Tokens in this container and below it only. */
+  readonly container?: string | undefined;
+  /** Tokens of this type only. */
+  readonly type?: string | undefined;
+  /** Why, for the OWNER who approves. */
+  readonly reason: string;
+}
+
 export interface Role {
   /** OWNER, ADMIN, AUDITOR or DEVELOPER. */
   readonly name: Open<RoleName>;
@@ -1539,7 +1565,7 @@ export interface Tenant {
   readonly ownerId: string;
   /** For people. */
   readonly name: string;
-  /** fingerprint_tokens, disable_ephemeral_proxy, deduplicate_tokens, require_reveal_reason, record_log_reads and reveal_to_people, each "true" or "false". */
+  /** fingerprint_tokens, disable_ephemeral_proxy, deduplicate_tokens, require_reveal_reason, record_log_reads, reveal_to_people and require_export_approval, each "true" or "false". */
   readonly settings: Readonly<Record<string, string>>;
   /** The application or user that created it. */
   readonly createdBy?: string | undefined;
@@ -1905,6 +1931,30 @@ export interface Token<Data = JsonValue> {
   readonly modifiedAt?: Date | undefined;
   /** What the request that made the token found out. */
   readonly extras?: TokenExtras | undefined;
+}
+
+/** A request to export tokens, or its approval. */
+export interface TokenExport {
+  /** Of the request, and of its approval. */
+  readonly id: TokenExportId;
+  /** waiting or approved. */
+  readonly state: string;
+  /** The application that may export. */
+  readonly applicationId: ApplicationId;
+  /** Tokens in this container and below it only. */
+  readonly container?: string | undefined;
+  /** Tokens of this type only. */
+  readonly type?: string | undefined;
+  /** Why, as the request says. */
+  readonly reason: string;
+  /** The user who asked. */
+  readonly requestedBy: string;
+  /** When they asked. */
+  readonly requestedAt?: Date | undefined;
+  /** The user who approved. */
+  readonly approvedBy?: string | undefined;
+  /** When a request no longer waits, or an approval no longer counts. */
+  readonly expiresAt?: Date | undefined;
 }
 
 /** How a token was created. */

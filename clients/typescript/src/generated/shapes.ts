@@ -99,6 +99,8 @@ export const listWebhookEventTypesResponseShape: Shape = { lists: "data" };
 
 export const webhookDeliveryShape: Shape = { texts: "eventId webhookId eventType state", numbers: "attempts", times: "createdAt attemptedAt nextAttemptAt" };
 
+export const tokenExportShape: Shape = { texts: "id state applicationId reason requestedBy", times: "requestedAt expiresAt" };
+
 export const logChangeShape: Shape = { texts: "field", flags: "truncated" };
 
 export const logShape: Shape = { texts: "id tenantId entityType entityId operation message", times: "createdAt", lists: "changes", nested: { changes: logChangeShape } };

@@ -76,30 +76,49 @@ export const TOKEN_COMMANDS: readonly ApiCommand[] = [
     arguments: ["FILE"],
     flags: {
       format: { kind: "text", value: "FORMAT", meaning: "csv or ndjson; default: by the name of the file" },
-      layout: { kind: "text", value: "NAME", meaning: "the vault that wrote the file: stripe or basis-theory" },
+      layout: {
+        kind: "text",
+        value: "NAME",
+        meaning: "the vault that wrote the file: stripe, spreedly, braintree, basis-theory or vgs",
+      },
       mapping: { kind: "text", value: "FILE", meaning: "JSON that says which column is which field" },
       results: {
         kind: "text",
         value: "FILE",
         meaning: "where the result of each row goes; default: FILE.results.ndjson",
       },
+      "pgp-key": {
+        kind: "text",
+        value: "FILE",
+        meaning: "a private PGP key for an encrypted file; default: gpg with its agent",
+      },
+      passphrase: {
+        kind: "text",
+        value: "@FILE",
+        meaning: "of the PGP key, from a file, or from standard input with -; default: asks",
+      },
       "dry-run": { kind: "switch", meaning: "show the first ten rows masked, and store nothing" },
     },
     notes: ["docs/moving-in.md has the formats, mapping files and results."],
-    examples: ["cards.csv --layout stripe --dry-run", "tokens.ndjson"],
+    examples: ["cards.csv --layout stripe --dry-run", "cards.csv.gpg --layout braintree --pgp-key private.asc"],
     load: async () => (await import("../import-tokens.js")).importTokens,
   },
   {
     name: "tokens export",
-    summary: "Write tokens to a new file, as the rules of the key show them",
+    summary: "Write tokens to a new file, with their data only if it is encrypted",
     flags: {
       file: { kind: "text", value: "FILE", meaning: "the file, which only its owner can read" },
       format: { kind: "text", value: "FORMAT", meaning: "csv or ndjson; default: by the name of the file" },
+      "pgp-key": {
+        kind: "text",
+        value: "FILE",
+        meaning: "the receiver's public PGP key: the file is encrypted for it, and has the tokens' data",
+      },
       container: { kind: "text", value: "PATH", meaning: "only this container" },
       type: { kind: "text", value: "TYPE", meaning: "only this type, such as card" },
       reason: { kind: "text", value: "TEXT", meaning: "why, for the log of the vault; sent as X-Cloakroom-Reason" },
     },
-    examples: ["--file tokens.ndjson --container /pci/ --reason 'moving out'"],
+    examples: ["--file tokens.ndjson.pgp --pgp-key receiver.asc --container /pci/ --reason 'moving out'"],
     load: async () => (await import("../export-tokens.js")).exportTokens,
   },
   {

@@ -78,3 +78,20 @@ create table token_activity (
 comment on table token_activity is
   'How many tokens were created, read or used in a month. tokens.active_month tells which of them are counted already.';
 comment on column token_activity.slot is '0 to 15: writers would queue on a single row.';
+
+-- Approvals of exports by two people.
+create table token_exports (
+  tenant_id uuid not null,
+  id uuid not null,
+  application_id uuid not null,
+  created_by uuid not null,
+  approved_by uuid,
+  expires_at timestamptz not null,
+  definition bytea not null,
+  created_at timestamptz not null,
+  primary key (tenant_id, id)
+);
+comment on table token_exports is 'Requests to let an application export tokens, and their approvals. Each lasts an hour.';
+comment on column token_exports.created_by is 'The user who asked.';
+comment on column token_exports.approved_by is 'The user who approved. Null: the request waits.';
+comment on column token_exports.definition is 'Sealed JSON: container, type, reason. Bound to the other columns.';

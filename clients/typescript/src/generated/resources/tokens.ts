@@ -3,7 +3,7 @@ import type { Call, CallOptions } from "../../call.js";
 import type { List } from "../../list.js";
 import { Resource } from "../../resource.js";
 import type { JsonValue } from "../../values.js";
-import type { CreateTokenInput, ExportTokensInput, ImportTokensInput, ImportTokensResponse, ListTokensByCursorInput, ListTokensInput, SearchTokensByCursorInput, SearchTokensInput, Token, TokenId, UpdateTokenInput } from "../messages.js";
+import type { CreateTokenInput, ExportTokenPageInput, ImportTokensInput, ImportTokensResponse, ListTokensByCursorInput, ListTokensInput, SearchTokensByCursorInput, SearchTokensInput, Token, TokenId, UpdateTokenInput } from "../messages.js";
 import { importTokensResponseShape, tokenShape } from "../shapes.js";
 
 /** Stores sensitive values and returns tokens for them. */
@@ -53,8 +53,8 @@ export class Tokens extends Resource {
     return this.calls.one("TokenService/ImportTokens", "read", importTokensResponseShape, input, options);
   }
 
-  /** Reads tokens page by page, newest first, to take them elsewhere. The rules for token:read say how each is shown. */
-  export<Data = JsonValue>(input?: ExportTokensInput, options?: CallOptions): List<Token<Data>> {
-    return this.calls.pages("TokenService/ExportTokens", "read", tokenShape, input, options);
+  /** Reads the same tokens page by page. */
+  export<Data = JsonValue>(input?: ExportTokenPageInput, options?: CallOptions): List<Token<Data>> {
+    return this.calls.pages("TokenService/ExportTokenPage", "read", tokenShape, input, options);
   }
 }

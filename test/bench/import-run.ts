@@ -1,0 +1,239 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
+import { createClient, type Interceptor } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { startFlags } from "../support/start-flags.js";
+import { ownProcessorTime, processorTime, residentMemory } from "./processor-time.js";
+import { say } from "./table.js";
+
+const KILLS = 10;
+/** Tokens of the export that is measured. */
+const EXPORTED = 100_000;
+/** Of one line of results, about. */
+const RESULT_BYTES = 150;
+
+/**
+ * Imports cards by the command, and kills the server or the command ten times on the way. Fails unless every row is
+ * stored once. Prints rows a second over all, with the waits after kills, and the memory of both processes.
+ */
+export async function importRun(rows: number): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), "cloakroom-import-"));
+  // PostgreSQL's own account must be able to enter.
+  chmodSync(directory, 0o755);
+  try {
+    const file = join(directory, "cards.csv");
+    await writeCards(file, rows);
+    await runImport(directory, file, rows);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function runImport(directory: string, file: string, rows: number): Promise<void> {
+  const port = await freePort();
+  const environment = {
+    ...{ PATH: process.env.PATH, CLOAKROOM_DATA_DIR: join(directory, "data"), CLOAKROOM_RATE_LIMITS: "off" },
+    ...{ CLOAKROOM_PORT: String(port), CLOAKROOM_ADMIN_PORT: "0" },
+  };
+  const url = `http://127.0.0.1:${port}`;
+  let server = await startServer(environment, /first-management-key\n/);
+  const managementKey = readFileSync(join(directory, "data", "first-management-key"), "utf8").trim();
+  const key = await importingKey(url, managementKey);
+  const caller = { PATH: process.env.PATH, CLOAKROOM_URL: url, CLOAKROOM_API_KEY: key, XDG_CONFIG_HOME: directory };
+  const start = () =>
+    spawn(process.execPath, ["dist/src/main.js", "tokens", "import", file], { env: caller, stdio: "ignore" });
+  const results = `${file}.results.ndjson`;
+  const memory: Record<"server" | "command", number[]> = { server: [], command: [] };
+  const since = performance.now();
+  let command = start();
+  let kills = 0;
+  for (;;) {
+    await pause(250);
+    memory.server.push(residentOf(server.pid));
+    memory.command.push(residentOf(command.pid));
+    if (command.exitCode !== null) break;
+    const done = existsSync(results) ? statSync(results).size / RESULT_BYTES : 0;
+    if (kills >= KILLS || done < ((kills + 0.5) * rows) / KILLS) continue;
+    kills += 1;
+    say(`  kill ${kills}: the ${kills % 2 === 1 ? "server" : "command"}, after ${Math.round(done)} rows`);
+    if (kills % 2 === 1) {
+      await killed(server);
+      server = await startServer(environment, /Health at/);
+    } else {
+      await killed(command);
+      command = start();
+    }
+  }
+  const seconds = (performance.now() - since) / 1_000;
+  if (command.exitCode !== 0) throw new Error(`the import ended with ${command.exitCode}`);
+  await requireEachOnce(results, rows);
+  say(`imported ${rows} cards in ${seconds.toFixed(0)} s with ${kills} kills: ${Math.round(rows / seconds)} rows/s`);
+  for (const [name, samples] of Object.entries(memory)) say(`  ${name}: ${memoryText(samples)}`);
+  say(
+    `  processor time since its last start: server and database ${Math.round(processorTime(server.pid ?? 0) / 1e6)} s`,
+  );
+  await exportAll(url, { managementKey, pid: server.pid ?? 0, rows });
+  server.kill("SIGTERM");
+  await once(server, "exit");
+}
+
+interface ExportedVault {
+  readonly managementKey: string;
+  /** Of the server. */
+  readonly pid: number;
+  readonly rows: number;
+}
+
+/** Reads all tokens in the clear by a stream. Prints the processor time of the server without its database. */
+async function exportAll(url: string, { managementKey, pid, rows }: ExportedVault): Promise<void> {
+  const rules = [{ priority: 1, container: "/", transform: "reveal", permissions: ["token:export"] }];
+  const key = await newKey(url, managementKey, { name: "Export", type: "private", rules });
+  const withKey: Interceptor = (next) => (request) => {
+    request.header.set("BT-API-KEY", key);
+    return next(request);
+  };
+  const client = createClient(TokenService, createGrpcTransport({ baseUrl: url, interceptors: [withKey] }));
+  const [since, before] = [performance.now(), ownProcessorTime(pid)];
+  let tokens = 0;
+  let most = 0;
+  for await (const { data } of client.exportTokens({})) {
+    tokens += data.length;
+    if (tokens % 1_000 === 0) most = Math.max(most, residentOf(pid));
+    if (tokens >= Math.min(rows, EXPORTED)) break;
+  }
+  const seconds = (performance.now() - since) / 1_000;
+  const processor = (ownProcessorTime(pid) - before) / 1e6;
+  const rate = (time: number) => `${Math.round(tokens / time)} tokens/s`;
+  say(
+    `exported ${tokens} tokens: ${rate(seconds)}, ${rate(processor)} of the server's processor time, ${Math.round(most)} MB`,
+  );
+}
+
+/** Distinct numbers with a valid check digit. */
+async function writeCards(file: string, rows: number): Promise<void> {
+  const target = createWriteStream(file);
+  target.write("type,data.number,data.expiration_month,data.expiration_year,metadata.order\n");
+  for (let row = 0; row < rows; row += 1) {
+    const digits = `4${String(row).padStart(14, "0")}`;
+    const line = `card,${digits}${checkDigitOf(digits)},12,2031,${row}\n`;
+    if (!target.write(line)) await once(target, "drain");
+  }
+  target.end();
+  await once(target, "close");
+}
+
+function checkDigitOf(digits: string): number {
+  const sum = [...digits].reduce((total, digit, index) => {
+    const doubled = Number(digit) * (index % 2 === 0 ? 2 : 1);
+    return total + (doubled > 9 ? doubled - 9 : doubled);
+  }, 0);
+  return (10 - (sum % 10)) % 10;
+}
+
+/** Every position in order, each with an id and a fingerprint of its own. @throws {Error} otherwise. */
+async function requireEachOnce(results: string, rows: number): Promise<void> {
+  const [ids, fingerprints] = [new Set<string>(), new Set<string>()];
+  let position = 0;
+  for await (const line of createInterface({ input: createReadStream(results) })) {
+    const result = JSON.parse(line);
+    if (result.import_id !== undefined) continue;
+    position += 1;
+    if (result.position !== position) throw new Error(`row ${position} has the position ${result.position}`);
+    ids.add(result.id);
+    fingerprints.add(result.fingerprint);
+  }
+  if (position !== rows || ids.size !== rows || fingerprints.size !== rows) {
+    throw new Error(`${position} rows, ${ids.size} ids and ${fingerprints.size} fingerprints, and not ${rows}`);
+  }
+}
+
+/** @param ready what it says once it serves. */
+async function startServer(
+  environment: Readonly<Record<string, string | undefined>>,
+  ready: RegExp,
+): Promise<ChildProcess> {
+  const server = spawn(process.execPath, [...startFlags(), "dist/src/main.js", "serve"], {
+    env: environment,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let said = "";
+  await new Promise<void>((resolve, reject) => {
+    server.stderr.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+      if (ready.test(said)) resolve();
+    });
+    server.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
+  });
+  return server;
+}
+
+async function killed(process_: ChildProcess): Promise<void> {
+  if (process_.exitCode !== null) return;
+  process_.kill("SIGKILL");
+  await once(process_, "exit");
+}
+
+/** The key of an application, in a tenant whose tokens all have fingerprints. */
+async function importingKey(url: string, managementKey: string): Promise<string> {
+  const settings = { fingerprint_tokens: "true" };
+  await call(`${url}/tenants/self`, managementKey, { method: "PUT", body: { name: "Import", settings } });
+  const permissions = ["token:import", "token:create"];
+  return newKey(url, managementKey, { name: "Import", type: "private", permissions });
+}
+
+async function newKey(url: string, managementKey: string, application: object): Promise<string> {
+  const { key } = await call(`${url}/applications`, managementKey, { method: "POST", body: application });
+  return String(key);
+}
+
+async function call(
+  address: string,
+  key: string,
+  { method, body }: { readonly method: string; readonly body: object },
+): Promise<{ readonly key?: unknown }> {
+  const headers = { "BT-API-KEY": key, "Content-Type": "application/json" };
+  const response = await fetch(address, { method, headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${address} returned ${response.status}`);
+  return Object(await response.json());
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (typeof address !== "object" || address === null) throw new Error("a port has no address");
+  return address.port;
+}
+
+/** Megabytes. 0: the process is gone. */
+function residentOf(pid: number | undefined): number {
+  try {
+    return residentMemory(pid ?? 0) / 1_048_576;
+  } catch {
+    return 0;
+  }
+}
+
+function memoryText(samples: readonly number[]): string {
+  const sorted = samples.filter((megabytes) => megabytes > 0).toSorted((a, b) => a - b);
+  const at = (share: number) => Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0);
+  return `${at(0.5)} MB at the median, ${at(1)} MB at most`;
+}
