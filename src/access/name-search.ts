@@ -10,6 +10,8 @@ import type { Statement } from "../store/statements/statement.js";
 export interface NameSearch extends PageRequest {
   /** Limits the search to these, if present. */
   readonly ids?: readonly Uuid[];
+  /** Limits the search to applications of these types, if present and not empty. */
+  readonly types?: readonly string[];
   /** Case-insensitive; `*` matches any text. A name without it matches anywhere. */
   readonly name: string;
   /** Sorted by name, A to Z. Absent: newest first. */
@@ -35,7 +37,7 @@ export async function listByName<Row>(
   const found: (NamedRow & { readonly shown: string })[] = [];
   let after: NamedRow | undefined;
   do {
-    const rows: readonly NamedRow[] = await tx.query(names, { ids: search.ids ?? [], after });
+    const rows: readonly NamedRow[] = await tx.query(names, { ids: search.ids ?? [], types: search.types, after });
     for (const row of rows) {
       const shown = openedName(tx.keys, row);
       if (isWanted(shown)) found.push({ ...row, shown });

@@ -56,7 +56,7 @@ export const tokenExports = new StoredEntities<TokenExportRow, TokenExport>({
   open: ({ keys }, row) => opened(keys, row),
 });
 
-const exportRecord = sealedRecord({
+export const exportRecord = sealedRecord({
   field: "token_export",
   bound: AAD_COLUMNS.token_exports,
   write: ({ container, type, reason }: ExportScope & { readonly reason: string }) => ({

@@ -30,21 +30,6 @@ const numbersOf = async (tenantId: TenantId) =>
   (await ledger.rows<{ number: number }>(tenantId, "select number from audit_seals order by number")).map(
     ({ number }) => number,
   );
-const copyOf = async (tenantId: TenantId, table: string) => {
-  const [row] = await ledger.rows<{ copy: string }>(
-    tenantId,
-    `select coalesce(json_agg(t), '[]')::text as copy from ${table} t where tenant_id = '${tenantId}'`,
-  );
-  return (row?.copy ?? "[]").replaceAll("'", "''");
-};
-/** Replaces rows by copies made earlier. */
-const putBack = async (tenantId: TenantId, table: string, copy: string) => {
-  await ledger.tamper(tenantId, `delete from ${table} where tenant_id = '${tenantId}'`);
-  await ledger.tamper(
-    tenantId,
-    `insert into ${table} select * from json_populate_recordset(null::${table}, '${copy}')`,
-  );
-};
 const deleteAll = async (tenantId: TenantId, ...tables: string[]) => {
   for (const table of tables) await ledger.tamper(tenantId, `delete from ${table} where tenant_id = '${tenantId}'`);
 };
@@ -108,14 +93,14 @@ describe("an attacker who owns the database but has no key is detected without a
   ])("restore the head that the tenant was created with: %s does not start over", async (_, serverOf) => {
     ledger.clock.time = Math.ceil(ledger.clock.time / MINUTE) * MINUTE;
     const tenantId = await ledger.newTenant();
-    const first = await copyOf(tenantId, "audit_heads");
+    const first = await ledger.copy(tenantId, "audit_heads");
     later(1);
     await ledger.log(tenantId, 3);
     later(2);
     await ledger.runJob();
     await ledger.tamper(tenantId, "delete from audit_logs where entity_id = 'token-1'");
     await deleteAll(tenantId, "audit_seals");
-    await putBack(tenantId, "audit_heads", first);
+    await ledger.putBack(tenantId, "audit_heads", first);
     expect(kindsOf(await ledger.verifyAttested(tenantId))).toEqual(["seal_missing"]);
     await ledger.log(tenantId, 1);
     later(2);
@@ -131,13 +116,13 @@ describe("an attacker who owns the database but has no key is detected without a
   ])("restore a tenant's whole log to an earlier state, and %s detects it", async (_, serverOf) => {
     const tenantId = await sealedTenant();
     const tables = ["audit_logs", "audit_seals", "audit_heads"];
-    const copies = await Promise.all(tables.map((table) => copyOf(tenantId, table)));
+    const copies = await Promise.all(tables.map((table) => ledger.copy(tenantId, table)));
     // The chain is attested again more than an hour later.
     later(90);
     await ledger.log(tenantId, 2);
     later(2);
     expect(await seal(tenantId)).toEqual([]);
-    for (const [index, table] of tables.entries()) await putBack(tenantId, table, copies[index] ?? "[]");
+    for (const [index, table] of tables.entries()) await ledger.putBack(tenantId, table, copies[index] ?? "[]");
     expect(await ledger.verify(tenantId)).toMatchObject({ findings: [] });
     expect(kindsOf(await ledger.verifyAttested(tenantId))).toEqual(["seal_missing"]);
     await ledger.log(tenantId, 1);
@@ -199,7 +184,7 @@ describe("a vault whose log was emptied", () => {
 
   it("is not intact: neither its tenants nor the vault itself", async () => {
     const tenantId = await sealedTenant();
-    const own = await Promise.all(TABLES.map((table) => copyOf(VAULT_TENANT_ID, table)));
+    const own = await Promise.all(TABLES.map((table) => ledger.copy(VAULT_TENANT_ID, table)));
     for (const each of [tenantId, VAULT_TENANT_ID]) await deleteAll(each, ...TABLES);
     expect(kindsOf(await ledger.verifyAttested(tenantId))).toEqual(["chain_missing"]);
     expect(kindsOf(await ledger.verifyVault())).toEqual(["vault_changed"]);
@@ -207,16 +192,16 @@ describe("a vault whose log was emptied", () => {
       expect.stringContaining("vault's own log was emptied"),
       expect.stringMatching(/^The logs of [0-9]+ tenants were emptied/),
     ]);
-    for (const [index, table] of TABLES.entries()) await putBack(VAULT_TENANT_ID, table, own[index] ?? "[]");
+    for (const [index, table] of TABLES.entries()) await ledger.putBack(VAULT_TENANT_ID, table, own[index] ?? "[]");
   });
 
   it("is not intact either with the heads of the beginning put back", async () => {
     const tenantId = await ledger.newTenant();
-    const heads = await copyOf(tenantId, "audit_heads");
+    const heads = await ledger.copy(tenantId, "audit_heads");
     later(2);
     await seal(tenantId);
     await deleteAll(tenantId, ...TABLES);
-    await putBack(tenantId, "audit_heads", heads);
+    await ledger.putBack(tenantId, "audit_heads", heads);
     expect(kindsOf(await ledger.verify(tenantId))).toEqual(["chain_missing"]);
   });
 });
@@ -249,17 +234,23 @@ describe("the vault's own chain", () => {
     ["its head is gone", "delete from audit_heads"],
   ])("is reported as changed if %s", async (_, statement) => {
     for (let tenant = 0; tenant < 3; tenant += 1) await sealedTenant();
-    const [seals, heads] = [await copyOf(VAULT_TENANT_ID, "audit_seals"), await copyOf(VAULT_TENANT_ID, "audit_heads")];
+    const [seals, heads] = [
+      await ledger.copy(VAULT_TENANT_ID, "audit_seals"),
+      await ledger.copy(VAULT_TENANT_ID, "audit_heads"),
+    ];
     await ledger.tamper(VAULT_TENANT_ID, statement);
     expect(kindsOf(await ledger.verifyVault())).toContain("vault_changed");
-    await putBack(VAULT_TENANT_ID, "audit_seals", seals);
-    await putBack(VAULT_TENANT_ID, "audit_heads", heads);
+    await ledger.putBack(VAULT_TENANT_ID, "audit_seals", seals);
+    await ledger.putBack(VAULT_TENANT_ID, "audit_heads", heads);
     expect((await ledger.verifyVault()).findings).toEqual([]);
   });
 
   it("is known to be truncated by the heads of tenants that were attested since", async () => {
     const tenantId = await sealedTenant();
-    const [seals, heads] = [await copyOf(VAULT_TENANT_ID, "audit_seals"), await copyOf(VAULT_TENANT_ID, "audit_heads")];
+    const [seals, heads] = [
+      await ledger.copy(VAULT_TENANT_ID, "audit_seals"),
+      await ledger.copy(VAULT_TENANT_ID, "audit_heads"),
+    ];
     await deleteAll(VAULT_TENANT_ID, "audit_seals", "audit_heads");
     later(61);
     await ledger.log(tenantId, 1);
@@ -267,8 +258,8 @@ describe("the vault's own chain", () => {
     expect(await seal(tenantId)).toEqual(["the vault"]);
     // It continues, and the gap remains.
     expect((await ledger.verifyVault()).findings).toMatchObject([{ kind: "vault_changed" }]);
-    await putBack(VAULT_TENANT_ID, "audit_seals", seals);
-    await putBack(VAULT_TENANT_ID, "audit_heads", heads);
+    await ledger.putBack(VAULT_TENANT_ID, "audit_seals", seals);
+    await ledger.putBack(VAULT_TENANT_ID, "audit_heads", heads);
   });
 });
 

@@ -30,6 +30,7 @@ import { runEndRecord, runRequestRecord } from "../../src/reactors/runs.js";
 import { SEALED_TABLES } from "../../src/store/tenancy/sealed-columns.js";
 import { invitationRecord, openInvited } from "../../src/tenancy/invitation.js";
 import { openProfile, openSealedRights, sealProfile } from "../../src/tenancy/profile.js";
+import { exportRecord } from "../../src/tokens/export-approval.js";
 import { signingKeyBytes } from "../../src/webhooks/signing-key.js";
 import { webhookRecord } from "../../src/webhooks/webhook.js";
 import { newTenantKeys } from "../support/tenant-keys.js";
@@ -150,6 +151,13 @@ const BY_NAME: Readonly<Record<string, OpenAndSeal>> = {
     created_at: when,
   }),
   "signing key of webhooks": again(signingKeyBytes, { id: id(25) }),
+  "request for an export": again(exportRecord, {
+    id: id(26),
+    application_id: uuid(8),
+    created_by: uuid(4),
+    approved_by: uuid(12),
+    expires_at: when,
+  }),
   "3DS session": again(threeDSSessionRecord, { id: id(22), token_id: "order-1", payment_id: null }),
 };
 

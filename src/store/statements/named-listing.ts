@@ -20,6 +20,8 @@ export interface NamedRow {
 export interface NameRange {
   /** If not empty, lists only these. */
   readonly ids: readonly Uuid[];
+  /** Lists only applications of these types, if present and not empty. */
+  readonly types?: readonly string[] | undefined;
   /** The last row of the previous range. */
   readonly after: NamedRow | undefined;
 }
@@ -37,9 +39,10 @@ export function defineNames(
     kind: "read",
     sortKey: () => "",
     queries: (sql, tenantId, ranges) =>
-      ranges.map(({ ids, after }) => {
+      ranges.map(({ ids, types = [], after }) => {
         const wanted = sql`
           ${ids.length > 0 ? sql`and id = any(${[...ids]}::uuid[])` : sql``}
+          ${types.length > 0 ? sql`and type = any(${[...types]}::text[])` : sql``}
           ${after ? sql`and (created_at, id) < (${after.position}::text::timestamptz, ${after.id})` : sql``}`;
         // Every tenant's list contains the official formulas.
         const official =

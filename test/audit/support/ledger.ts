@@ -52,6 +52,10 @@ export interface Ledger extends AsyncDisposable {
   /** Changes the database as its owner can, without a key. */
   tamper(tenantId: TenantId, statement: string): Promise<void>;
   rows<Row extends object>(tenantId: TenantId, query: string): Promise<Row[]>;
+  /** A tenant's rows of a table, as JSON. */
+  copy(tenantId: TenantId, table: string): Promise<string>;
+  /** Replaces a tenant's rows of a table by copies made earlier. */
+  putBack(tenantId: TenantId, table: string, copy: string): Promise<void>;
 }
 
 export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledger> {
@@ -131,6 +135,20 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
       await stored.asTenant(tenantId, statement);
     },
     rows: (tenantId, query) => stored.asTenant(tenantId, query),
+    async copy(tenantId, table) {
+      const select = `select coalesce(json_agg(t), '[]')::text as copy from ${table} t where tenant_id = '${tenantId}'`;
+      const [row] = await stored.asTenant<{ copy: string }>(tenantId, select);
+      return row?.copy ?? "[]";
+    },
+    async putBack(tenantId, table, copy) {
+      // PostgreSQL computes the generated columns again, and accepts no values for them.
+      const [listed] = await stored.owner<{ names: string }[]>`
+        select string_agg(quote_ident(column_name), ', ') as names from information_schema.columns
+        where table_schema = current_schema and table_name = ${table} and is_generated = 'NEVER'`;
+      const rows = `json_populate_recordset(null::${table}, '${copy.replaceAll("'", "''")}')`;
+      await stored.asTenant(tenantId, `delete from ${table} where tenant_id = '${tenantId}'`);
+      await stored.asTenant(tenantId, `insert into ${table} (${listed?.names}) select ${listed?.names} from ${rows}`);
+    },
     async [Symbol.asyncDispose]() {
       for (const each of opened) await each[Symbol.asyncDispose]();
       await stored[Symbol.asyncDispose]();

@@ -163,6 +163,8 @@ const BEYOND_SCHEMAS: readonly (readonly [operations: RegExp, field: RegExp])[] 
   [/^importTokens$/, /^position$/],
   [/Proxy$/, /^(request|response)_transforms?(\[\d+\])?\.(type|expression|options)/],
   [/^createTransaction$/, /^merchant_initiated$/],
+  // A time in the future.
+  [/^createApplicationKey$/, /^expires_at$/],
   // Rules of their own: public https addresses, mail addresses, types of events that GET /webhooks/event-types lists.
   [/Webhook$/, /^(url|notify_email|events(\[\d+\])?)$/],
 ];

@@ -66,6 +66,7 @@ it("a person who begins at the start page makes a proxy that sends the value of 
   await picture(page, "4-tokens");
 
   await page.getByRole("link", { name: "Home", exact: true }).click();
+  await page.getByText("First steps").first().click();
   await page.getByRole("link", { name: "make a proxy" }).click();
   await page.getByLabel("Name").fill("Partner");
   await page.getByLabel("Destination", { exact: true }).fill(destination.url);

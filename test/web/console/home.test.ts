@@ -64,9 +64,11 @@ describe("the home page", () => {
     await expect.poll(() => chart.getAttribute("aria-valuetext")).toMatch(/ 0 in the clear/);
     await page.getByText("As a table").click();
     const table = page.getByRole("region", { name: "Table: Operations by what the caller saw" });
-    expect(await table.getByRole("row").count()).toBe(25);
+    await expect.poll(() => table.getByRole("row").count()).toBe(25);
     await console.expectAccessible();
     await page.getByRole("button", { name: "30 days" }).click();
+    await page.getByRole("slider", { name: "Operations by what the caller saw, by day" }).waitFor();
+    await page.getByText("As a table").click();
     await expect.poll(() => table.getByRole("row").count()).toBe(31);
     expect(new URL(page.url()).searchParams.get("period")).toBe("30d");
     await page.reload();

@@ -21,12 +21,14 @@ export interface ProxyAnswer {
 
 /** In the type of the vault's own errors. */
 const FAULT = "/docs/guides/errors#";
+/** The code of errors that a tenant's code describes. They may hold values. */
+const OF_CODE = "proxy_error";
 
 /** The detail of the vault's own error, if a text is one. */
 function refusalIn(text: string): string | undefined {
   try {
-    const { type, detail } = Object(JSON.parse(text));
-    return String(type).includes(FAULT) ? String(detail) : undefined;
+    const { type, detail, code } = Object(Object(JSON.parse(text)).proxy_error);
+    return String(type).startsWith(FAULT) && code !== OF_CODE ? String(detail) : undefined;
   } catch {
     return undefined;
   }

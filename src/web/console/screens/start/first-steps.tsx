@@ -2,7 +2,7 @@ import { Link } from "wouter";
 import { useSession } from "../../session.js";
 import { FirstCall } from "./first-call.js";
 
-interface FirstStepsProps {
+export interface FirstStepsProps {
   readonly hasApplication: boolean;
   readonly hasToken: boolean;
 }

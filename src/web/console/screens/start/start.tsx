@@ -1,4 +1,4 @@
-import { useId } from "react";
+import { useId, useState } from "react";
 import { Link } from "wouter";
 import { ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { type ListLogsResponse, LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
@@ -11,7 +11,7 @@ import { localMinute } from "../../local-minute.js";
 import { useSession } from "../../session.js";
 import { LogRows } from "../log/log-rows.js";
 import { ActivityChart } from "./activity-chart.js";
-import { FirstSteps, Reading } from "./first-steps.js";
+import { FirstSteps, type FirstStepsProps, Reading } from "./first-steps.js";
 import { HealthCard } from "./health-card.js";
 import { HomeNumbers } from "./home-numbers.js";
 import { type Period, PeriodChoice, usePeriod } from "./period.js";
@@ -46,17 +46,23 @@ export function Start() {
   );
 }
 
-/** The first steps are open until there is a token. */
 function NextSteps() {
   const { can } = useSession();
   const applications = useRead(ApplicationService.method.listApplications, { type: ["private", "public"], size: 1 });
   const tokens = useRead(TokenService.method.searchTokensByCursor, { size: 1 });
-  const done = {
-    hasApplication: (applications.data?.pagination?.totalItems ?? 0) > 0,
-    hasToken: (tokens.data?.data.length ?? 0) > 0,
-  };
   if (!can("ApplicationService/CreateApplication")) return <Reading />;
-  if (!done.hasApplication || !done.hasToken) return <FirstSteps {...done} />;
+  const isRead = ({ isAllowed, data, problem }: Read<unknown>) =>
+    !isAllowed || data !== undefined || problem !== undefined;
+  if (![applications, tokens].every(isRead)) return null;
+  const hasApplication = (applications.data?.pagination?.totalItems ?? 0) > 0;
+  const hasToken = (tokens.data?.data.length ?? 0) > 0;
+  return <OpenUntilDone hasApplication={hasApplication} hasToken={hasToken} />;
+}
+
+/** Steps that were open when the page was opened stay open: links must not move away while somebody reads. */
+function OpenUntilDone(done: FirstStepsProps) {
+  const [wasDone] = useState(done.hasApplication && done.hasToken);
+  if (!wasDone) return <FirstSteps {...done} />;
   return (
     <details>
       <summary>First steps</summary>
