@@ -90,7 +90,7 @@ it("a person who begins at the start page makes a proxy that sends the value of 
   await dialog.getByRole("button", { name: "Send" }).click();
   await dialog.getByText("Its body is not shown").waitFor();
   await picture(page, "7-call");
-  expect(JSON.parse(sent()[1] ?? "")).toMatchObject({ number: "4242424242424242", exp_year: 2030 });
+  expect(JSON.parse(sent()[1] ?? "")).toMatchObject({ number: "4242424242424242", exp_year: "2030" });
   await page.route("**/proxy", (route) => route.abort());
   await dialog.getByRole("button", { name: "Send" }).click();
   await dialog.getByText("The vault does not respond.").waitFor();
