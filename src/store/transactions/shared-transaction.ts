@@ -1,3 +1,4 @@
+import type { CallerTurns } from "../../base/caller-turns.js";
 import { ConnectionLost } from "../postgres/database-error.js";
 import type { Engine, Opened } from "../postgres/open-connection.js";
 import { StatementBatch } from "../statements/statement-batch.js";
@@ -16,6 +17,8 @@ import { type TransactionResult, unknownCommit } from "./transaction-result.js";
 /** How to run a transaction. */
 export interface RunOptions extends StartOptions {
   readonly guard: Guard;
+  /** The turns of the main thread in which the works start. */
+  readonly turns: CallerTurns;
   /** Makes the connection plan its statements again. */
   readonly plansAgain: boolean;
   /**
@@ -36,8 +39,8 @@ export async function runTransaction(
   options: RunOptions,
   works: readonly TransactionWork[],
 ): Promise<TransactionResult> {
-  const { guard, isShared, late } = options;
-  const requests = await new WorkStarter(engine).startAll(works, options);
+  const { guard, turns, isShared, late } = options;
+  const requests = await new WorkStarter(engine, () => turns.next()).startAll(works, options);
   let isOpen = false;
 
   for (;;) {

@@ -1,4 +1,3 @@
-import type { CallerTurns } from "../../base/caller-turns.js";
 import type { TenantId } from "../../base/ids.js";
 import { TURN_MS } from "../../base/processor-turns.js";
 import type { Engine } from "../postgres/open-connection.js";
@@ -15,30 +14,32 @@ export interface TransactionWork {
   readonly reads: LargeReads;
 }
 
-/** Works of one tenant, and the turns of the main thread in which they start. */
+/** Works of one tenant. */
 export interface StartOptions extends TransactionStart {
   readonly tenantId: TenantId;
   readonly isShared: boolean;
-  readonly turns: CallerTurns;
 }
 
 /**
- * Starts works in as many turns of their tenant as they need: each seals a value or two. The database knows nothing of
- * the transaction yet.
+ * Starts works, and lets others have the main thread after each {@link TURN_MS}: a work seals a value or two. The
+ * database knows nothing of the transactions yet.
  */
 export class WorkStarter {
   readonly #engine: Engine;
+  readonly #nextTurn: () => Promise<void>;
   #since = performance.now();
 
-  constructor(engine: Engine) {
+  /** @param nextTurn resolves when more works may start. */
+  constructor(engine: Engine, nextTurn: () => Promise<void>) {
     this.#engine = engine;
+    this.#nextTurn = nextTurn;
   }
 
   async startAll(works: readonly TransactionWork[], options: StartOptions): Promise<BatchedRequest[]> {
     const requests: BatchedRequest[] = [];
     for (const { work, reads } of works) {
       if (performance.now() - this.#since >= TURN_MS) {
-        await options.turns.next();
+        await this.#nextTurn();
         this.#since = performance.now();
       }
       const request = new BatchedRequest(options, this.#engine, reads);

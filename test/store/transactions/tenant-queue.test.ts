@@ -116,6 +116,22 @@ describe("tenants", () => {
     expect(batches).toEqual([["a", "c"], ["b"], ["d", "e"]]);
   });
 
+  it("have large bodies written in transactions of their own: no other tenant waits behind them in a pipeline", () => {
+    const travelsWith = (bodyBytes: number) => {
+      const queue = new TenantQueue(newTenantId(), "back end");
+      const reads = new LargeReads({ ...UNLIMITED_MEMORY, bodyBytes });
+      queue.add(
+        queuedRequest(
+          { work: async () => {}, guard: undefined, reads },
+          () => {},
+          () => {},
+        ),
+      );
+      return queue.mayTravel(0);
+    };
+    expect([0, 16 * 1024, 16 * 1024 + 1].map(travelsWith)).toEqual([true, true, false]);
+  });
+
   it("are not starved by one that floods: each new request runs within a round", async () => {
     await using fixture = await openFixture(database, { connections: 2, batch: 5, waitMs: 60_000 });
     // Both connections are open: a request on a connection that is still connecting waits for that too.
