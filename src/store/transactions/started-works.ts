@@ -1,5 +1,5 @@
+import type { Steps } from "../../base/caller-turns.js";
 import type { TenantId } from "../../base/ids.js";
-import { TURN_MS } from "../../base/processor-turns.js";
 import type { Engine } from "../postgres/open-connection.js";
 import { BatchedRequest } from "./batched-request.js";
 import type { LargeReads } from "./large-reads.js";
@@ -20,34 +20,20 @@ export interface StartOptions extends TransactionStart {
   readonly isShared: boolean;
 }
 
-/**
- * Starts works, and lets others have the main thread after each {@link TURN_MS}: a work seals a value or two. The
- * database knows nothing of the transactions yet.
- */
-export class WorkStarter {
-  readonly #engine: Engine;
-  readonly #nextTurn: () => Promise<void>;
-  #since = performance.now();
-
-  /** @param nextTurn resolves when more works may start. */
-  constructor(engine: Engine, nextTurn: () => Promise<void>) {
-    this.#engine = engine;
-    this.#nextTurn = nextTurn;
+/** Starts works: each seals a value or two. The database knows nothing of their transaction yet. */
+export function* startAll(
+  works: readonly TransactionWork[],
+  options: StartOptions,
+  engine: Engine,
+): Steps<BatchedRequest[]> {
+  const requests: BatchedRequest[] = [];
+  for (const { work, reads } of works) {
+    yield;
+    const request = new BatchedRequest(options, engine, reads);
+    request.start(work);
+    requests.push(request);
   }
-
-  async startAll(works: readonly TransactionWork[], options: StartOptions): Promise<BatchedRequest[]> {
-    const requests: BatchedRequest[] = [];
-    for (const { work, reads } of works) {
-      if (performance.now() - this.#since >= TURN_MS) {
-        await this.#nextTurn();
-        this.#since = performance.now();
-      }
-      const request = new BatchedRequest(options, this.#engine, reads);
-      request.start(work);
-      requests.push(request);
-    }
-    return requests;
-  }
+  return requests;
 }
 
 /**

@@ -5,13 +5,14 @@ import { StatementBatch } from "../statements/statement-batch.js";
 import { type Connection, type LateStep, NotPreparedYet, type StepEnd } from "../wire/connection.js";
 import { DatabaseError } from "../wire/server-error.js";
 import type { BatchedRequest } from "./batched-request.js";
+import { Pace } from "./pace.js";
 import {
   culpritAmong,
   everyoneWaits,
   type Guard,
   type StartOptions,
+  startAll,
   type TransactionWork,
-  WorkStarter,
 } from "./started-works.js";
 import { addGuard, Command, DISCARD_PLANS, MAKE_DURABLE, setPipelinedTenant } from "./transaction-commands.js";
 import { type TransactionResult, unknownCommit } from "./transaction-result.js";
@@ -61,10 +62,10 @@ export async function runPipeline<Works extends TenantWorks>(
   { plansAgain, late, onEnded }: PipelineOptions<Works>,
   all: readonly Works[],
 ): Promise<void> {
-  const starter = new WorkStarter(engine, nextTurn);
+  const pace = new Pace(nextTurn);
   let open: Pipelined<Works>[] = [];
   for (const works of all) {
-    open.push(new Pipelined(works, await starter.startAll(works.works, works.start)));
+    open.push(new Pipelined(works, await pace.run(startAll(works.works, works.start, engine))));
   }
   let discarded = plansAgain ? discardPlans(connection) : undefined;
   while (open.length > 0) {

@@ -60,7 +60,9 @@ describe("tenants", () => {
 
   it("have their own requests served beside those of their pages: refusals by public keys fill no queue of a back end", async () => {
     await using fixture = await openFixture(database, { connections: 2, batch: 5 });
-    await fixture.insert("warm");
+    // Both connections are open: a request on a connection that is still connecting waits for that too.
+    await Promise.all([fixture.newTenant(), flood(fixture, fixture.tenantId, 50, "warm")]);
+    expect(fixture.proxy.links).toBe(2);
     const page = (n: number) => new CallerTurns(() => ({ kind: "network", name: `198.51.100.${n}` }));
     const backEnd = new CallerTurns(() => ({ kind: "tenant", name: fixture.tenantId }));
     const order: string[] = [];

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { processorTurns } from "../../../src/base/caller-turns.js";
+import { HOUR_MS } from "../../../src/base/clock.js";
 import type { TenantId } from "../../../src/base/ids.js";
 import { StaleAuthorization, UniqueViolation } from "../../../src/store/postgres/database-error.js";
 import { openPostgresConnection } from "../../../src/store/postgres/open-connection.js";
@@ -14,6 +15,7 @@ import { Connection } from "../../../src/store/wire/connection.js";
 import { asTenant, startDatabase, type TestDatabase } from "../../support/databases.js";
 import {
   type BatcherFixture,
+  burn,
   FIRST_REVISION,
   insertAndLog,
   openFixture,
@@ -138,20 +140,12 @@ const tenantsApart = (fixture: BatcherFixture) =>
     opening === "begin" ? [/app.tenant_id = '([^']*)'/.exec(tenant)?.[1]] : [],
   );
 
-/** A clock that runs on, and can be set forward. */
-function settableClock(): { forward(milliseconds: number): void } {
-  const now = performance.now.bind(performance);
-  let ahead = 0;
-  const spy = vi.spyOn(performance, "now").mockImplementation(() => now() + ahead);
+/** A clock that stops until it is set forward: no transaction is slow because the machine is. */
+function stoppedClock(): { forward(milliseconds: number): void } {
+  let now = HOUR_MS;
+  const spy = vi.spyOn(performance, "now").mockImplementation(() => now);
   onTestFinished(() => void spy.mockRestore());
-  return { forward: (milliseconds) => (ahead += milliseconds) };
-}
-
-/** Uses so much processor time of this thread. */
-function burn(milliseconds: number): void {
-  const used = () => process.threadCpuUsage().user / 1_000;
-  const until = used() + milliseconds;
-  while (used() < until);
+  return { forward: (milliseconds) => (now += milliseconds) };
 }
 
 describe("a pipeline", () => {
@@ -215,7 +209,7 @@ describe("a pipeline", () => {
   });
 
   it("stalls the tenant whose step it waited a second for in vain, and no other, if its connection is lost", async () => {
-    const clock = settableClock();
+    const clock = stoppedClock();
     const released = Promise.withResolvers<void>();
     const lookUp = commitLookupIn(database.address);
     const { fixture, tenants } = await openWarm(4, 1, (commits) => released.promise.then(() => lookUp(commits)));
@@ -305,7 +299,7 @@ describe("a tenant's transaction in a pipeline", () => {
 
 describe("a tenant whose minute is being closed", () => {
   it("is served apart from the others, and travels with them again a second later", async () => {
-    const clock = settableClock();
+    const clock = stoppedClock();
     const { fixture, tenants } = await openWarm(4, 2);
     await using _ = fixture;
     const [closed, ...others] = tenants;
