@@ -3,6 +3,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { WINDOW_SECONDS } from "../../../src/rate-limits/rate-scope.js";
 import { cloakroom } from "../../support/command.js";
 import { newDirectory } from "../../support/new-directory.js";
 import { PostgresCluster } from "../../support/postgres-cluster.js";
@@ -76,21 +77,22 @@ describe("two replicas that share their counters in Redis", () => {
   });
 
   it("limit the sign-ins of a network together", async () => {
-    // Repeated with another network only if a replica said that it had lost Redis meanwhile.
     const { id: tenantId } = await newTenant(replicas[0]?.url, environment);
     let statuses: number[] = [];
-    let lost = [0, 0];
-    for (
-      let network = 7;
-      network < 12 && (network === 7 || String(lost) !== String(said("rate limits are per process")));
-      network += 1
-    ) {
-      lost = said("rate limits are per process");
+    // Repeated with another network only if a replica said that it had lost Redis meanwhile, or if the window of the limit
+    // ended before the last sign-in began.
+    let isValid = false;
+    for (let network = 7; network < 17 && !isValid; network += 1) {
+      const lost = String(said("rate limits are per process"));
+      const begunAt = performance.now();
       const begun = Array.from({ length: 80 }, (_, round) =>
         beginAtIssuer(replicas[round % 2]?.url ?? "", `198.51.${network}.7`, tenantId),
       );
       statuses = await Promise.all(begun);
+      isValid =
+        lost === String(said("rate limits are per process")) && performance.now() - begunAt < WINDOW_SECONDS * 1_000;
     }
+    expect(isValid).toBe(true);
     expect(statuses.sort()).toEqual([...Array(20).fill(429), ...Array(60).fill(503)]);
   });
 
