@@ -77,8 +77,6 @@ describe("two replicas that share their counters in Redis", () => {
 
   it("limit the sign-ins of a network together", async () => {
     const { id: tenantId } = await newTenant(replicas[0]?.url, environment);
-    let statuses: number[] = [];
-    const { id: tenantId } = await newTenant(replicas[0]?.url, environment);
     const together = [...Array(20).fill(429), ...Array(60).fill(503)];
     let statuses: number[] = [];
     // Repeated with another network: on a busy machine Redis may be missed, or the limit's window may end meanwhile. Replicas
