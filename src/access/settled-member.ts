@@ -6,7 +6,7 @@ import type { Uuid } from "../base/ids.js";
 const SETTLED_MS = DAY_MS;
 
 /** Whether a membership counts where two people must agree. @param since its last change. */
-export function isSettled(since: Date, now: Date): boolean {
+export function hasSettled(since: Date, now: Date): boolean {
   return now.getTime() - since.getTime() >= SETTLED_MS;
 }
 
@@ -20,7 +20,7 @@ export class SettledMember {
 
   /** @throws {Fault} permission_denied for a membership that is too new. @param since its last change. */
   static require(userId: Uuid, since: Date, now: Date): SettledMember {
-    if (isSettled(since, now)) return new SettledMember(userId);
+    if (hasSettled(since, now)) return new SettledMember(userId);
     const text =
       "You may ask for exports and approve them 24 hours after your membership began, or your role or first passkey was last changed.";
     throw new Fault("permission_denied", text);

@@ -1,6 +1,6 @@
 import { personOf } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
-import { isSettled, SettledMember } from "../access/settled-member.js";
+import { hasSettled, SettledMember } from "../access/settled-member.js";
 import { notFound } from "../base/fault.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { listAdministrators, type MemberRow, readMember } from "../store/people/members.js";
@@ -21,7 +21,7 @@ export async function settledCaller(tx: CallerTransaction): Promise<SettledMembe
 export async function hasSecondPerson(tx: CallerTransaction): Promise<boolean> {
   const { memberId } = personOf(tx.caller);
   const rows = await tx.query(listAdministrators, "all");
-  return rows.some((row) => row.id !== memberId && isSettled(lastChange(tx.keys, row), tx.now));
+  return rows.some((row) => row.id !== memberId && hasSettled(lastChange(tx.keys, row), tx.now));
 }
 
 /** Sealed, as the columns of a row are not. 1970 for the OWNER of a new tenant, who is there from its beginning. */

@@ -26,7 +26,7 @@ export async function getTenant(tx: CallerTransaction): Promise<Tenant> {
  * Renames the tenant and merges its settings. Every caller is authorized again, since settings are part of its rights.
  * @throws {Denied} reason_required for switching `require_reveal_reason` off without a reason.
  * @throws {Fault} second_factor_required if a person without one lets people see values in the clear, or asks for approval
- *   of exports; unprocessable if nobody could approve them.
+ *   of exports; unprocessable if no other person could approve them.
  */
 export async function updateTenant(
   tx: OrdinaryCallerTransaction,
@@ -63,7 +63,7 @@ function remarkOn(before: TenantSettings, after: TenantSettings): string | undef
   return changed.map((name) => `${name} ${after[name] ? "on" : "off"}`).join(", ");
 }
 
-/** Otherwise whoever holds a key could keep a tenant from exporting, and one that is alone could lock itself out. */
+/** Otherwise a key could keep a tenant from exporting, and an OWNER without others could lock the tenant out. */
 async function requireMayAskForApproval(tx: CallerTransaction): Promise<void> {
   const act = "switch require_export_approval on";
   if (tx.caller.principal.kind === "application") {

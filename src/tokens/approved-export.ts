@@ -22,8 +22,8 @@ export async function requireApproval(tx: CallerTransaction, asked: ExportScope)
 }
 
 /**
- * The approvals that count for a caller. A session and code that acts as the application use none of its keys: nobody has
- * agreed to them.
+ * The approvals that count for a caller. A session, and code that acts as the application, use none of the keys that
+ * people have agreed to.
  */
 async function approvalsOf(tx: CallerTransaction, asked: ExportScope): Promise<readonly TokenExport[]> {
   const { keyId } = tx.caller;
@@ -45,7 +45,7 @@ function isWithin(asked: ExportScope, approved: ExportScope): boolean {
   return isContained && (approved.type === undefined || approved.type === asked.type);
 }
 
-/** Whoever changes a token afterwards, or moves it into the container, could add to what was agreed to. */
+/** A change or a move of a token after the request could add to what two people agree to. */
 function isAgreed({ container, type, requestedAt }: TokenExport, row: Parameters<MayShow>[0]): boolean {
   const isUnchanged = row.created_at < requestedAt && (row.modified_at === null || row.modified_at < requestedAt);
   const isInside = container === undefined || row.containers.some((one) => covers(container, storedContainer(one)));

@@ -68,7 +68,7 @@ export async function requestExport(
 
 /** What the second person is shown of the application, and what must not have changed when it exports. */
 async function exporterOf(tx: OrdinaryCallerTransaction, id: Uuid) {
-  // Whoever makes a key for it takes this lock too.
+  // A request that makes a key for it takes this lock too.
   const row = await lockApplication(tx, id);
   if (!row) throw invalid("application_id", "must be an application");
   const application = openApplication(tx.keys, row, []);

@@ -47,7 +47,7 @@ export function exporterOf(caller: Caller, keys: TenantKeys, fields: ExportField
   };
 }
 
-/** Whoever may name a value learns whether it is stored: that needs the right to search, and its limit of requests. */
+/** A query that names a value learns whether it is stored: that needs the right to search, and its limit of requests. */
 function exportSearchFields(text: string): CursorFilterFields {
   const fields = cursorSearchFields(text);
   if (fields.data === undefined && fields.fingerprint === undefined) return fields;

@@ -94,12 +94,12 @@ export async function importRows(
 }
 
 /**
- * Whether the result of a stored row stands when its batch is sent again: its id is for who may still create the row, as in
- * other replays.
- * @returns the row with its fault; undefined: the result stands.
+ * Checks the right to a stored row whose batch is sent again: as in other replays, its id is for callers that may still
+ * create it.
+ * @returns the row with its fault; undefined: its result counts.
  */
 export function replayRefusal(tx: CallerTransaction, row: ReadyRow | FailedRow, id: string): FailedRow | undefined {
-  // A row that was valid, such as one that has expired since: whose containers it had cannot be told.
+  // It was valid once, such as a row that has expired since, and its containers are not known.
   if ("fault" in row) return row;
   const { containers, type } = row.prepared;
   if (tx.caller.grant.transformForAll("token:create", { id, containers })) return undefined;

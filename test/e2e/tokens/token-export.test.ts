@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { TokenService } from "../../../gen/cloakroom/v1/tokens_pb.js";
 import type { RestResponse } from "../../support/rest.js";
 import { failureOf, RPC_PROTOCOLS, rpcClient } from "../../support/rpc.js";
+import { startServerHere } from "../../support/server-here.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 
 type Application = Awaited<ReturnType<TestTenant["application"]>>;
@@ -86,18 +87,15 @@ describe("a stream of tokens", () => {
     expect(both).toMatchObject({ reason: "validation_failed", fields: ["query"] });
   });
 
-  it.each(["data:1111", "fingerprint:x", "container:/other/ AND data:1111"])(
-    "finds nobody's value by %s",
-    async (query) => {
-      const body = { query, without_data: true };
-      const refused = await exporter("POST", "/tokens/export", { body });
-      expect([refused.status, refused.body.errors]).toEqual([
-        400,
-        { query: [expect.stringContaining("/v2/tokens/search")] },
-      ]);
-      expect((await failureOf(firstOf(client().exportTokens({ query })))).reason).toBe("validation_failed");
-    },
-  );
+  it.each(["data:1111", "fingerprint:x", "container:/other/ AND data:1111"])("finds no value by %s", async (query) => {
+    const body = { query, without_data: true };
+    const refused = await exporter("POST", "/tokens/export", { body });
+    expect([refused.status, refused.body.errors]).toEqual([
+      400,
+      { query: [expect.stringContaining("/v2/tokens/search")] },
+    ]);
+    expect((await failureOf(firstOf(client().exportTokens({ query })))).reason).toBe("validation_failed");
+  });
 
   it("has large tokens, however many of them are neighbours, on as many pages as they need", async () => {
     const own = await newTenant();
@@ -173,5 +171,36 @@ describe("a stream of tokens", () => {
     const start = value?.cursor ?? "";
     const ended = await failureOf(firstOf(client("gRPC", doomed.key).exportTokens({ start })));
     expect(ended.reason).toBe("unauthenticated");
+  });
+});
+
+describe("a stream of large tokens", () => {
+  it("holds memory for the page that is under way, and for no other", async () => {
+    await using server = await startServerHere({ LOG_LEVEL: "error" });
+    const own = await newTenant(server.url, server.environment);
+    const reader = await exporterIn(own);
+    for (let position = 1; position <= 1_101; position += 100) {
+      const rows = Array.from({ length: 100 }, (_, index) => ({
+        ...{ type: "token", data: index === 0 ? "x".repeat(3_000_000) : "small" },
+      }));
+      const body = { import_id: "large", position, rows };
+      expect((await reader("POST", "/tokens/import", { body })).status).toBe(200);
+    }
+    const free = async () => {
+      const metrics = await (await fetch(`${server.adminUrl}/metrics`)).text();
+      return Number(/^cloakroom_body_memory_free_bytes\{.*size="large".*\} (\S+)$/m.exec(metrics)?.[1]);
+    };
+    await expect.poll(free).toBeGreaterThan(0);
+    const before = await free();
+    const tokens: number[] = [];
+    const left: number[] = [];
+    const messages = rpcClient(TokenService, "gRPC", { url: server.url, key: reader.key }).exportTokens({});
+    for await (const { data } of messages) {
+      tokens.push(data.length);
+      left.push(await free());
+    }
+    expect(tokens.reduce((sum, count) => sum + count, 0)).toBe(1_200);
+    expect(Math.min(...left)).toBeLessThan(before);
+    await expect.poll(free).toBe(before);
   });
 });
