@@ -21,7 +21,7 @@ describe("the memory for a stream's large values", () => {
       memory.release();
     }
     expect(new Set(held).size).toBe(1);
-    expect(held[0]).toBeGreaterThanOrEqual(LARGEST / 2);
+    expect(held[0]).toBeGreaterThan(0);
     expect(request.bodyBytes).toBe(0);
   });
 
