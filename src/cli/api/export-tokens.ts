@@ -46,8 +46,8 @@ export const exportTokens: Action = async (call) => {
   };
   const clear = Readable.from(inPieces(lines()));
   await writeNewFile(file, async (target) => pipeline(recipient ? await recipient.encrypt(clear) : clear, target));
-  const encrypted = recipient ? { without_data: withoutData, encrypted_for: recipient.fingerprint } : {};
-  call.output.one({ file, tokens, ...encrypted });
+  const missing = recipient && withoutData > 0 ? { without_data: withoutData } : {};
+  call.output.one({ file, tokens, ...missing, ...(recipient ? { encrypted_for: recipient.fingerprint } : {}) });
 };
 
 const PIECE_CHARACTERS = 64 * 1024;
