@@ -12,15 +12,25 @@ import { ServerService } from "../proto/cloakroom/v1/server_pb.js";
 import { SessionService } from "../proto/cloakroom/v1/sessions_pb.js";
 import { TenantService } from "../proto/cloakroom/v1/tenants_pb.js";
 import { ThreeDSService } from "../proto/cloakroom/v1/threeds_pb.js";
+import { TokenExportService } from "../proto/cloakroom/v1/token_exports_pb.js";
 import { TokenizeService, TokenService } from "../proto/cloakroom/v1/tokens_pb.js";
 import { TransactionService } from "../proto/cloakroom/v1/transactions_pb.js";
+import { WebhookService } from "../proto/cloakroom/v1/webhooks_pb.js";
 import { readMessage } from "./message-reader.js";
 import { writeMessage } from "./message-writer.js";
 
 const SERVICES: readonly DescService[] = [
   ...[ApplicationService, ApplicationKeyService, PermissionService, ConnectionService, InvitationService, LogService],
   ...[MemberService, ProxyService, ReactorService, ReactorFormulaService, ServerService, SessionService],
-  ...[TenantService, ThreeDSService, TokenService, TokenizeService, TransactionService],
+  ...[
+    TenantService,
+    ThreeDSService,
+    TokenExportService,
+    TokenService,
+    TokenizeService,
+    TransactionService,
+    WebhookService,
+  ],
 ];
 
 /** All methods by their names, such as `TokenService/CreateToken`. */
