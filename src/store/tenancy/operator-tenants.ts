@@ -1,6 +1,7 @@
 import { isTenantId, type TenantId, timeOfUuid, type Uuid, VAULT_TENANT_ID } from "../../base/ids.js";
 import { TENANT_SHARDS } from "../jobs/due.js";
 import { type DatabaseAddress, type Sql, soleConnection } from "../postgres/connect.js";
+import { DatabaseSetupError, quoteName } from "../postgres/roles.js";
 
 /** The name of the leases of the shards of tenants whose logs a server seals. */
 export const SEALING_LEASE = "log-seals";
@@ -58,7 +59,10 @@ export interface KeptLog {
   readonly keptFrom: Date | null;
 }
 
-/** The logs of tenants that are not deleted, and the vault's own, whose heads do not free all rows before a time. */
+/**
+ * The logs of tenants that are not deleted, and the vault's own, whose heads do not free all rows before a time.
+ * @throws {DatabaseSetupError} if the login does not see them: then they would look freed.
+ */
 export async function listKeptLogs(sql: Sql, until: Date): Promise<readonly KeptLog[]> {
   const [vault] = await sql<{ keptFrom: Date | null }[]>`
     select kept_from as "keptFrom" from audit_heads where tenant_id = ${VAULT_TENANT_ID}`;
@@ -67,8 +71,20 @@ export async function listKeptLogs(sql: Sql, until: Date): Promise<readonly Kept
     from tenants t left join audit_heads h on h.tenant_id = t.tenant_id
     where t.state = 'active' and t.tenant_id <> ${VAULT_TENANT_ID} and (h.kept_from is null or h.kept_from < ${until})
     order by t.tenant_id`;
-  const keptFrom = vault?.keptFrom ?? null;
+  if (!vault) throw await seesNoTenants(sql);
+  const { keptFrom } = vault;
   return keptFrom && keptFrom >= until ? logs : [{ tenantId: VAULT_TENANT_ID, keptFrom }, ...logs];
+}
+
+/** Each vault has a log of its own from its first tenant on. After a restore the policies may name another login. */
+async function seesNoTenants(sql: Sql): Promise<DatabaseSetupError> {
+  const [me] = await sql<{ name: string }[]>`select current_user as name`;
+  const statements = ["tenants", "audit_heads", "audit_logs_default"].map(
+    (table) => `alter policy of_operator on ${table} to ${quoteName(me?.name ?? "")};`,
+  );
+  return new DatabaseSetupError(
+    `The login that owns the tables sees no logs of tenants, so no month of the log is removed. Let it run:\n${statements.join("\n")}`,
+  );
 }
 
 /** Logs without the record of where their chain ends, which each has from its beginning. */

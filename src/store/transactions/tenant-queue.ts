@@ -151,9 +151,10 @@ export class TenantQueue {
     return now < this.#apartUntil;
   }
 
-  /** Records how its transaction in a pipeline ended. */
+  /** Records how its transaction in a pipeline ended. A log that is closed meanwhile is so for a moment. */
   hasTravelled(result: TransactionResult, heldMs: number, now: number): void {
-    if ((result.kind === "apart" && result.error !== undefined) || heldMs >= SLOW_MS) {
+    const hasFailed = result.kind === "apart" && result.error !== undefined && !result.isLogChanging;
+    if (hasFailed || heldMs >= SLOW_MS) {
       this.#apartUntil = now + APART_FOR_MS;
     }
   }

@@ -221,6 +221,9 @@ function isConfirmed(end: StepEnd | undefined): boolean {
 /** A stale revision concerns all works; any other error may concern one of them. */
 function failed(end: FailedStep): TransactionResult {
   const { error } = end;
-  const concernsAll = end.kind === "lost" || classifyFailure(error) === "stale_authorization";
-  return concernsAll ? { kind: "aborted", error } : { kind: "apart", error };
+  const failure = classifyFailure(error);
+  const concernsAll = end.kind === "lost" || failure === "stale_authorization";
+  if (concernsAll) return { kind: "aborted", error };
+  const isLogChanging = failure === "lock_timeout" && end.failed?.table === "audit_logs";
+  return { kind: "apart", error, isLogChanging };
 }

@@ -15,7 +15,12 @@ export type TransactionResult =
       readonly table?: string | undefined;
     }
   /** Nothing is stored. The works failed in a pipeline, or write before their last step: they need a transaction block. */
-  | { readonly kind: "apart"; readonly error?: unknown }
+  | {
+      readonly kind: "apart";
+      readonly error?: unknown;
+      /** They waited in vain for a transaction that closes a minute of the log, or makes a month. */
+      readonly isLogChanging?: boolean;
+    }
   /**
    * The commit was sent but not acknowledged. The marker shows whether it happened, once the process `backend` has
    * ended.
