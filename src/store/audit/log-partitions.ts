@@ -24,8 +24,9 @@ const MONTHS_AHEAD = 3;
  * holds locks on all of them for hours: the next run is the retry.
  */
 const LOCK_WAIT_MS = 100;
-/** Requests wait for at most this long behind a change that has its locks. */
+/** Requests wait for at most this long behind a change that has its locks. On the nodes of a cluster it takes longer. */
 const LOCKED_MS = 1_000;
+const LOCKED_ON_NODES_MS = 10_000;
 const ATTEMPTS = 3;
 const NAME = /^audit_logs_(\d{4})_(\d{2})(?:_to_(\d{4})_(\d{2}))?$/;
 
@@ -122,20 +123,26 @@ export function secured(table: string): readonly string[] {
 export function inShortLocks(sql: Sql, run: (tx: TransactionSql) => PromiseLike<unknown>): Promise<void> {
   const change = async () => {
     await sql.begin(async (tx) => {
-      await tx.unsafe(`set local lock_timeout = ${LOCK_WAIT_MS}; set local statement_timeout = ${LOCKED_MS}`);
+      await tx.unsafe(`set local lock_timeout = ${LOCK_WAIT_MS}`);
+      await tx`
+        select set_config('statement_timeout', case
+          when exists (select from pg_extension where extname = 'citus') then ${LOCKED_ON_NODES_MS}::text
+          else ${LOCKED_MS}::text end, true)`;
       await run(tx);
     });
   };
   return retryingLocks(change, ATTEMPTS);
 }
 
-/** Runs a change to a month's table. @returns why it failed, for the operator. */
+/** Runs a change to a month's table. @returns why the database refused it, for the operator. */
 export async function whyStuck(change: () => Promise<unknown>): Promise<string | undefined> {
   try {
     await change();
     return undefined;
   } catch (error) {
-    return REASONS[databaseErrorCode(error)] ?? `the database answers ${databaseErrorCode(error)}`;
+    const code = databaseErrorCode(error);
+    if (!/^[0-9A-Z]{5}$/.test(code)) throw error;
+    return REASONS[code] ?? `the database answers ${code}`;
   }
 }
 

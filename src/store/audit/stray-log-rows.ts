@@ -25,6 +25,7 @@ export interface StrayMonth {
 /** Rows that are moved while requests wait: it takes some 100 ms. */
 const MOVED_ROWS = 1_000;
 const SPAN_CHECK = "audit_logs_default_span";
+const NEXT_DEFAULT = "audit_logs_default_next";
 
 /**
  * Makes the partitions of the present month and the next ones, and gives rows in the default partition one.
@@ -74,28 +75,40 @@ async function settleStrayRows(sql: Sql, now: Date): Promise<readonly StuckMonth
   return reason === undefined ? stuck : [...stuck, { month: first, reason }];
 }
 
-/** Moves the rows of a month to a table of their own. Citus moves none from one table to another by itself. */
+/**
+ * Moves the rows of a month to a table of their own, by this client: Citus moves none from one table to another. A row
+ * that came meanwhile makes the attachment fail.
+ */
 async function moveMonth(tx: TransactionSql, partition: LogPartition, isDistributed: boolean): Promise<void> {
   const { name, from, until } = partition;
   // Statements on many nodes, one of which changes a table.
   if (isDistributed) await tx.unsafe("set local citus.multi_shard_modify_mode = 'sequential'");
-  await tx.unsafe(`create table ${name} (like audit_logs including all)`);
-  if (isDistributed)
-    await tx.unsafe(`select create_distributed_table('${name}', 'tenant_id', colocate_with => 'tenants')`);
+  await makeTable(tx, name, isDistributed);
   const [written] = await tx<{ columns: string }[]>`
     select string_agg(quote_ident(attname), ', ') as columns from pg_attribute
     where attrelid = to_regclass('audit_logs') and attnum > 0 and not attisdropped and attgenerated = ''`;
   const columns = written?.columns ?? "";
   await tx.unsafe("lock table audit_logs_default in access exclusive mode");
-  const rows = await tx<{ row: string }[]>`
-    delete from audit_logs_default as moved where created_at >= ${from} and created_at < ${until}
-    returning to_jsonb(moved)::text as row`;
+  const found = await tx<{ row: string }[]>`
+    select to_jsonb(moved)::text as row from audit_logs_default moved
+    where created_at >= ${from} and created_at < ${until}`;
+  const rows = `[${found.map(({ row }) => row).join(",")}]`;
+  const { count } = await tx`
+    delete from audit_logs_default where created_at >= ${from} and created_at < ${until} and (tenant_id, id) in (
+      select (row ->> 'tenant_id')::uuid, (row ->> 'id')::uuid from jsonb_array_elements(${rows}::text::jsonb) row)`;
+  if (count !== found.length) throw new Error("rows without a month changed while they were moved");
   await tx.unsafe(
     `insert into ${name} (${columns}) select ${columns} from jsonb_populate_recordset(null::${name}, $1::text::jsonb)`,
-    [`[${rows.map(({ row }) => row).join(",")}]`],
+    [rows],
   );
   for (const text of secured(name)) await tx.unsafe(text);
   await tx.unsafe(`alter table audit_logs attach partition ${name} ${boundsOf(partition)}`);
+}
+
+async function makeTable(tx: TransactionSql, name: string, isDistributed: boolean): Promise<void> {
+  await tx.unsafe(`create table ${name} (like audit_logs including all)`);
+  if (!isDistributed) return;
+  await tx.unsafe(`select create_distributed_table('${name}', 'tenant_id', colocate_with => 'tenants')`);
 }
 
 async function isLogDistributed(sql: Sql): Promise<boolean> {
@@ -131,6 +144,7 @@ function spanOf(many: readonly Date[], known: readonly LogPartition[], now: Date
  */
 async function promoteDefault(sql: Sql, span: LogPartition): Promise<void> {
   const { name, from, until } = span;
+  const isDistributed = await isLogDistributed(sql);
   const check = `check (created_at >= '${from.toISOString()}' and created_at < '${until.toISOString()}')`;
   await inShortLocks(sql, (tx) =>
     tx.unsafe(`alter table audit_logs_default add constraint ${SPAN_CHECK} ${check} not valid`),
@@ -138,14 +152,15 @@ async function promoteDefault(sql: Sql, span: LogPartition): Promise<void> {
   try {
     await sql.unsafe(`alter table audit_logs_default validate constraint ${SPAN_CHECK}`);
     await inShortLocks(sql, async (tx) => {
+      await makeTable(tx, NEXT_DEFAULT, isDistributed);
+      for (const text of secured(NEXT_DEFAULT)) await tx.unsafe(text);
+      await tx.unsafe(`create policy of_operator on ${NEXT_DEFAULT} to current_user using (true)`);
       await tx.unsafe("alter table audit_logs detach partition audit_logs_default");
       await tx.unsafe(`alter table audit_logs_default rename to ${name}`);
       await tx.unsafe(`drop policy of_operator on ${name}`);
       await tx.unsafe(`alter table audit_logs attach partition ${name} ${boundsOf(span)}`);
       await tx.unsafe(`alter table ${name} drop constraint ${SPAN_CHECK}`);
-      await tx.unsafe("create table audit_logs_default (like audit_logs including all)");
-      for (const text of secured("audit_logs_default")) await tx.unsafe(text);
-      await tx.unsafe("create policy of_operator on audit_logs_default to current_user using (true)");
+      await tx.unsafe(`alter table ${NEXT_DEFAULT} rename to audit_logs_default`);
       await tx.unsafe("alter table audit_logs attach partition audit_logs_default default");
     });
   } catch (error) {

@@ -63,8 +63,17 @@ function moveOf({ table, wanted, coordinatorBytes }: TablePlacement, shards: num
     return { table, hasRows, before, move: `select create_reference_table('${table}')`, after: undefined };
   }
   const move = `select create_distributed_table('${table}', '${DISTRIBUTION_COLUMN}', ${groupOf(table, shards)})`;
-  const force = (how: string) => (hasRows ? `alter table ${name} ${how} row level security` : undefined);
+  const force = (how: string) => (hasRows ? ofAllPartitions(name, `${how} row level security`) : undefined);
   return { table, hasRows, before: force("no force"), move, after: force("force") };
+}
+
+/** Citus copies the rows of each partition by itself. */
+function ofAllPartitions(name: string, change: string): string {
+  return `do $$ declare t regclass; begin
+  for t in select '${name}'::regclass union select relid from pg_partition_tree('${name}') loop
+    execute format('alter table %s ${change}', t);
+  end loop;
+end $$`;
 }
 
 function groupOf(table: string, shards: number | undefined): string {

@@ -52,6 +52,12 @@ begin
     raise exception 'not the first moment of a month (UTC) within five years: %', month using errcode = '22023';
   end if;
   execute format('create table %I (like audit_logs including all)', name);
+  -- Before it is attached: on many nodes that takes a second, and readers of the log wait for the attachment.
+  if to_regclass('pg_dist_partition') is not null then
+    if exists (select from pg_dist_partition where logicalrelid = 'audit_logs'::regclass) then
+      perform create_distributed_table(name, 'tenant_id', colocate_with => 'tenants');
+    end if;
+  end if;
   execute format('alter table %I enable row level security', name);
   execute format('alter table %I force row level security', name);
   execute format(
