@@ -4,6 +4,7 @@ import { hasLogRows } from "../../store/audit/audit-logs.js";
 import {
   covers,
   dropLogPartition,
+  LOCKED,
   listLogPartitions,
   makeMonthsAhead,
   monthStart,
@@ -52,6 +53,7 @@ export async function makeLogMonths(
   now: Date,
 ): Promise<readonly StuckMonth[]> {
   const unmade = await asLogin(address, (sql) => makeMonthsAhead(sql, now), "cloakroom_app");
+  if (unmade.some(({ reason }) => reason === LOCKED)) return unmade;
   return asLogin(ownerAddress, async (sql) => ((await ownsLog(sql)) ? ensureLogPartitions(sql, now) : unmade));
 }
 
@@ -74,6 +76,7 @@ export function removeOldMonths({ database, ownerAddress }: LogMonthsParts, olde
       const reason = tenants.length > 0 ? undefined : await dropLogPartition(sql, partition);
       if (tenants.length > 0) blocked.push({ month, tenants });
       else if (reason !== undefined) stuck.push({ month, reason });
+      if (reason === LOCKED) break;
     }
     const hasStray = (await strayMonths(sql)).some(({ month }) => month < oldest);
     if (!hasStray || blocked.length > 0) return { blocked, stuck };

@@ -155,8 +155,8 @@ export const hasLogCounts = defineHasRow<"any">(
   "read",
   "log_counts",
   (sql, tenantId) => sql`
-    select 1 where exists (select 1 from log_counts where tenant_id = ${tenantId})
-      or exists (select 1 from log_actor_counts where tenant_id = ${tenantId})`,
+    (select 1 from log_counts where tenant_id = ${tenantId} limit 1)
+    union all (select 1 from log_actor_counts where tenant_id = ${tenantId} limit 1)`,
 );
 
 /** Deletes counts that are past their retention: those of a day, as this runs once a day. */

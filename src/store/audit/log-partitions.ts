@@ -85,6 +85,7 @@ export async function makeMonthsAhead(sql: Sql, now: Date): Promise<readonly Stu
     const reason = await whyStuck(() => inShortLocks(sql, (tx) => tx`select make_log_month(${month})`));
     // Another process may have made it meanwhile.
     if (reason !== undefined && !covers(await listLogPartitions(sql), month)) stuck.push({ month, reason });
+    if (reason === LOCKED) break;
   }
   return stuck;
 }
@@ -146,6 +147,9 @@ export async function whyStuck(change: () => Promise<unknown>): Promise<string |
   }
 }
 
+/** The reason if a reader of hours is in the way. Trying more in the same run would only delay requests. */
+export const LOCKED = "another transaction uses the log, such as a backup";
+
 const REASONS: Readonly<Record<string, string>> = {
   "22023": "it is more than five years from the database's clock",
   "23514": "rows of it are in audit_logs_default, or just came there",
@@ -153,6 +157,6 @@ const REASONS: Readonly<Record<string, string>> = {
   "42501": "the login may not change the log's tables. Use that of MIGRATE_DATABASE_URL",
   "42883": "the function make_log_month is missing. Run: cloakroom migrate",
   "42P07": "a table of its name is no part of the log. Move it to another schema, or rename it",
-  "55P03": "another transaction uses the log, such as a backup",
+  "55P03": LOCKED,
   "57014": "audit_logs_default has too many rows to look through while requests wait",
 };

@@ -5,6 +5,7 @@ import {
   boundsOf,
   covers,
   inShortLocks,
+  LOCKED,
   type LogPartition,
   listLogPartitions,
   makeMonthsAhead,
@@ -34,6 +35,7 @@ const NEXT_DEFAULT = "audit_logs_default_next";
  */
 export async function ensureLogPartitions(sql: Sql, now: Date): Promise<readonly StuckMonth[]> {
   const unmade = await makeMonthsAhead(sql, now);
+  if (unmade.some(({ reason }) => reason === LOCKED)) return unmade;
   const stray = await settleStrayRows(sql, now);
   // Rows of theirs may have been in the way.
   const still = unmade.length > 0 ? await makeMonthsAhead(sql, now) : [];
@@ -65,6 +67,7 @@ async function settleStrayRows(sql: Sql, now: Date): Promise<readonly StuckMonth
   for (const { month } of few) {
     const reason = await whyStuck(() => inShortLocks(sql, (tx) => moveMonth(tx, partitionOf(month), isDistributed)));
     if (reason !== undefined) stuck.push({ month, reason });
+    if (reason === LOCKED) return stuck;
   }
   // An attached month looks through the pages of the default partition, also through empty ones.
   if (few.length > stuck.length) await vacuumDefault(sql);
