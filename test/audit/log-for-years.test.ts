@@ -54,7 +54,15 @@ const step = fc.oneof(
   {
     weight: 12,
     arbitrary: fc.record({
-      kind: fc.constantFrom("set right", "seal", "seal beside a deletion", "months", "forget months", "reader", "no reader"),
+      kind: fc.constantFrom(
+        "set right",
+        "seal",
+        "seal beside a deletion",
+        "months",
+        "forget months",
+        "reader",
+        "no reader",
+      ),
     }),
   },
 );
@@ -85,7 +93,8 @@ it("every row is verified or past its retention, and no reader stops a writer, w
         if (next.kind === "write") await write(next.rows);
         else if (next.kind === "wait") await wait(next.days * DAY + 3 * MINUTE);
         // One of the clocks is right, or both are wrong by hours.
-        else if (next.kind === "jump") await setClocks(next.servers > 0 ? { servers: next.servers, database: 0 } : next);
+        else if (next.kind === "jump")
+          await setClocks(next.servers > 0 ? { servers: next.servers, database: 0 } : next);
         else if (next.kind === "both") await both(next.hours * HOUR);
         else if (next.kind === "set right") await both(0);
         else if (next.kind === "seal") await seal();

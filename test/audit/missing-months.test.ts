@@ -56,7 +56,8 @@ describe("a server whose login does not own the tables", () => {
     expect(open).toEqual([]);
     await using sql = soleConnection(address, { role: "cloakroom_app" });
     const make = (month: string | null) => sql`select make_log_month(${month}::text::timestamptz)`;
-    const tables = () => owner()`select relname, relowner::regrole::text as owner from pg_class where relkind = 'r' order by 1`;
+    const tables = () =>
+      owner()`select relname, relowner::regrole::text as owner from pg_class where relkind = 'r' order by 1`;
     const before = await tables();
     const midMonth = monthStart(now, 5).toISOString().replace("-01T", "-02T");
     for (const month of [null, "infinity", "2099-01-01T00:00Z", "2001-01-01T00:00Z", midMonth]) {
@@ -64,8 +65,12 @@ describe("a server whose login does not own the tables", () => {
     }
     await expect(make(monthStart(now).toISOString())).rejects.toMatchObject({ code: "42P07" });
     // Tables of the caller do not stand in for those of the log.
-    await owner().unsafe("grant temporary on database postgres to servers").catch(() => {});
-    await sql.unsafe("create temporary table audit_logs (created_at timestamptz) partition by range (created_at)").catch(() => {});
+    await owner()
+      .unsafe("grant temporary on database postgres to servers")
+      .catch(() => {});
+    await sql
+      .unsafe("create temporary table audit_logs (created_at timestamptz) partition by range (created_at)")
+      .catch(() => {});
     await make(monthStart(now, 5).toISOString());
     expect(await months()).toEqual([...ahead(), monthStart(now, 5)]);
     expect(await tables()).toHaveLength(before.length + 1);
@@ -98,7 +103,8 @@ describe("rows of the log without a month", () => {
     const tenantId = await ledger.newTenant();
     const far = monthStart(now, 40);
     await fill(tenantId, 3, far);
-    const rows = () => ledger.rows(tenantId, "select to_jsonb(a)::text as row from audit_logs a order by created_at, id");
+    const rows = () =>
+      ledger.rows(tenantId, "select to_jsonb(a)::text as row from audit_logs a order by created_at, id");
     const before = await rows();
     expect(await ensureLogPartitions(owner(), now)).toEqual([]);
     expect(await tablesOf(tenantId)).toEqual([nameOf(monthStart(now)), nameOf(far)]);
@@ -138,7 +144,9 @@ describe("rows of the log without a month", () => {
         and not (relrowsecurity and relforcerowsecurity)`;
     expect(open).toEqual([]);
     expect(await owner().unsafe(`select 1 from ${span}`)).toEqual([]);
-    expect(await owner()`select conname from pg_constraint where contype = 'c' and conrelid::regclass::text like 'audit_logs%'`).toEqual([]);
+    expect(
+      await owner()`select conname from pg_constraint where contype = 'c' and conrelid::regclass::text like 'audit_logs%'`,
+    ).toEqual([]);
   });
 
   it("stay where they are if another month lies between, and a check that a killed process left is removed", async () => {
@@ -146,7 +154,9 @@ describe("rows of the log without a month", () => {
     await ensureLogPartitions(owner(), monthStart(now, -6));
     await fill(tenantId, 1_001, monthStart(now, -8));
     await fill(tenantId, 1_001, monthStart(now, -1));
-    await owner().unsafe("alter table audit_logs_default add constraint audit_logs_default_span check (created_at < '2001-01-01') not valid");
+    await owner().unsafe(
+      "alter table audit_logs_default add constraint audit_logs_default_span check (created_at < '2001-01-01') not valid",
+    );
     expect(await ensureLogPartitions(owner(), now)).toEqual([
       { month: monthStart(now, -8), reason: expect.stringContaining("between") },
     ]);
@@ -162,7 +172,9 @@ describe("rows of the log without a month", () => {
     expect(await ensureLogPartitions(owner(), now)).toEqual([stuck]);
     expect(await months()).toEqual([0, 2, 3].map((count) => monthStart(now, count)));
     const said: string[] = [];
-    await owner().unsafe("grant cloakroom_app, cloakroom_jobs to current_user").catch(() => {});
+    await owner()
+      .unsafe("grant cloakroom_app, cloakroom_jobs to current_user")
+      .catch(() => {});
     await migrate(ledger.stored.address, { announce: (line) => said.push(line) });
     expect(said).toEqual([expect.stringContaining(`no table for ${monthStart(now, 1).toISOString().slice(0, 7)} yet`)]);
     await owner().unsafe(`drop table ${taken}`);
@@ -211,11 +223,13 @@ it("no month is removed by a login that sees no tenants", async () => {
   const { address } = ledger.stored;
   const parts = { database: ledger.database, address, ownerAddress: address };
   await owner().unsafe("create role another");
-  for (const table of ["tenants", "audit_heads"]) await owner().unsafe(`alter policy of_operator on ${table} to another`);
+  for (const table of ["tenants", "audit_heads"])
+    await owner().unsafe(`alter policy of_operator on ${table} to another`);
   const removing = removeOldMonths(parts, oldestMonth(now, 40));
   await expect(removing).rejects.toThrow("alter policy of_operator on audit_heads to");
   expect((await months())[0]).toEqual(monthStart(now, -9));
-  for (const table of ["tenants", "audit_heads"]) await owner().unsafe(`alter policy of_operator on ${table} to current_user`);
+  for (const table of ["tenants", "audit_heads"])
+    await owner().unsafe(`alter policy of_operator on ${table} to current_user`);
   expect(await removeOldMonths(parts, oldestMonth(now, 40))).toEqual({ blocked: [], stuck: [] });
   expect((await months())[0]?.getTime()).toBeGreaterThanOrEqual(monthStart(now, -2).getTime());
 });

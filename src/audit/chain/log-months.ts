@@ -130,11 +130,7 @@ async function keeping(
   return kept;
 }
 
-async function asLogin<T>(
-  address: DatabaseAddress,
-  run: (sql: Sql) => Promise<T>,
-  role?: "cloakroom_app",
-): Promise<T> {
+async function asLogin<T>(address: DatabaseAddress, run: (sql: Sql) => Promise<T>, role?: "cloakroom_app"): Promise<T> {
   const connection = connectOnce(address, { statementTimeout: 0, ...(role ? { role } : {}) });
   try {
     return await run(connection.sql);

@@ -34,7 +34,9 @@ export async function pruneVaultChain(
 ): Promise<void> {
   const keys = await parts.keyring.of(VAULT_TENANT_ID);
   // The first is from before the time from which all are kept.
-  const oldest = await parts.database.of(VAULT_TENANT_ID).bulk((tx) => tx.query(readSealsAfter, { number: 0, limit: 2 }));
+  const oldest = await parts.database
+    .of(VAULT_TENANT_ID)
+    .bulk((tx) => tx.query(readSealsAfter, { number: 0, limit: 2 }));
   const limit = monthStart(oldest.at(-1)?.window_start ?? before, MONTHS_AT_ONCE);
   const until = before < limit ? before : limit;
   let hasMore = true;

@@ -190,6 +190,36 @@ describe("a tenant's transaction in a pipeline", () => {
     await waiting;
     for (const tenantId of others) expect(await namesOf(fixture, tenantId)).toEqual(["another", "row"]);
   });
+
+  it("travels with the others again right after its log was closed, for which it waited alone", async () => {
+    const { fixture, tenants } = await openWarm(4, 2);
+    await using _ = fixture;
+    const [closed, ...others] = tenants;
+    if (!closed) throw new Error("no tenant");
+    const holder = await database.owner.reserve();
+    await holder.unsafe("begin");
+    await holder.unsafe(`set local role cloakroom_app; set local app.tenant_id = '${closed}'`);
+    await holder.unsafe(`select 1 from tenants where tenant_id = '${closed}' for update`);
+    const waiting = fixture.batcher.run(closed, FIRST_REVISION, named("row"));
+    await Promise.all(others.map((tenantId) => fixture.batcher.run(tenantId, FIRST_REVISION, named("row"))));
+    await expect
+      .poll(async () => {
+        const [blocked] = await database.owner<{ n: number }[]>`
+        select count(*) as n from pg_stat_activity where wait_event_type = 'Lock'`;
+        return blocked?.n;
+      })
+      .toBe(1);
+    await expect.poll(() => fixture.proxy.texts.includes("begin")).toBe(true);
+    await holder.unsafe("rollback");
+    holder.release();
+    await waiting;
+    fixture.proxy.sent.length = 0;
+    await Promise.all(tenants.map((tenantId) => fixture.batcher.run(tenantId, FIRST_REVISION, named("another"))));
+    expect(transactionsOf(fixture).map(([opening]) => opening)).toEqual(
+      tenants.map((tenantId) => `set local app.tenant_id = '${tenantId}', synchronous_commit = 'off'`),
+    );
+    for (const tenantId of tenants) expect(await namesOf(fixture, tenantId)).toEqual(["another", "row"]);
+  });
 });
 
 describe("under any mixture of tenants, works and faults", () => {
