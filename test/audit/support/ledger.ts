@@ -17,6 +17,7 @@ import { type Database, openDatabase } from "../../../src/store/database.js";
 import { insertRootKey } from "../../../src/store/tenancy/root-keys.js";
 import { Keyring } from "../../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../../src/tenancy/provision.js";
+import { writtenColumns } from "../../store/support/samples.js";
 import { movableClock } from "../../support/database-clock.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
 
@@ -150,13 +151,10 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
       return row?.copy ?? "[]";
     },
     async putBack(tenantId, table, copy) {
-      // PostgreSQL computes the generated columns again, and accepts no values for them.
-      const [listed] = await stored.owner<{ names: string }[]>`
-        select string_agg(quote_ident(column_name), ', ') as names from information_schema.columns
-        where table_schema = current_schema and table_name = ${table} and is_generated = 'NEVER'`;
+      const names = (await writtenColumns(stored.owner, table)).map(({ name }) => name).join(", ");
       const rows = `json_populate_recordset(null::${table}, '${copy.replaceAll("'", "''")}')`;
       await stored.asTenant(tenantId, `delete from ${table} where tenant_id = '${tenantId}'`);
-      await stored.asTenant(tenantId, `insert into ${table} (${listed?.names}) select ${listed?.names} from ${rows}`);
+      await stored.asTenant(tenantId, `insert into ${table} (${names}) select ${names} from ${rows}`);
     },
     async [Symbol.asyncDispose]() {
       for (const each of opened) await each[Symbol.asyncDispose]();

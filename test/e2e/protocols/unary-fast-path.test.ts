@@ -161,7 +161,7 @@ function recorded({ write, headers, timeout, encoding, frames }: Dialect): reado
     write(CreateTokenRequestSchema, { type: "card", data: toValue(JSON.parse(JSON.stringify(data))) });
   const all: (readonly [string, Sent])[] = [
     ["a response", { path, headers: auth, body: get(token) }],
-    ["a deadline", { path, headers: { ...auth, [timeout]: frames ? "5S" : "5000" }, body: get(token) }],
+    ["a deadline", { path, headers: { ...auth, [timeout]: frames ? "20S" : "20000" }, body: get(token) }],
     ["a response that may be compressed", { path, headers: { ...auth, [accepting]: "gzip, br" }, body: get(token) }],
     [
       "a long refusal that may be compressed",

@@ -86,7 +86,9 @@ describe("the tenant", () => {
         settings.map((change) => own.manage("PUT", "/tenants/self", { body: { name: "Own", settings: change } })),
       );
       expect(responses.map(({ status }) => status)).toEqual(settings.map(() => 200));
-      expect((await own.manage("GET", "/tenants/self")).body.settings).toEqual(Object.assign({ ...DEFAULTS }, ...settings));
+      expect((await own.manage("GET", "/tenants/self")).body.settings).toEqual(
+        Object.assign({ ...DEFAULTS }, ...settings),
+      );
       const off = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, "false"]));
       const headers = { "X-Cloakroom-Reason": "the next round" };
       const changed = await own.manage("PUT", "/tenants/self", { body: { name: "Own", settings: off }, headers });

@@ -33,10 +33,15 @@ export async function insertSamples(
   if (left.length > 0) throw new Error(`no row could be made for ${left.join(", ")}`);
 }
 
-async function sampleRow(sql: Sql, tenantId: TenantId, table: string): Promise<string> {
-  const columns = await sql<{ name: string; type: string }[]>`
+/** The columns of a table that are written: PostgreSQL computes the generated ones, and accepts no values for them. */
+export function writtenColumns(sql: Sql, table: string): Promise<readonly { name: string; type: string }[]> {
+  return sql<{ name: string; type: string }[]>`
     select column_name as name, udt_name as type from information_schema.columns
-    where table_schema = 'public' and table_name = ${table}`;
+    where table_schema = 'public' and table_name = ${table} and is_generated = 'NEVER'`;
+}
+
+async function sampleRow(sql: Sql, tenantId: TenantId, table: string): Promise<string> {
+  const columns = await writtenColumns(sql, table);
   const values = columns.map(({ name, type }) => {
     const value = VALUES[type] ?? (type === "uuid" ? tenantId : undefined);
     if (value === undefined) throw new Error(`no sample for a column of type ${type}: ${table}.${name}`);
