@@ -1,6 +1,6 @@
 import { causeFields, tenantFailure } from "../api/observation/log-cause.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
-import { nameOf } from "../audit/chain/log-months.js";
+import { monthName } from "../audit/chain/log-months.js";
 import type { SealParts } from "../audit/chain/seal-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
 import { keyRotationsJob } from "../jobs/key-rotations.js";
@@ -127,12 +127,12 @@ function logMonths({ vault: { address, ownerAddress }, config, clock, log, seali
     retentionDays: config.auditRetentionDays,
     onBlocked: ({ month, tenants }) =>
       log.warn(
-        { reason: `${nameOf(month)} of ${tenants.length} tenants, the first ${tenants[0]}` },
+        { reason: `${monthName(month)} of ${tenants.length} tenants, the first ${tenants[0]}` },
         "a month of the log is past its retention and stays: its rows are not sealed, or not in every sink",
       ),
     onStuck: ({ month, reason }, step) =>
       log.warn(
-        { reason: `${nameOf(month)}: ${reason}` },
+        { reason: `${monthName(month)}: ${reason}` },
         `a month of the log could not be ${step}; this will be tried again`,
       ),
   });

@@ -75,7 +75,7 @@ describe("a server whose login does not own the tables", () => {
     expect(await months()).toEqual([...ahead(), monthStart(now, 5)]);
     expect(await tables()).toHaveLength(before.length + 1);
     const outsider = connect(ledger.stored.address, { connections: 1, statementTimeout: 10_000 });
-    await outsider.unsafe("create role nobody; grant nobody to current_user; set role nobody");
+    await outsider.unsafe("create role another; grant stranger to current_user; set role stranger");
     await expect(outsider`select make_log_month(${monthStart(now, 6)})`).rejects.toMatchObject({ code: "42501" });
     await outsider.end();
   });
@@ -98,7 +98,7 @@ describe("a server whose login does not own the tables", () => {
 });
 
 describe("rows of the log without a month", () => {
-  it("of a wrong clock get one, with those of a month that was not made, and lose nothing", async () => {
+  it("get one if a clock was wrong or their month was not made, and lose nothing", async () => {
     await forget(0);
     const tenantId = await ledger.newTenant();
     const far = monthStart(now, 40);
@@ -119,7 +119,7 @@ describe("rows of the log without a month", () => {
     expect(size?.bytes).toBe(0);
   });
 
-  it("of many are moved by none: their table becomes that of their months", async () => {
+  it("are not moved if there are many: their table becomes that of their months", async () => {
     for (const count of [0, 1, 2, 3]) await forget(count);
     const tenantId = await ledger.newTenant();
     await fill(tenantId, 1_500, monthStart(now, -2));

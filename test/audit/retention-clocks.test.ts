@@ -76,7 +76,7 @@ describe("retention", () => {
     await ledger.turnMonths({ retentionDays: DAYS });
     expect(await headOf(tenantId)).toEqual(monthStart(first ?? new Date(0), MONTHS_AT_ONCE));
     expect((await rowsOf(tenantId)).length).toBeGreaterThan(1);
-    // Nobody sees it for long: in the end rows to come are freed.
+    // If that is not seen for days, rows to come are freed in the end.
     for (let look = 0; look < 3; look += 1) {
       await wait(DAY);
       await ledger.log(tenantId, 1);
@@ -109,7 +109,7 @@ describe("retention", () => {
     expect(await headOf(tenantId)).toEqual(outcome.to);
   });
 
-  it("of a vault that was off for a year has caught up within a week", async () => {
+  it("has caught up within a week if a vault was off for a year", async () => {
     const tenantId = await tenantOf(2);
     await wait(365 * DAY);
     await ledger.log(tenantId, 1);

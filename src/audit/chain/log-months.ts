@@ -2,8 +2,8 @@ import { DAY_MS } from "../../base/clock.js";
 import type { TenantId } from "../../base/ids.js";
 import { hasLogRows } from "../../store/audit/audit-logs.js";
 import {
-  covers,
   dropLogPartition,
+  hasPartition,
   LOCKED,
   listLogPartitions,
   makeMonthsAhead,
@@ -90,13 +90,13 @@ export function removeOldMonths({ database, ownerAddress }: LogMonthsParts, olde
 export function logMonthWarnings(ownerAddress: DatabaseAddress, now: Date): Promise<readonly string[]> {
   return asLogin(ownerAddress, async (sql) => {
     const known = await listLogPartitions(sql);
-    const missing = monthsAhead(now).find((month) => !covers(known, month));
+    const missing = monthsAhead(now).find((month) => !hasPartition(known, month));
     const isOwner = await ownsLog(sql);
     const [stray] = isOwner ? await strayMonths(sql) : [];
     const advice = "Servers repair this within an hour; to do so now, run: cloakroom migrate";
     return [
-      ...(missing ? [`The log has no table for ${nameOf(missing)} yet. ${advice}`] : []),
-      ...(stray ? [`Rows of the log from ${nameOf(stray.month)} are in no month's table. ${advice}`] : []),
+      ...(missing ? [`The log has no table for ${monthName(missing)} yet. ${advice}`] : []),
+      ...(stray ? [`Rows of the log from ${monthName(stray.month)} are in no month's table. ${advice}`] : []),
       ...(isOwner ? [] : [NOT_OWNER]),
     ];
   });
@@ -105,7 +105,7 @@ export function logMonthWarnings(ownerAddress: DatabaseAddress, now: Date): Prom
 const NOT_OWNER =
   "The login of DATABASE_URL does not own the tables. A server with it makes the months of the log, but cannot remove those past their retention: give at least one server MIGRATE_DATABASE_URL.";
 
-export function nameOf(month: Date): string {
+export function monthName(month: Date): string {
   return month.toISOString().slice(0, 7);
 }
 

@@ -63,7 +63,7 @@ function written(month: Date): string {
 }
 
 /** Whether some of these partitions has rows of a time. */
-export function covers(partitions: readonly LogPartition[], time: Date): boolean {
+export function hasPartition(partitions: readonly LogPartition[], time: Date): boolean {
   return partitions.some(({ from, until }) => from <= time && time < until);
 }
 
@@ -81,10 +81,10 @@ export async function makeMonthsAhead(sql: Sql, now: Date): Promise<readonly Stu
   const stuck: StuckMonth[] = [];
   const known = await listLogPartitions(sql);
   for (const month of monthsAhead(now)) {
-    if (covers(known, month)) continue;
+    if (hasPartition(known, month)) continue;
     const reason = await whyStuck(() => inShortLocks(sql, (tx) => tx`select make_log_month(${month})`));
     // Another process may have made it meanwhile.
-    if (reason !== undefined && !covers(await listLogPartitions(sql), month)) stuck.push({ month, reason });
+    if (reason !== undefined && !hasPartition(await listLogPartitions(sql), month)) stuck.push({ month, reason });
     if (reason === LOCKED) break;
   }
   return stuck;

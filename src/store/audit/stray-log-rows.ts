@@ -3,7 +3,7 @@ import type { Sql, TransactionSql } from "../postgres/connect.js";
 import { databaseErrorCode } from "../postgres/database-error.js";
 import {
   boundsOf,
-  covers,
+  hasPartition,
   inShortLocks,
   LOCKED,
   type LogPartition,
@@ -133,11 +133,11 @@ function spanOf(many: readonly Date[], known: readonly LogPartition[], now: Date
   const [first, last] = [many[0], many.at(-1)];
   if (!first || !last) return undefined;
   const soon = monthsAhead(now).slice(0, 2);
-  const missing = soon.filter((month) => !covers(known, month));
+  const missing = soon.filter((month) => !hasPartition(known, month));
   const lastMonth = new Date(Math.max(last.getTime(), ...missing.map((month) => month.getTime())));
   const span = partitionOf(first, monthStart(lastMonth, 1));
   const isFree = !known.some(({ from, until }) => from < span.until && span.from < until);
-  return isFree && missing.every((month) => covers([span], month)) ? span : undefined;
+  return isFree && missing.every((month) => hasPartition([span], month)) ? span : undefined;
 }
 
 /**
