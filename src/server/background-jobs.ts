@@ -128,7 +128,7 @@ function logMonths({ vault: { address, ownerAddress }, config, clock, log, seali
     onBlocked: ({ month, tenants }) =>
       log.warn(
         { reason: `${monthName(month)} of ${tenants.length} tenants, the first ${tenants[0]}` },
-        "a month of the log is past its retention and stays: its rows are not sealed, or not in every sink",
+        "a month of the log is past its retention and stays: its rows are not sealed, not in every sink, or freed in the next days",
       ),
     onStuck: ({ month, reason }, step) =>
       log.warn(

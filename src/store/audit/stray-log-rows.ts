@@ -124,11 +124,14 @@ async function isLogDistributed(sql: Sql): Promise<boolean> {
 async function whyKept(sql: Sql, many: readonly Date[], now: Date): Promise<string | undefined> {
   const known = await listLogPartitions(sql);
   const span = spanOf(many, known, now);
-  if (!span) return "months between those with rows in audit_logs_default have their tables already";
+  if (!span) return "its rows are too many to move, and months between them have their tables";
   return whyStuck(() => promoteDefault(sql, span));
 }
 
-/** The months of the partition that the default one becomes: also the present and the next one, if these have none. */
+/**
+ * The months of the partition that the default one becomes: also the present and the next one, if these have none. Not
+ * from the past to a wrong clock's future: it would be kept until then.
+ */
 function spanOf(many: readonly Date[], known: readonly LogPartition[], now: Date): LogPartition | undefined {
   const [first, last] = [many[0], many.at(-1)];
   if (!first || !last) return undefined;
@@ -137,7 +140,8 @@ function spanOf(many: readonly Date[], known: readonly LogPartition[], now: Date
   const lastMonth = new Date(Math.max(last.getTime(), ...missing.map((month) => month.getTime())));
   const span = partitionOf(first, monthStart(lastMonth, 1));
   const isFree = !known.some(({ from, until }) => from < span.until && span.from < until);
-  return isFree && missing.every((month) => hasPartition([span], month)) ? span : undefined;
+  const isOfOneTime = span.until <= monthStart(now, 2) || first > now;
+  return isFree && isOfOneTime && missing.every((month) => hasPartition([span], month)) ? span : undefined;
 }
 
 /**
