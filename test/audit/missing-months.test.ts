@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { makeLogMonths, oldestMonth, removeOldMonths } from "../../src/audit/chain/log-months.js";
+import { logMonthWarnings, makeLogMonths, oldestMonth, removeOldMonths } from "../../src/audit/chain/log-months.js";
 import type { TenantId } from "../../src/base/ids.js";
 import { listLogPartitions, monthStart } from "../../src/store/audit/log-partitions.js";
 import { ensureLogPartitions, strayMonths } from "../../src/store/audit/stray-log-rows.js";
@@ -130,6 +130,12 @@ describe("rows of the log without a month", () => {
     expect(await count()).toEqual(before);
     const [second] = await owner()<{ id: number }[]>`select ${span}::regclass::oid::int as id`;
     expect(second).toEqual(first);
+    // Each has its indexes once, as a part of those of the log.
+    const indexes = await owner()<{ table: string; n: number; attached: number }[]>`
+      select i.indrelid::regclass::text as table, count(*) as n, count(h.inhparent) as attached from pg_index i
+      left join pg_inherits h on h.inhrelid = i.indexrelid
+      where i.indrelid in (select inhrelid from pg_inherits where inhparent = 'audit_logs'::regclass) group by 1`;
+    for (const { n, attached } of indexes) expect([n, attached]).toEqual([8, 8]);
     // The new default partition takes rows, is guarded as the old one was, and its rows are found.
     await fill(tenantId, 1, monthStart(now, 31));
     expect(await strayMonths(owner())).toEqual([{ month: monthStart(now, 31), rows: 1 }]);
@@ -222,6 +228,8 @@ it("no month is removed by a login that sees no tenants", async () => {
     await owner().unsafe(`alter policy of_operator on ${table} to another`);
   const removing = removeOldMonths(parts, oldestMonth(now, 40));
   await expect(removing).rejects.toThrow("alter policy of_operator on audit_heads to");
+  const statements = expect.stringContaining("alter policy of_operator on tenants to");
+  expect(await logMonthWarnings(address, now)).toEqual([statements]);
   expect((await months())[0]).toEqual(monthStart(now, -9));
   for (const table of ["tenants", "audit_heads"])
     await owner().unsafe(`alter policy of_operator on ${table} to current_user`);

@@ -15,7 +15,7 @@ import { deleteStrayRows, ensureLogPartitions, ownsLog, strayMonths } from "../.
 import type { Database } from "../../store/database.js";
 import type { DatabaseAddress, Sql } from "../../store/postgres/connect.js";
 import { connectOnce } from "../../store/postgres/one-connection.js";
-import { listKeptLogs } from "../../store/tenancy/operator-tenants.js";
+import { blindLoginProblem, listKeptLogs } from "../../store/tenancy/operator-tenants.js";
 import { LOGS_AT_ONCE } from "./seal-logs.js";
 
 export interface LogMonthsParts {
@@ -93,11 +93,13 @@ export function logMonthWarnings(ownerAddress: DatabaseAddress, now: Date): Prom
     const missing = monthsAhead(now).find((month) => !hasPartition(known, month));
     const isOwner = await ownsLog(sql);
     const [stray] = isOwner ? await strayMonths(sql) : [];
+    const blind = isOwner ? await blindLoginProblem(sql) : undefined;
     const advice = "Servers repair this within an hour; to do so now, run: cloakroom migrate";
     return [
       ...(missing ? [`The log has no table for ${monthName(missing)} yet. ${advice}`] : []),
       ...(stray ? [`Rows of the log from ${monthName(stray.month)} are in no month's table. ${advice}`] : []),
       ...(isOwner ? [] : [NOT_OWNER]),
+      ...(blind === undefined ? [] : [blind]),
     ];
   });
 }

@@ -28,8 +28,8 @@ export const MONTHS_AT_ONCE = 2;
 /**
  * Frees a tenant's rows of months that are past their retention, once they are sealed and in every sink: the head of the
  * chain says, under its MAC, from when on rows must exist. The months are removed as a whole when all tenants have freed
- * them (log-months.ts); the seals stay. One look frees at most {@link MONTHS_AT_ONCE}. Runs again the next day even if nothing is to be freed: the retention may have
- * changed by then, and the chain is attested once a day.
+ * them (log-months.ts); the seals stay. One look frees at most {@link MONTHS_AT_ONCE}. Runs again the next day even if
+ * nothing is to be freed: the retention may have changed by then, and the chain is attested once a day.
  */
 export async function freeOldLog(
   parts: Retention,

@@ -135,12 +135,18 @@ export function inShortLocks(sql: Sql, run: (tx: TransactionSql) => PromiseLike<
   return retryingLocks(change, ATTEMPTS);
 }
 
+/** Rows of a month changed during a change to its table. */
+export class MonthInUse extends Error {
+  override readonly name = "MonthInUse";
+}
+
 /** Runs a change to a month's table. @returns why the database refused it, for the operator. */
 export async function whyStuck(change: () => Promise<unknown>): Promise<string | undefined> {
   try {
     await change();
     return undefined;
   } catch (error) {
+    if (error instanceof MonthInUse) return error.message;
     const code = databaseErrorCode(error);
     if (!/^[0-9A-Z]{5}$/.test(code)) throw error;
     return REASONS[code] ?? `the database answers ${code}`;

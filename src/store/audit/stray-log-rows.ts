@@ -8,6 +8,7 @@ import {
   LOCKED,
   type LogPartition,
   listLogPartitions,
+  MonthInUse,
   makeMonthsAhead,
   monthStart,
   monthsAhead,
@@ -99,7 +100,7 @@ async function moveMonth(tx: TransactionSql, partition: LogPartition, isDistribu
   const { count } = await tx`
     delete from audit_logs_default where created_at >= ${from} and created_at < ${until} and (tenant_id, id) in (
       select (row ->> 'tenant_id')::uuid, (row ->> 'id')::uuid from jsonb_array_elements(${rows}::text::jsonb) row)`;
-  if (count !== found.length) throw new Error("rows without a month changed while they were moved");
+  if (count !== found.length) throw new MonthInUse("its rows changed while they were moved");
   await tx.unsafe(
     `insert into ${name} (${columns}) select ${columns} from jsonb_populate_recordset(null::${name}, $1::text::jsonb)`,
     [rows],

@@ -71,20 +71,28 @@ export async function listKeptLogs(sql: Sql, until: Date): Promise<readonly Kept
     from tenants t left join audit_heads h on h.tenant_id = t.tenant_id
     where t.state = 'active' and t.tenant_id <> ${VAULT_TENANT_ID} and (h.kept_from is null or h.kept_from < ${until})
     order by t.tenant_id`;
-  if (!vault) throw await seesNoTenants(sql);
+  if (!vault) throw new DatabaseSetupError(await blindLogin(sql));
   const { keptFrom } = vault;
   return keptFrom && keptFrom >= until ? logs : [{ tenantId: VAULT_TENANT_ID, keptFrom }, ...logs];
 }
 
-/** Each vault has a log of its own from its first tenant on. After a restore the policies may name another login. */
-async function seesNoTenants(sql: Sql): Promise<DatabaseSetupError> {
+/** The policies that show the owner of the tables what it needs of all tenants. A restore may leave another login there. */
+const OPERATOR_TABLES = ["tenants", "audit_heads", "audit_logs_default"];
+
+/** What to do if the owner of the tables does not see tenants; undefined if it does. */
+export async function blindLoginProblem(sql: Sql): Promise<string | undefined> {
+  const [policies] = await sql<{ n: number }[]>`
+    select count(*) as n from pg_policy
+    where polname = 'of_operator' and exists (select from unnest(polroles) role where pg_has_role(role, 'USAGE'))`;
+  return policies?.n === OPERATOR_TABLES.length ? undefined : blindLogin(sql);
+}
+
+async function blindLogin(sql: Sql): Promise<string> {
   const [me] = await sql<{ name: string }[]>`select current_user as name`;
-  const statements = ["tenants", "audit_heads", "audit_logs_default"].map(
+  const statements = OPERATOR_TABLES.map(
     (table) => `alter policy of_operator on ${table} to ${quoteName(me?.name ?? "")};`,
   );
-  return new DatabaseSetupError(
-    `The login that owns the tables sees no logs of tenants, so no month of the log is removed. Let it run:\n${statements.join("\n")}`,
-  );
+  return `The login that owns the tables sees no logs of tenants, so no month of the log is removed. Let it run:\n${statements.join("\n")}`;
 }
 
 /** Logs without the record of where their chain ends, which each has from its beginning. */
