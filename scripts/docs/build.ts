@@ -51,8 +51,10 @@ async function bundledScript(): Promise<Uint8Array> {
 }
 
 function styles(): string {
-  const files = ["styles/colours.css", "styles/page.css", "docs/docs.css", "docs/reference.css"];
-  return files.map((file) => readFileSync(join("src/web", file), "utf8")).join("");
+  const own = ["docs", "code", "search", "front-page", "reference"].map((name) => `docs/${name}.css`);
+  return ["styles/colours.css", "styles/page.css", ...own]
+    .map((file) => readFileSync(join("src/web", file), "utf8"))
+    .join("");
 }
 
 function writeGuides(site: Site, guides: readonly Guide[]): void {

@@ -7,7 +7,6 @@ import { dropUnreadBody } from "./connection/unread-body.js";
 import { sendFault } from "./faults/send-fault.js";
 import { toFault } from "./observation/observation.js";
 import { traceOf } from "./observation/trace.js";
-import { ensureParsableUrl } from "./rpc/rpc-address.js";
 import { isRpcCall, refuseUnknownMethod } from "./rpc/unknown-method.js";
 
 /** The framework with its hooks, and without a route. */
@@ -28,7 +27,7 @@ export function createApp(options: ServerOptions, edge: RequestEdge): FastifyIns
   // Handlers read bodies, after authentication.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  refuseUnknownPaths(app, edge);
+  refuseUnknownPaths(app);
   addRequestHooks(app, options, edge);
   addResponseHooks(app, options);
   app.setErrorHandler((error, request, reply) => {
@@ -38,30 +37,21 @@ export function createApp(options: ServerOptions, edge: RequestEdge): FastifyIns
   return app;
 }
 
-function refuseUnknownPaths(app: FastifyInstance, { rpcScopes }: RequestEdge): void {
+function refuseUnknownPaths(app: FastifyInstance): void {
   app.setNotFoundHandler((request, reply) => {
     const { raw } = request;
     if (isRpcCall(raw)) {
       reply.hijack();
       return refuseUnknownMethod(raw, reply.raw);
     }
-    if (!rpcScopes.has(pathIn(raw.url ?? ""))) {
-      return sendFault(reply, new Fault("not_found", "There is nothing at this path."), traceOf(raw));
-    }
-    reply.header("allow", "POST");
-    return sendFault(reply, new Fault("method_not_allowed", "This path takes POST."), traceOf(raw));
+    return sendFault(reply, new Fault("not_found", "There is nothing at this path."), traceOf(raw));
   });
-}
-
-/** The path in a request's target, which may end in a slash. */
-function pathIn(target: string): string {
-  return target.replace(/[?#].*$/s, "").replace(/\/$/, "");
 }
 
 function addRequestHooks(
   app: FastifyInstance,
   { rateGate }: ServerOptions,
-  { cors, inFlight, rpcScopes, prepare }: RequestEdge,
+  { cors, inFlight, prepare }: RequestEdge,
 ): void {
   app.addHook("onRequest", (request, reply, done) => {
     inFlight.route(reply.raw, request.method, request.routeOptions.url);
@@ -71,9 +61,7 @@ function addRequestHooks(
     cors.respondToPreflight(request.raw, reply.raw);
   });
   app.addHook("onRequest", async (request, reply) => {
-    const { url = "", config } = request.routeOptions;
-    const refused = await rateGate.pass(request.raw, reply.raw, config.rateScope ?? rpcScopes.get(url));
-    if (rpcScopes.has(url)) return ensureParsableUrl(request.raw, url);
+    const refused = await rateGate.pass(request.raw, reply.raw, request.routeOptions.config.rateScope);
     if (!refused) return;
     return sendFault(reply, refused, traceOf(request.raw));
   });

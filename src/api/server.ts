@@ -1,7 +1,5 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
-import type { FastifyInstance } from "fastify";
 import { createApp } from "./app.js";
 import { createListener } from "./arrival/listener.js";
 import { createRequestEdge } from "./arrival/request-edge.js";
@@ -9,7 +7,7 @@ import type { ServerOptions } from "./arrival/server-options.js";
 import { CONNECTION_LIMITS } from "./connection/connection-limits.js";
 import type { InFlight } from "./connection/in-flight.js";
 import { createMultiProtocolServer, type MultiProtocolServer } from "./connection/multi-protocol-server.js";
-import { KEYLESS_RPC_LIMITS, registerHealth, registerRpcHealth } from "./health/health.js";
+import { registerHealth, registerRpcHealth } from "./health/health.js";
 import { type Observe, observeInto } from "./observation/observation.js";
 import { compileRulesLater } from "./pipeline/validation.js";
 import { createProxyRoute } from "./proxy/proxy-route.js";
@@ -17,6 +15,7 @@ import { createRestPort } from "./rest/rest-port.js";
 import { restRoutesOf } from "./rest/rest-route.js";
 import { registerReflection } from "./rpc/reflection.js";
 import type { RpcLimits } from "./rpc/rpc-call.js";
+import { createRpcPort, KEYLESS_RPC_LIMITS, type RpcOptions } from "./rpc/rpc-port.js";
 import { rpcOptions } from "./rpc/rpc-routes.js";
 import { createUnaryFastPath } from "./rpc/unary-fast-path/unary-fast-path.js";
 
@@ -54,13 +53,17 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   const closing = new AbortController();
   registerHealth(app, options.readiness);
   await options.extend?.(app);
-  await registerRpc(app, options, { limits: rpcLimits, observe, shutdownSignal: shutdown.signal });
   await app.ready();
   const { begin } = edge;
   const { pipelines, visits, rpcFastPath } = options;
   const listener = createListener(options, edge, {
     call: rpcFastPath ? createUnaryFastPath(pipelines, rpcLimits, { observe, visits, begin }) : () => undefined,
     proxy: createProxyRoute(options.invokeProxy, observe, begin),
+    rpc: createRpcPort(
+      rpcOptionsOf(options, { limits: rpcLimits, observe, shutdownSignal: shutdown.signal }),
+      begin,
+      edge.rpcScopes,
+    ),
     rest: createRestPort(restRoutesOf(pipelines, options.bodyLimit), begin, observe),
     framework: app.routing,
   });
@@ -102,12 +105,11 @@ interface Rpc {
   readonly shutdownSignal: AbortSignal;
 }
 
-/** gRPC, gRPC-Web and Connect, with reflection and health. */
-async function registerRpc(
-  app: FastifyInstance,
+/** The methods of all services, with reflection and health. */
+function rpcOptionsOf(
   { services, pipelines, streams, readiness, visits }: ServerOptions,
   { limits, observe, shutdownSignal }: Rpc,
-): Promise<void> {
+): RpcOptions {
   const names = services.map(({ typeName }) => typeName);
   const rpc = rpcOptions(
     services,
@@ -123,7 +125,7 @@ async function registerRpc(
       },
     },
   );
-  await app.register(fastifyConnectPlugin, { ...rpc, shutdownSignal });
+  return { ...rpc, shutdownSignal };
 }
 
 interface DrainEvents {

@@ -3,20 +3,13 @@ import { chmod, mkdir, rm } from "node:fs/promises";
 import type { RequestListener, Server as WebServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
-import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
-import Fastify from "fastify";
 import { refuseRequest } from "../api/arrival/refuse-request.js";
 import { createCors } from "../api/browser/cors.js";
 import { prepareResponse } from "../api/browser/prepare-response.js";
 import { CONNECTION_LIMITS } from "../api/connection/connection-limits.js";
 import { createMultiProtocolServer } from "../api/connection/multi-protocol-server.js";
-import {
-  isHealthCheck,
-  KEYLESS_RPC_LIMITS,
-  type Readiness,
-  registerHealth,
-  registerRpcHealth,
-} from "../api/health/health.js";
+import { isHealthCheck, type Readiness } from "../api/health/health.js";
+import { createHealthPort } from "../api/health/health-port.js";
 import { Fault } from "../base/fault.js";
 import { LineSplitter } from "../base/line-splitter.js";
 import { Sensitive } from "../crypto/sensitive.js";
@@ -78,18 +71,12 @@ export function waitForShares({ config, say, stopping, tls, services }: SealedSe
     });
     await listen(server, path);
     sealed.defer(() => closeServer(server, sockets));
-    const health = Fastify({ logger: false });
     const readiness: Readiness = {
       draining: stopping,
       check: async () => ({ checks: { root_key: "sealed" }, warnings: [] }),
     };
-    registerHealth(health, readiness);
-    await health.register(fastifyConnectPlugin, {
-      routes: (router) => registerRpcHealth(router, services, readiness, KEYLESS_RPC_LIMITS),
-    });
-    await health.ready();
-    sealed.defer(() => health.close());
-    const listener = refuseAllBut((request, response) => health.routing(request, response), config.corsOrigins);
+    const health = sealed.use(await createHealthPort(services, readiness));
+    const listener = refuseAllBut(health.listener, config.corsOrigins);
     const places = [
       { prefix: "", host: config.host, port: config.port, tls },
       { prefix: "ADMIN_", host: config.adminHost, port: config.adminPort, tls: undefined },

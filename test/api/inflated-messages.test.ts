@@ -5,8 +5,6 @@ import { connect } from "node:http2";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
-import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
-import Fastify from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CreateTokenRequestSchema, TokenSchema, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { createVisits } from "../../src/api/browser/visits.js";
@@ -14,6 +12,7 @@ import { CONNECTION_LIMITS } from "../../src/api/connection/connection-limits.js
 import { createMultiProtocolServer, type MultiProtocolServer } from "../../src/api/connection/multi-protocol-server.js";
 import type { Observation } from "../../src/api/observation/observation.js";
 import type { Pipeline } from "../../src/api/pipeline/pipeline.js";
+import { createRpcPort } from "../../src/api/rpc/rpc-port.js";
 import { rpcOptions } from "../../src/api/rpc/rpc-routes.js";
 import { newTenantId } from "../../src/base/ids.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
@@ -25,7 +24,6 @@ const budget = new MemoryBudget(5 * MB);
 const free = budget.large.left;
 let port: MultiProtocolServer;
 let url: string;
-let close: () => Promise<void>;
 
 beforeAll(async () => {
   const pipeline: Pipeline = {
@@ -51,7 +49,6 @@ beforeAll(async () => {
     ...{ caller: undefined, tenantId: undefined },
     ...{ end: () => {}, fail: () => {}, failFunction: () => {}, breakOff: () => {}, cancel: () => {} },
   };
-  const app = Fastify();
   const limits = { messageBytes: 5 * MB, maxDeadlineMs: 10_000 };
   const visits = createVisits({ address: () => "http://127.0.0.1:8080", readAddress: () => "", readNetwork: () => "" });
   const options = rpcOptions(
@@ -60,13 +57,12 @@ beforeAll(async () => {
     { pipelines: [], draining: new AbortController().signal },
     { limits, observe: () => observation, visits, others: () => {} },
   );
-  await app.register(fastifyConnectPlugin, options);
-  await app.ready();
+  const rpc = createRpcPort(options, async () => {}, new Map());
   port = createMultiProtocolServer(
     (request, response) => {
       withMemory(request, response, budget);
       if (request.headers["x-crowded"]) takeUpLargePool(response);
-      app.routing(request, response);
+      rpc(request, response);
     },
     CONNECTION_LIMITS,
     undefined,
@@ -74,12 +70,10 @@ beforeAll(async () => {
   port.server.listen(0, "127.0.0.1");
   await once(port.server, "listening");
   url = `http://127.0.0.1:${Object(port.server.address()).port}`;
-  close = () => app.close();
 });
-afterAll(async () => {
+afterAll(() => {
   port.server.close();
   port.destroy();
-  await close();
 });
 
 /** Bodies of other callers leave no memory for a large one until this one waits for it or is answered. */

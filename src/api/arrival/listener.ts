@@ -14,6 +14,7 @@ import type { ProxyRoute } from "../proxy/proxy-route.js";
 import { openAudit } from "../request/audit-of.js";
 import { openMemory } from "../request/memory-of.js";
 import type { RestPort } from "../rest/rest-port.js";
+import type { RpcPort } from "../rpc/rpc-port.js";
 import { isGrpc } from "../rpc/unary-fast-path/grpc-wire.js";
 import type { UnaryFastPath } from "../rpc/unary-fast-path/unary-fast-path.js";
 import { createLoadShedder } from "./load-shedder.js";
@@ -63,6 +64,8 @@ export interface RequestWays {
   readonly call: UnaryFastPath;
   readonly proxy: ProxyRoute;
   readonly rest: RestPort;
+  /** What the fast path leaves: streams, and messages that are compressed or malformed. */
+  readonly rpc: RpcPort;
   readonly framework: RequestListener;
 }
 
@@ -90,7 +93,8 @@ export function createListener(options: ServerOptions, edge: RequestEdge, ways: 
       const route = () => {
         const serve = ways.call(request);
         if (serve) return serve(response);
-        if (!ways.proxy(request, response) && !ways.rest(request, response)) ways.framework(request, response);
+        const isServed = ways.proxy(request, response) || ways.rest(request, response) || ways.rpc(request, response);
+        if (!isServed) ways.framework(request, response);
       };
       if (isProbe) route();
       else turnGate.enter(caller, response, route);

@@ -23,9 +23,6 @@ export interface Readiness {
   readonly draining: AbortSignal;
 }
 
-/** Limits of health and reflection, which require no key: their requests contain only a name. */
-export const KEYLESS_RPC_LIMITS = { readMaxBytes: 16 * 1024 };
-
 /** Whether a request is a health check, which is answered even while the server stops or is sealed. */
 export function isHealthCheck({ url = "" }: Pick<IncomingMessage, "url">): boolean {
   return /^\/(?:healthz|readyz)\/?(?:\?|$)/.test(url) || url.startsWith(`/${Health.typeName}/`);

@@ -1,11 +1,8 @@
-import type { IncomingMessage } from "node:http";
 import type { DescMethod, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
   type ConnectRouter,
-  type ConnectRouterOptions,
-  type ContextValues,
   createContextKey,
   createContextValues,
   type HandlerContext,
@@ -15,7 +12,6 @@ import { Fault } from "../../base/fault.js";
 import type { MethodAdmission } from "../admission/admission.js";
 import { rateRefusalOf } from "../admission/rate-gate.js";
 import type { Visits } from "../browser/visits.js";
-import { KEYLESS_RPC_LIMITS } from "../health/health.js";
 import { checkJsonBytes } from "../messages/json-text.js";
 import { RECURSION_LIMIT } from "../messages/message-structure.js";
 import { type Observe, toFault } from "../observation/observation.js";
@@ -28,14 +24,10 @@ import { limitsOf, type RpcCall, type RpcLimits, translateRpcErrors } from "./rp
 import { connectErrorOf } from "./rpc-error.js";
 import { readMessageJson } from "./rpc-json-faults.js";
 import { admitCall, recordFailure, runCall } from "./rpc-method.js";
+import { KEYLESS_RPC_LIMITS, type RpcOptions } from "./rpc-port.js";
 import { STREAM_LIMITS, type StreamOptions, serveStreams } from "./rpc-stream.js";
 
 const callKey = createContextKey<RpcCall | undefined>(undefined, { description: "the call" });
-
-interface RpcOptions extends ConnectRouterOptions {
-  routes(router: ConnectRouter): void;
-  contextValues(request: { readonly raw: IncomingMessage }): ContextValues;
-}
 
 interface RpcParts {
   readonly limits: RpcLimits;
@@ -67,7 +59,7 @@ export function rpcOptions(
     compressMinBytes: Number.MAX_SAFE_INTEGER,
     binaryOptions: { recursionLimit: RECURSION_LIMIT, readUnknownFields: false },
     jsonOptions: jsonOptionsFor(checkJsonBytes),
-    contextValues: ({ raw }) => createContextValues().set(callKey, { raw, isRead: false }),
+    contextValues: (raw) => createContextValues().set(callKey, { raw, isRead: false }),
     requestGate: async (context) => {
       const refused = rateRefusalOf(callOf(context).raw);
       if (refused) throw refuseAtOnce(refused, context, observe);

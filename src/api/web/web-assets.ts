@@ -8,9 +8,13 @@ const HEADERS = { ...OWN_PAGE_HEADERS, "content-security-policy": "default-src '
 
 /** Serves the scripts and styles of our pages, without a key. Their pages are on this origin, and no other may load them. */
 export function registerWebAssets(app: FastifyInstance, build: WebBuild): void {
-  for (const [name, file] of build.files) {
-    app.get(`${WEB_PATH}${name}`, { config: { rateScope: "portal" } }, (request, reply) =>
-      sendFile(request, reply.headers({ ...HEADERS, "cache-control": IMMUTABLE }), file),
-    );
-  }
+  app.get<{ Params: { readonly "*": string } }>(
+    `${WEB_PATH}*`,
+    { config: { rateScope: "portal" } },
+    (request, reply) => {
+      const file = build.files.get(request.params["*"]);
+      if (!file) return reply.callNotFound();
+      return sendFile(request, reply.headers({ ...HEADERS, "cache-control": IMMUTABLE }), file);
+    },
+  );
 }

@@ -101,7 +101,7 @@ describe("a server that is asked to stop", () => {
   it("accepts no new work on any API, finishes what it has begun, and reports not ready at once", async () => {
     const agents = [keptAlive(), keptAlive(), keptAlive(), keptAlive()] as const;
     // More than ten each: connections in steady use, which stay open longer.
-    for (const agent of agents) for (let n = 0; n < 12; n += 1) await send(agent, "/healthz");
+    for (let n = 0; n < 12; n += 1) await Promise.all(agents.map((agent) => send(agent, "/healthz")));
     const begun = send(keptAlive(), "/proxy/begun", { "BT-PROXY-URL": destination.url });
     await vi.waitFor(() => expect(destination.requests).toHaveLength(1));
     const stopped = server.stop();
