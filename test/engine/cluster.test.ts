@@ -116,10 +116,9 @@ describe.runIf(inject("isCluster"))("a vault that is distributed over a cluster"
        grant select, insert, update, delete on later to cloakroom_app;
        -- Tables that are distributed already.
        alter table outbox add column if not exists later int;
-       create index if not exists outbox_later on outbox (tenant_id, later);
        do $$
        begin
-         if exists (select from pg_class where relname = 'outbox_later') then
+         if exists (select from pg_class where relname = 'outbox') then
            alter table outbox alter column later set default 1;
          end if;
        end
