@@ -1,3 +1,4 @@
+// Computes: 25 s
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ChainHistory } from "../../src/audit/chain/chain-history.js";
