@@ -173,7 +173,7 @@ describe("sealing", () => {
   it("waits for no request that deletes a key, which waits for it", async () => {
     const tenantId = await ledger.newTenant();
     const [key] = await ledger.rows<{ id: string }>(tenantId, "select id::text from application_keys");
-    await ledger.tamper(tenantId, `update audit_logs set key_id = '${key?.id}'`);
+    await ledger.tamper(tenantId, `update audit_logs set actor_type = 'application', key_id = '${key?.id}'`);
     await wait(3 * MINUTE);
     await ledger.stored.owner.begin(async (tx) => {
       await tx.unsafe(`set local role cloakroom_app; set local app.tenant_id = '${tenantId}'`);
