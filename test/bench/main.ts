@@ -23,8 +23,9 @@ import { tokenRows } from "./tokens.js";
  * Measures the floors and the server in one run on this machine: only ratios compare across runs. Prints a table and
  * writes it as JSON to the file given by `--json`. Lists have `--tokens` tokens.
  * `--against COMMIT` instead measures that commit's build next to this one, in `--rounds` rounds of each operation
- * whose name contains `--only`. `--turns` instead measures a quiet tenant beside the loads of others. `--import`
- * instead imports `--tokens` cards in one run that is killed ten times. `--client` instead measures `@cloakroom/client` next to the generator, in as many rounds.
+ * whose name contains `--only`. `--turns` instead measures a quiet tenant beside the loads of others whose name contains
+ * `--only`. `--import` instead imports `--tokens` cards in one run that is killed ten times. `--client` instead measures
+ * `@cloakroom/client` next to the generator, in as many rounds.
  */
 const { values: options } = parseArgs({
   options: {
@@ -54,7 +55,7 @@ if (options.import) {
 if (options.turns) {
   {
     await using server = await startBenchServer();
-    await fairTurnsRows(server);
+    await fairTurnsRows(server, options.only);
   }
   // Not before the server and its database have ended.
   process.exit();
@@ -88,7 +89,7 @@ table.add(await measureGrpcEcho());
 }
 {
   await using server = await startBenchServer();
-  await fairTurnsRows(server);
+  await fairTurnsRows(server, options.only);
 }
 {
   await using server = await startBenchServer({ CLOAKROOM_EGRESS_ALLOW: "127.0.0.1" });

@@ -1,3 +1,4 @@
+import { atOnce, type Steps } from "../../base/caller-turns.js";
 import type { TenantId } from "../../base/ids.js";
 import type { Connection } from "../wire/connection.js";
 
@@ -64,8 +65,16 @@ export class StatementBatch {
    * @throws if a value cannot be encoded. Then nothing was sent.
    */
   addTo(connection: Connection, context: StatementContext): void {
+    atOnce(this.inSteps(connection, context));
+  }
+
+  /** The same, each statement in a step: that of 100 tokens takes a millisecond or two. */
+  *inSteps(connection: Connection, context: StatementContext): Steps<void> {
     if (this.#order === "locks") this.#groups.sort((a, b) => a.rank - b.rank);
-    for (const group of this.#groups) group.addTo(connection, context);
+    for (const group of this.#groups) {
+      yield;
+      group.addTo(connection, context);
+    }
   }
 
   /**

@@ -1,14 +1,16 @@
+import type { CallerTurns } from "../../base/caller-turns.js";
 import { ConnectionLost } from "../postgres/database-error.js";
 import type { Engine, Opened } from "../postgres/open-connection.js";
 import { StatementBatch } from "../statements/statement-batch.js";
 import type { Connection, LateStep, StepEnd } from "../wire/connection.js";
+import { Pace } from "./pace.js";
 import {
   culpritAmong,
   everyoneWaits,
   type Guard,
   type StartOptions,
+  startAll,
   type TransactionWork,
-  WorkStarter,
 } from "./started-works.js";
 import { addGuard, BEGIN, COMMIT, Command, DISCARD_PLANS, ROLLBACK, setTenant } from "./transaction-commands.js";
 import { type TransactionResult, unknownCommit } from "./transaction-result.js";
@@ -16,6 +18,8 @@ import { type TransactionResult, unknownCommit } from "./transaction-result.js";
 /** How to run a transaction. */
 export interface RunOptions extends StartOptions {
   readonly guard: Guard;
+  /** The turns of the main thread in which the works start, and in which statements of shared works are written. */
+  readonly turns: CallerTurns;
   /** Makes the connection plan its statements again. */
   readonly plansAgain: boolean;
   /**
@@ -36,8 +40,9 @@ export async function runTransaction(
   options: RunOptions,
   works: readonly TransactionWork[],
 ): Promise<TransactionResult> {
-  const { guard, isShared, late } = options;
-  const requests = await new WorkStarter(engine).startAll(works, options);
+  const { guard, turns, isShared, late } = options;
+  const pace = new Pace(() => turns.next());
+  const requests = await pace.run(startAll(works, options, engine));
   let isOpen = false;
 
   for (;;) {
@@ -59,7 +64,8 @@ export async function runTransaction(
     const commit = isLast ? new Command(COMMIT) : undefined;
     try {
       if (!isOpen) addOpening(connection, engine, options);
-      batch.addTo(connection, options);
+      if (isShared) await pace.run(batch.inSteps(connection, options));
+      else batch.addTo(connection, options);
       ending.addTo(connection, options);
       if (commit) connection.add(commit);
     } catch (error) {
@@ -69,6 +75,7 @@ export async function runTransaction(
 
     isOpen = true;
     const end = await connection.send(late);
+    pace.restart();
     if (commit && isUnknown(end, commit)) return unknownCommit(connection, requests, errorIn(end));
     if (end.kind === "lost") return { kind: "aborted", error: end.error };
     if (end.kind === "failed") {

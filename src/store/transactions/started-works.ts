@@ -1,6 +1,5 @@
-import type { CallerTurns } from "../../base/caller-turns.js";
+import type { Steps } from "../../base/caller-turns.js";
 import type { TenantId } from "../../base/ids.js";
-import { TURN_MS } from "../../base/processor-turns.js";
 import type { Engine } from "../postgres/open-connection.js";
 import { BatchedRequest } from "./batched-request.js";
 import type { LargeReads } from "./large-reads.js";
@@ -15,38 +14,26 @@ export interface TransactionWork {
   readonly reads: LargeReads;
 }
 
-/** Works of one tenant, and the turns of the main thread in which they start. */
+/** Works of one tenant. */
 export interface StartOptions extends TransactionStart {
   readonly tenantId: TenantId;
   readonly isShared: boolean;
-  readonly turns: CallerTurns;
 }
 
-/**
- * Starts works in as many turns of their tenant as they need: each seals a value or two. The database knows nothing of
- * the transaction yet.
- */
-export class WorkStarter {
-  readonly #engine: Engine;
-  #since = performance.now();
-
-  constructor(engine: Engine) {
-    this.#engine = engine;
+/** Starts works: each seals a value or two. The database knows nothing of their transaction yet. */
+export function* startAll(
+  works: readonly TransactionWork[],
+  options: StartOptions,
+  engine: Engine,
+): Steps<BatchedRequest[]> {
+  const requests: BatchedRequest[] = [];
+  for (const { work, reads } of works) {
+    yield;
+    const request = new BatchedRequest(options, engine, reads);
+    request.start(work);
+    requests.push(request);
   }
-
-  async startAll(works: readonly TransactionWork[], options: StartOptions): Promise<BatchedRequest[]> {
-    const requests: BatchedRequest[] = [];
-    for (const { work, reads } of works) {
-      if (performance.now() - this.#since >= TURN_MS) {
-        await options.turns.next();
-        this.#since = performance.now();
-      }
-      const request = new BatchedRequest(options, this.#engine, reads);
-      request.start(work);
-      requests.push(request);
-    }
-    return requests;
-  }
+  return requests;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type Party, presentCaller, processorTurns, runFor } from "../../base/caller-turns.js";
 import type { TenantId } from "../../base/ids.js";
 import type { Flow } from "../../base/processor-turns.js";
+import { isLarge } from "../../base/yield-to-event-loop.js";
 import { classifyFailure } from "../postgres/database-error.js";
 import type { BatchedRequest } from "./batched-request.js";
 import type { LargeReads } from "./large-reads.js";
@@ -63,6 +64,8 @@ const STALLED_FOR_MS = 10_000;
 
 /** Milliseconds for which a queue stays out of pipelines after a transaction of it failed, or was slow, in one. */
 const APART_FOR_MS = 10_000;
+/** The same after it waited for the lock on its log: a minute of it is being closed, which ends by itself. */
+const CLOSING_MS = 1_000;
 /** A transaction that took so many milliseconds in a pipeline was slow. */
 const SLOW_MS = 250;
 /** A batch from this size on costs little more in a transaction of its own. */
@@ -143,7 +146,7 @@ export class TenantQueue {
    */
   mayTravel(now: number): boolean {
     if (this.isStalled(now) || this.staysApart(now) || this.waiting.length >= LARGE_BATCH) return false;
-    return !this.waiting.some(({ alone, apart }) => alone || apart);
+    return !this.waiting.some(({ alone, apart, reads }) => alone || apart || isLarge(reads.bodyBytes));
   }
 
   /** Whether a transaction of it has recently failed, or was slow, in a pipeline. */
@@ -151,18 +154,21 @@ export class TenantQueue {
     return now < this.#apartUntil;
   }
 
-  /** Records how its transaction in a pipeline ended. A log that is closed meanwhile is so for a moment. */
+  /** Records how its transaction in a pipeline ended. */
   hasTravelled(result: TransactionResult, heldMs: number, now: number): void {
-    const hasFailed = result.kind === "apart" && result.error !== undefined && !result.isLogChanging;
-    if (hasFailed || heldMs >= SLOW_MS) {
+    if (waitedForItsLog(result)) this.#apartUntil = Math.max(this.#apartUntil, now + CLOSING_MS);
+    else if ((result.kind === "apart" && result.error !== undefined) || heldMs >= SLOW_MS) {
       this.#apartUntil = now + APART_FOR_MS;
     }
   }
 
-  /** Records the end of a transaction. A lock that is not granted in time is a response: other rows are free. */
-  ended(result: TransactionResult, startedAt: number, now: number): void {
+  /**
+   * Records the end of a transaction. A lock that is not granted in time is a response: other rows are free.
+   * @param unansweredMs milliseconds for which its connection waited for it.
+   */
+  ended(result: TransactionResult, unansweredMs: number, now: number): void {
     if (result.kind === "committed") this.#stalledUntil = 0;
-    else if (isWithoutResponse(result) && now - startedAt >= STALL_MS) this.#stalledUntil = now + STALLED_FOR_MS;
+    else if (isWithoutResponse(result) && unansweredMs >= STALL_MS) this.#stalledUntil = now + STALLED_FOR_MS;
   }
 
   /**
@@ -225,6 +231,12 @@ function isWithoutResponse(result: TransactionResult): boolean {
   if (result.culprit !== undefined) return false;
   const trouble = classifyFailure(result.error);
   return trouble === "connection" || trouble === "statement_timeout";
+}
+
+/** Whether it failed because a minute of its log is being closed, which locks the tenant's row. */
+function waitedForItsLog(result: TransactionResult): boolean {
+  if (result.kind !== "apart" || result.table !== "audit_logs") return false;
+  return classifyFailure(result.error) === "lock_timeout";
 }
 
 /** A request of a committed transaction whose work has not ended. */

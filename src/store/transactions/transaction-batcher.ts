@@ -261,8 +261,8 @@ export class TransactionBatcher {
     for (const batch of batches) this.#counts.started(batch, stalled.has(batch));
     await this.#runner.run(slot, batches, (ended) => {
       const now = performance.now();
-      for (const { batch, result, startedAt, heldMs } of ended) {
-        batch.queue.ended(result, startedAt, now);
+      for (const { batch, result, unansweredMs, heldMs } of ended) {
+        batch.queue.ended(result, unansweredMs, now);
         if (heldMs !== undefined) batch.queue.hasTravelled(result, heldMs, now);
         this.#counts.ended(batch, stalled.has(batch));
       }

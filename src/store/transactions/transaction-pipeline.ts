@@ -1,16 +1,18 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { ConnectionLost, classifyFailure } from "../postgres/database-error.js";
 import type { Opened } from "../postgres/open-connection.js";
 import { StatementBatch } from "../statements/statement-batch.js";
 import { type Connection, type LateStep, NotPreparedYet, type StepEnd } from "../wire/connection.js";
 import { DatabaseError } from "../wire/server-error.js";
 import type { BatchedRequest } from "./batched-request.js";
+import { Pace } from "./pace.js";
 import {
   culpritAmong,
   everyoneWaits,
   type Guard,
   type StartOptions,
+  startAll,
   type TransactionWork,
-  WorkStarter,
 } from "./started-works.js";
 import { addGuard, Command, DISCARD_PLANS, MAKE_DURABLE, setPipelinedTenant } from "./transaction-commands.js";
 import { type TransactionResult, unknownCommit } from "./transaction-result.js";
@@ -34,8 +36,10 @@ export interface PipelineOptions<Works extends TenantWorks> {
 export interface EndedWorks<Works extends TenantWorks> {
   readonly works: Works;
   readonly result: TransactionResult;
-  /** Milliseconds for which the others behind it waited for it. */
-  readonly heldMs: number | undefined;
+  /** Milliseconds since its start. In a pipeline: for which its own last step waited in vain for a response. */
+  readonly unansweredMs: number;
+  /** In a pipeline: milliseconds for which the others behind it waited for it. */
+  readonly heldMs?: number;
 }
 
 /** A transaction with this many bytes in its statements would delay the others. */
@@ -50,33 +54,40 @@ const MAX_BYTES = 256 * 1_024;
  * Works that only read before their last step make a transaction for each step. Under "read committed" that is no
  * difference: each statement sees what is committed when it starts, and without a write no row is locked. The guard runs
  * in each. Works that write before their last step are given back ("apart").
+ *
+ * Between two works it waits for the event loop, and never for a turn of a tenant: the others would wait with it.
  */
 export async function runPipeline<Works extends TenantWorks>(
   { connection, engine }: Opened,
   { plansAgain, late, onEnded }: PipelineOptions<Works>,
   all: readonly Works[],
 ): Promise<void> {
-  const starter = new WorkStarter(engine);
+  const pace = new Pace(nextTurn);
   let open: Pipelined<Works>[] = [];
   for (const works of all) {
-    open.push(new Pipelined(works, await starter.startAll(works.works, works.start)));
+    open.push(new Pipelined(works, await pace.run(startAll(works.works, works.start, engine))));
   }
-  if (plansAgain) {
-    connection.add(new Command(DISCARD_PLANS));
-    void connection.endStep();
-  }
+  let discarded = plansAgain ? discardPlans(connection) : undefined;
   while (open.length > 0) {
     await everyoneWaits();
     for (const one of open) one.takeStep();
     for (const one of open) one.write(connection);
     const durable = makeDurable(connection, open);
     connection.flush(late);
+    // The trip may have no other step, and its end is the connection's return.
+    await discarded;
+    discarded = undefined;
     for (const one of open) await one.receive();
     const isDurable = await durable;
     for (const one of open) one.conclude(connection, isDurable);
     onEnded(open.flatMap((one) => one.ended ?? []));
     open = open.filter(({ ended }) => !ended);
   }
+}
+
+function discardPlans(connection: Connection): Promise<StepEnd> {
+  connection.add(new Command(DISCARD_PLANS));
+  return connection.endStep();
 }
 
 /** @returns whether the commits are durable. Undefined: none needs to be. */
@@ -107,6 +118,7 @@ class Pipelined<Works extends TenantWorks> {
   #sent: Promise<StepEnd> | undefined;
   #end: StepEnd | undefined;
   #heldMs = 0;
+  #unansweredMs = 0;
   ended: EndedWorks<Works> | undefined;
 
   constructor(works: Works, requests: readonly BatchedRequest[]) {
@@ -166,7 +178,9 @@ class Pipelined<Works extends TenantWorks> {
     if (!this.#sent) return;
     const since = performance.now();
     this.#end = await this.#sent;
-    this.#heldMs = performance.now() - since;
+    const waited = performance.now() - since;
+    this.#heldMs += waited;
+    if (this.#end.kind === "lost") this.#unansweredMs = waited;
   }
 
   /** @param durable the end of the commit that makes this one durable. */
@@ -203,7 +217,7 @@ class Pipelined<Works extends TenantWorks> {
 
   #endWith(result: TransactionResult): void {
     this.#step = undefined;
-    this.ended = { works: this.#works, result, heldMs: this.#heldMs };
+    this.ended = { works: this.#works, result, heldMs: this.#heldMs, unansweredMs: this.#unansweredMs };
   }
 }
 
@@ -221,9 +235,7 @@ function isConfirmed(end: StepEnd | undefined): boolean {
 /** A stale revision concerns all works; any other error may concern one of them. */
 function failed(end: FailedStep): TransactionResult {
   const { error } = end;
-  const failure = classifyFailure(error);
-  const concernsAll = end.kind === "lost" || failure === "stale_authorization";
+  const concernsAll = end.kind === "lost" || classifyFailure(error) === "stale_authorization";
   if (concernsAll) return { kind: "aborted", error };
-  const isLogChanging = failure === "lock_timeout" && end.failed?.table === "audit_logs";
-  return { kind: "apart", error, isLogChanging };
+  return { kind: "apart", error, table: end.kind === "failed" ? end.failed?.table : undefined };
 }

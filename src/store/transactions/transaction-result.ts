@@ -18,8 +18,8 @@ export type TransactionResult =
   | {
       readonly kind: "apart";
       readonly error?: unknown;
-      /** They waited in vain for a transaction that closes a minute of the log, or makes a month. */
-      readonly isLogChanging?: boolean;
+      /** The table that the failed statement writes. */
+      readonly table?: string | undefined;
     }
   /**
    * The commit was sent but not acknowledged. The marker shows whether it happened, once the process `backend` has

@@ -11,7 +11,7 @@ import type { StandbyWait } from "./standby-wait.js";
 import type { StartOptions } from "./started-works.js";
 import { rejectAll, type TenantBatch } from "./tenant-queue.js";
 import { type EndedWorks, runPipeline, type TenantWorks } from "./transaction-pipeline.js";
-import { hasLogged, mustDiscardSessionAfter, type TransactionResult } from "./transaction-result.js";
+import { hasLogged, mustDiscardSessionAfter } from "./transaction-result.js";
 
 /** Transactions in flight on one connection. */
 interface Running {
@@ -25,12 +25,8 @@ interface Running {
 }
 
 /** How a transaction ended. */
-export interface EndedBatch {
+export interface EndedBatch extends Omit<EndedWorks<TenantWorks>, "works"> {
   readonly batch: TenantBatch;
-  readonly result: TransactionResult;
-  readonly startedAt: number;
-  /** In a pipeline: the milliseconds for which other tenants waited for it. */
-  readonly heldMs: number | undefined;
   /** Its callers have an error already: their work must not run again. */
   readonly isGivenUp: boolean;
 }
@@ -82,9 +78,11 @@ export class TransactionRunner {
     try {
       await slot.run((inUse) => this.#runOn(running, inUse, works, late));
     } catch (error) {
+      // There was no connection, or a defect of our own ended the transaction: no tenant's statements kept it waiting.
+      const left = works.filter(({ batch }) => running.batches.has(batch));
       this.#end(
         running,
-        works.filter(({ batch }) => running.batches.has(batch)).map((each) => ended(each, { kind: "aborted", error })),
+        left.map((each) => ({ works: each, result: { kind: "aborted", error }, unansweredMs: 0 })),
       );
     }
     clearInterval(timeout);
@@ -105,19 +103,21 @@ export class TransactionRunner {
       return runPipeline(inUse, { plansAgain, late, onEnded }, works);
     }
     for (const each of works) {
-      const options = { ...each.start, guard: each.guard, plansAgain, late };
-      this.#end(running, [ended(each, await runTransaction(inUse, options, each.works))]);
+      const since = performance.now();
+      const turns = CallerTurns.ofAll(each.batch.queue.flow);
+      const options = { ...each.start, guard: each.guard, turns, plansAgain, late };
+      const result = await runTransaction(inUse, options, each.works);
+      this.#end(running, [{ works: each, result, unansweredMs: performance.now() - since }]);
     }
   }
 
   #worksOf(batch: TenantBatch, now: Date): BatchWorks {
-    const { tenantId, flow } = batch.queue;
+    const { tenantId } = batch.queue;
     const start: StartOptions = {
       tenantId,
       now,
       isFirstInMinute: !this.#logged.has(tenantId, now),
       isShared: this.#limits.batch > 1,
-      turns: CallerTurns.ofAll(flow),
     };
     return { batch, start, guard: batch.guard, works: batch.requests };
   }
@@ -133,9 +133,7 @@ export class TransactionRunner {
       if (hasLogged(result)) this.#logged.add(tenantId, now);
       running.batches.delete(works.batch);
     }
-    running.onEnded(
-      all.map(({ works, result, heldMs }) => ({ batch: works.batch, result, startedAt, heldMs, isGivenUp })),
-    );
+    running.onEnded(all.map(({ works, ...end }) => ({ ...end, batch: works.batch, isGivenUp })));
   }
 
   /**
@@ -154,8 +152,4 @@ export class TransactionRunner {
     for (const { requests } of batches)
       rejectAll(requests, unavailable("a standby of the database does not confirm the commit"));
   }
-}
-
-function ended(works: BatchWorks, result: TransactionResult): EndedWorks<BatchWorks> {
-  return { works, result, heldMs: undefined };
 }

@@ -94,6 +94,13 @@ export function insertAndLog(tx: Transaction, name: string): void {
   writeLog(tx, logEntry("tenant", tx.tenantId, "update"));
 }
 
+/** Uses so much processor time of this thread, in milliseconds. */
+export function burn(milliseconds: number): void {
+  const used = () => process.threadCpuUsage().user / 1_000;
+  const until = used() + milliseconds;
+  while (used() < until);
+}
+
 /** Works of one tenant that start in the same turn of the event loop. */
 export function together<T>(
   { batcher, tenantId }: BatcherFixture,

@@ -19,7 +19,7 @@ import { PostgresCluster } from "../../support/postgres-cluster.js";
 import { insertNamedRow, ROW_TIME } from "../support/named-rows.js";
 
 /** Milliseconds without a response after which callers get an error. */
-const LATE_MS = 300;
+const LATE_MS = 1_500;
 
 let cluster: PostgresCluster;
 let address: DatabaseAddress;

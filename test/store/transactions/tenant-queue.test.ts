@@ -60,7 +60,9 @@ describe("tenants", () => {
 
   it("have their own requests served beside those of their pages: refusals by public keys fill no queue of a back end", async () => {
     await using fixture = await openFixture(database, { connections: 2, batch: 5 });
-    await fixture.insert("warm");
+    // Both connections are open: a request on a connection that is still connecting waits for that too.
+    await Promise.all([fixture.newTenant(), flood(fixture, fixture.tenantId, 50, "warm")]);
+    expect(fixture.proxy.links).toBe(2);
     const page = (n: number) => new CallerTurns(() => ({ kind: "network", name: `198.51.100.${n}` }));
     const backEnd = new CallerTurns(() => ({ kind: "tenant", name: fixture.tenantId }));
     const order: string[] = [];
@@ -114,6 +116,22 @@ describe("tenants", () => {
       batches.push(requests.map((request) => names.get(request)));
     }
     expect(batches).toEqual([["a", "c"], ["b"], ["d", "e"]]);
+  });
+
+  it("have large bodies written in transactions of their own: no other tenant waits behind them in a pipeline", () => {
+    const travelsWith = (bodyBytes: number) => {
+      const queue = new TenantQueue(newTenantId(), "back end");
+      const reads = new LargeReads({ ...UNLIMITED_MEMORY, bodyBytes });
+      queue.add(
+        queuedRequest(
+          { work: async () => {}, guard: undefined, reads },
+          () => {},
+          () => {},
+        ),
+      );
+      return queue.mayTravel(0);
+    };
+    expect([0, 16 * 1024, 16 * 1024 + 1].map(travelsWith)).toEqual([true, true, false]);
   });
 
   it("are not starved by one that floods: each new request runs within a round", async () => {

@@ -1,7 +1,8 @@
 import { inspect } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { Denied } from "../../../src/access/refusal.js";
 import { logEntry } from "../../../src/audit/log-entry.js";
+import { processorTurns } from "../../../src/base/caller-turns.js";
 import { Fault, notFound } from "../../../src/base/fault.js";
 import { newUuid } from "../../../src/base/ids.js";
 import { writeLog } from "../../../src/store/audit/audit-logs.js";
@@ -12,8 +13,16 @@ import { defineWrite, type Statement } from "../../../src/store/statements/state
 import { incrementAuthRevision, insertTenant, readTenant } from "../../../src/store/tenancy/tenants.js";
 import type { Transaction } from "../../../src/store/transactions/transaction.js";
 import type { Columns } from "../../../src/store/wire/columns.js";
+import { Connection } from "../../../src/store/wire/connection.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
-import { FIRST_REVISION, insertAndLog, openFixture, together, transactionsOf } from "../support/batcher-fixture.js";
+import {
+  burn,
+  FIRST_REVISION,
+  insertAndLog,
+  openFixture,
+  together,
+  transactionsOf,
+} from "../support/batcher-fixture.js";
 import { insertIfFree, insertNamedRow, namedRowExists } from "../support/named-rows.js";
 
 let database: TestDatabase;
@@ -283,6 +292,40 @@ describe("work in several steps", () => {
     ]);
     expect(await fixture.names()).toEqual(["a", "b", "c"]);
     expect(transactionsOf(fixture)).toHaveLength(1);
+  });
+
+  it("lets others have a turn of the main thread before its statements are written, if it has used its own", async () => {
+    await using fixture = await openFixture(database);
+    await fixture.insert("warm");
+    let turns = 0;
+    const another = { kind: "tenant", name: "another" } as const;
+    const waits = () =>
+      processorTurns.begin(another, () => {
+        turns += 1;
+        if (!hasEnded) waits();
+      });
+    let hasEnded = false;
+    const written: number[] = [];
+    const run = fixture.batcher.run(fixture.tenantId, FIRST_REVISION, async (tx) => {
+      await tx.query(namedRowExists, "none");
+      waits();
+      burn(2);
+      written.push(turns);
+      insertAndLog(tx, "row");
+    });
+    const flush = Connection.prototype.flush;
+    const flushing = vi.spyOn(Connection.prototype, "flush").mockImplementation(function (this: Connection, late) {
+      written.push(turns);
+      flush.call(this, late);
+    });
+    await run.finally(() => {
+      hasEnded = true;
+      flushing.mockRestore();
+    });
+    const [first, before, after] = written;
+    expect({ first, before }).toEqual({ first: 0, before: 0 });
+    expect(after).toBeGreaterThan(0);
+    expect(await fixture.names()).toEqual(["row", "warm"]);
   });
 
   it("runs one query for all that want the same at the same step", async () => {

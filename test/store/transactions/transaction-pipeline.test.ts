@@ -1,13 +1,21 @@
 // Waits: 10 s
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { processorTurns } from "../../../src/base/caller-turns.js";
+import { HOUR_MS } from "../../../src/base/clock.js";
 import type { TenantId } from "../../../src/base/ids.js";
 import { StaleAuthorization, UniqueViolation } from "../../../src/store/postgres/database-error.js";
+import { openPostgresConnection } from "../../../src/store/postgres/open-connection.js";
 import { defineStatement } from "../../../src/store/statements/statement.js";
+import { type CommitLookup, commitLookupIn } from "../../../src/store/transactions/commit-lookup.js";
+import { LargeReads } from "../../../src/store/transactions/large-reads.js";
 import type { Transaction } from "../../../src/store/transactions/transaction.js";
+import { runPipeline } from "../../../src/store/transactions/transaction-pipeline.js";
+import { Connection } from "../../../src/store/wire/connection.js";
 import { asTenant, startDatabase, type TestDatabase } from "../../support/databases.js";
 import {
   type BatcherFixture,
+  burn,
   FIRST_REVISION,
   insertAndLog,
   openFixture,
@@ -37,8 +45,8 @@ const named = (name: string) => async (tx: Transaction) => insertAndLog(tx, name
 const AT = ROW_TIME.toISOString();
 
 /** A fixture whose connections know the statements: the next transactions of several tenants travel together. */
-async function openWarm(tenants: number, connections = 1) {
-  const fixture = await openFixture(database, { connections });
+async function openWarm(tenants: number, connections = 1, wasCommitted?: CommitLookup) {
+  const fixture = await openFixture(database, { connections, ...(wasCommitted && { wasCommitted }) });
   const others = await Promise.all(Array.from({ length: tenants - 1 }, () => fixture.newTenant()));
   const all = [fixture.tenantId, ...others];
   for (let round = 0; round < 2; round += 1) {
@@ -126,6 +134,103 @@ describe("small batches of several tenants", () => {
   });
 });
 
+/** The tenants whose transactions had a block of their own. */
+const tenantsApart = (fixture: BatcherFixture) =>
+  transactionsOf(fixture).flatMap(([opening, tenant = ""]) =>
+    opening === "begin" ? [/app.tenant_id = '([^']*)'/.exec(tenant)?.[1]] : [],
+  );
+
+/** A clock that stops until it is set forward: no transaction is slow because the machine is. */
+function stoppedClock(): { forward(milliseconds: number): void } {
+  let now = HOUR_MS;
+  const spy = vi.spyOn(performance, "now").mockImplementation(() => now);
+  onTestFinished(() => void spy.mockRestore());
+  return { forward: (milliseconds) => (now += milliseconds) };
+}
+
+describe("a pipeline", () => {
+  it("is sent without a turn of its busy tenants, for which others would wait", async () => {
+    const { fixture, tenants } = await openWarm(6);
+    await using _ = fixture;
+    const quiet = tenants.at(-1) ?? fixture.tenantId;
+    const busy = tenants.slice(0, -1);
+    // The busy tenants have used so much more of the thread that all these turns come before theirs.
+    for (const name of busy) processorTurns.begin({ kind: "tenant", name }, () => burn(60));
+    let turns = 0;
+    const step = () => {
+      burn(1);
+      turns += 1;
+    };
+    for (let n = 0; n < 300; n += 1) processorTurns.begin({ kind: "tenant", name: "another" }, step);
+    while (turns === 0) await new Promise(setImmediate);
+
+    const turnsBefore = turns;
+    const sentAt: number[] = [];
+    const flush = Connection.prototype.flush;
+    const flushing = vi.spyOn(Connection.prototype, "flush").mockImplementation(function (this: Connection, late) {
+      sentAt.push(turns - turnsBefore);
+      flush.call(this, late);
+    });
+    onTestFinished(() => void flushing.mockRestore());
+    const long = async (tx: Transaction) => {
+      burn(1);
+      insertAndLog(tx, "row");
+    };
+    await Promise.all([
+      ...busy.map((tenantId) => fixture.batcher.run(tenantId, FIRST_REVISION, long)),
+      fixture.batcher.run(quiet, FIRST_REVISION, (tx) => tx.query(namedRowExists, "none")),
+    ]);
+    expect(transactionsOf(fixture), "travel together").toHaveLength(tenants.length);
+    expect(tenantsApart(fixture)).toEqual([]);
+    // One turn of the others for each work that is long.
+    expect(sentAt[0], "turns of others before it was sent").toBeLessThanOrEqual(12);
+  });
+
+  it("returns its connection without a step in flight, also if all its tenants need blocks of their own", async () => {
+    await using fixture = await openFixture(database);
+    const options = { role: "cloakroom_app" as const, statementTimeout: 5_000 };
+    const opened = await openPostgresConnection(fixture.proxy.address, options).opened;
+    const start = { tenantId: fixture.tenantId, now: new Date(), isFirstInMinute: false, isShared: true };
+    const work = async (tx: Transaction) => void (await tx.query(insertIfFree, "row"));
+    const works = [{ work, reads: new LargeReads(undefined) }];
+    const results: string[] = [];
+    await runPipeline(
+      opened,
+      { plansAgain: true, onEnded: (ended) => results.push(...ended.map(({ result }) => result.kind)) },
+      [
+        { start, guard: FIRST_REVISION, works },
+        { start, guard: FIRST_REVISION, works },
+      ],
+    );
+    expect(results).toEqual(["apart", "apart"]);
+    expect(fixture.proxy.texts).toContain("discard plans");
+    expect(await opened.connection.send()).toMatchObject({ kind: "done" });
+    opened.connection.end();
+  });
+
+  it("stalls the tenant whose step it waited a second for in vain, and no other, if its connection is lost", async () => {
+    const clock = stoppedClock();
+    const released = Promise.withResolvers<void>();
+    const lookUp = commitLookupIn(database.address);
+    const { fixture, tenants } = await openWarm(4, 1, (commits) => released.promise.then(() => lookUp(commits)));
+    await using _ = fixture;
+    const hanging = fixture.proxy.set({ at: "result", statement: /insert into due/, skip: 1, does: "hang" });
+    const rows = Promise.all(tenants.map((tenantId) => fixture.batcher.run(tenantId, FIRST_REVISION, named("row"))));
+    await hanging;
+    // What the proxy forwarded before arrives with the next look at the sockets.
+    for (let look = 0; look < 3; look += 1) await new Promise(setImmediate);
+    clock.forward(1_000);
+    fixture.proxy.goAway();
+    fixture.proxy.comeBack();
+    fixture.proxy.sent.length = 0;
+    await Promise.all(tenants.map((tenantId) => fixture.batcher.run(tenantId, FIRST_REVISION, named("another"))));
+    expect(tenantsApart(fixture)).toEqual([tenants[1]]);
+    released.resolve();
+    await rows;
+    for (const tenantId of tenants) expect(await namesOf(fixture, tenantId)).toEqual(["another", "row"]);
+  });
+});
+
 describe("a tenant's transaction in a pipeline", () => {
   const failing: [string, (tx: Transaction) => Promise<unknown>, unknown][] = [
     ["meets a taken key", named("warm 0"), expect.any(UniqueViolation)],
@@ -190,35 +295,31 @@ describe("a tenant's transaction in a pipeline", () => {
     await waiting;
     for (const tenantId of others) expect(await namesOf(fixture, tenantId)).toEqual(["another", "row"]);
   });
+});
 
-  it("travels with the others again right after its log was closed, for which it waited alone", async () => {
+describe("a tenant whose minute is being closed", () => {
+  it("is served apart from the others, and travels with them again a second later", async () => {
+    const clock = stoppedClock();
     const { fixture, tenants } = await openWarm(4, 2);
     await using _ = fixture;
     const [closed, ...others] = tenants;
-    if (!closed) throw new Error("no tenant");
-    const holder = await database.owner.reserve();
-    await holder.unsafe("begin");
-    await holder.unsafe(`set local role cloakroom_app; set local app.tenant_id = '${closed}'`);
-    await holder.unsafe(`select 1 from tenants where tenant_id = '${closed}' for update`);
-    const waiting = fixture.batcher.run(closed, FIRST_REVISION, named("row"));
-    await Promise.all(others.map((tenantId) => fixture.batcher.run(tenantId, FIRST_REVISION, named("row"))));
-    await expect
-      .poll(async () => {
-        const [blocked] = await database.owner<{ n: number }[]>`
-        select count(*) as n from pg_stat_activity where wait_event_type = 'Lock'`;
-        return blocked?.n;
-      })
-      .toBe(1);
-    await expect.poll(() => fixture.proxy.texts.includes("begin")).toBe(true);
-    await holder.unsafe("rollback");
-    holder.release();
-    await waiting;
+    const closing = await database.owner.reserve();
+    await closing.unsafe(`begin; set local app.tenant_id = '${closed}'`);
+    await closing.unsafe(`select 1 from tenants where tenant_id = '${closed}' for update`);
+    const insertAll = (name: string) =>
+      tenants.map((tenantId) => fixture.batcher.run(tenantId, FIRST_REVISION, named(name)));
+    const [waiting, ...served] = insertAll("row");
+    await Promise.all(served);
     fixture.proxy.sent.length = 0;
-    await Promise.all(tenants.map((tenantId) => fixture.batcher.run(tenantId, FIRST_REVISION, named("another"))));
-    expect(transactionsOf(fixture).map(([opening]) => opening)).toEqual(
-      tenants.map((tenantId) => `set local app.tenant_id = '${tenantId}', synchronous_commit = 'off'`),
-    );
-    for (const tenantId of tenants) expect(await namesOf(fixture, tenantId)).toEqual(["another", "row"]);
+    await Promise.all(others.map((tenantId) => fixture.batcher.run(tenantId, FIRST_REVISION, named("meanwhile"))));
+    await closing.unsafe("rollback");
+    closing.release();
+    await waiting;
+    expect(tenantsApart(fixture).filter((tenantId) => tenantId !== closed)).toEqual([]);
+    clock.forward(1_000);
+    fixture.proxy.sent.length = 0;
+    await Promise.all(insertAll("afterwards"));
+    expect(tenantsApart(fixture)).toEqual([]);
   });
 });
 
