@@ -5,6 +5,8 @@ export interface Job {
   readonly name: string;
   /** Milliseconds between the end of one run and the start of the next. */
   readonly intervalMs: number;
+  /** Milliseconds until the first run. Absent: as between others. */
+  readonly firstMs?: number;
   run(signal: AbortSignal): Promise<void>;
   /** Called once, after the last run. */
   readonly end?: () => Promise<void>;
@@ -48,7 +50,7 @@ export class Schedule {
   async #repeat(job: Job): Promise<void> {
     const { signal } = this.#stopping;
     let attempt = 0;
-    let delay = delayBefore(job);
+    let delay = delayBefore({ intervalMs: job.firstMs ?? job.intervalMs });
     const report = (error: unknown) => {
       attempt += 1;
       const nextAt = signal.aborted ? undefined : new Date(Date.now() + delay);
@@ -67,6 +69,6 @@ export class Schedule {
 }
 
 /** A random 75 to 100 % of the interval, because replicas that started together must not collide at every run. */
-function delayBefore({ intervalMs }: Job): number {
+function delayBefore({ intervalMs }: Pick<Job, "intervalMs">): number {
   return intervalMs * (0.75 + Math.random() / 4);
 }

@@ -1,5 +1,6 @@
 import { causeFields, tenantFailure } from "../api/observation/log-cause.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
+import { monthName } from "../audit/chain/log-months.js";
 import type { SealParts } from "../audit/chain/seal-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
 import { keyRotationsJob } from "../jobs/key-rotations.js";
@@ -117,16 +118,22 @@ function logSeals({ config, clock, log, meters, sealing }: BackgroundParts): Job
   });
 }
 
-function logMonths({ vault: { ownerAddress }, config, clock, log, sealing }: BackgroundParts): Job {
+function logMonths({ vault: { address, ownerAddress }, config, clock, log, sealing }: BackgroundParts): Job {
   return logMonthsJob({
     ...sealing,
+    address,
     ownerAddress,
     clock,
     retentionDays: config.auditRetentionDays,
     onBlocked: ({ month, tenants }) =>
       log.warn(
-        { reason: `${month.toISOString().slice(0, 7)} of ${tenants.length} tenants, the first ${tenants[0]}` },
-        "a month of the log is past its retention and stays: its rows are not sealed, or not in every sink",
+        { reason: `${monthName(month)} of ${tenants.length} tenants, the first ${tenants[0]}` },
+        "a month of the log is past its retention and stays: its rows are not sealed, not in every sink, or freed in the next days",
+      ),
+    onStuck: ({ month, reason }, step) =>
+      log.warn(
+        { reason: `${monthName(month)}: ${reason}` },
+        `a month of the log could not be ${step}; this will be tried again`,
       ),
   });
 }

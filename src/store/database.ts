@@ -11,7 +11,7 @@ import { RenewableConnection } from "./postgres/renewable-connection.js";
 import { probeService, type ServiceProbe } from "./postgres/service-probe.js";
 import { type BatchLimits, BULK_LIMITS, ORDINARY_LIMITS, SHARED_LIMITS } from "./transactions/batch-limits.js";
 import { commitLookupIn } from "./transactions/commit-lookup.js";
-import type { JointWork } from "./transactions/joint-transaction.js";
+import type { JointOptions, JointWork } from "./transactions/joint-transaction.js";
 import { JointTransactions } from "./transactions/joint-transactions.js";
 import { standbyWaitIn } from "./transactions/standby-wait.js";
 import type { Authority, OrdinaryTransaction, Work } from "./transactions/transaction.js";
@@ -58,7 +58,7 @@ export interface Database extends AsyncDisposable {
    * Runs the server's own works on several tenants in one transaction, and returns their values. Works may run twice.
    * @throws the first error; nothing is stored then, unless the commit was not acknowledged.
    */
-  jointly<T>(works: readonly JointWork<T>[]): Promise<readonly T[]>;
+  jointly<T>(works: readonly JointWork<T>[], options?: JointOptions): Promise<readonly T[]>;
   /** The minutes up to now, later than `after`, in which tenants have work of these kinds. */
   due<Kind extends DueKind>(kinds: readonly Kind[], range: DueRange): Promise<readonly DueMinute<Kind>[]>;
   /** The earliest noted minute of each kind of work. */
@@ -133,7 +133,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     shared,
     ordinary,
     bulk,
-    jointly: (works) => joint.run(works),
+    jointly: (works, options) => joint.run(works, options),
     due: (kinds, range) => renewing(jobs, (sql) => listDue(sql, kinds, range)),
     oldestDue: () => renewing(jobs, listOldestDue),
     lease: (name, seconds) => new Lease((query) => renewing(heartbeat, query), name, seconds),

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { packageFile } from "../base/package-files.js";
-import { ensureLogPartitions } from "./audit/log-partitions.js";
+import { ensureLogPartitions } from "./audit/stray-log-rows.js";
 import { distributeNewTables } from "./cluster/distribute.js";
 import { SCHEMA_LEASE, withLease } from "./jobs/lease.js";
 import { knownMigrations, LEDGER_TABLE, recordMigration } from "./migration-ledger.js";
@@ -45,7 +45,9 @@ export async function migrate(address: DatabaseAddress, options: MigrateOptions 
   return await withLease(address, SCHEMA_LEASE, leaseSeconds, async () => {
     await ensureRoles(sql, [...new Set([await currentUser(sql), ...logins])]);
     const ran = await runPending(sql, folder, only);
-    await ensureLogPartitions(sql, new Date());
+    for (const { month, reason } of await ensureLogPartitions(sql, new Date())) {
+      announce(`The log has no table for ${month.toISOString().slice(0, 7)} yet: ${reason}. Servers try again.`);
+    }
     // Runs even without new migrations: an earlier run may have been interrupted here.
     await distributeNewTables(sql, announce);
     return ran;

@@ -92,6 +92,23 @@ describe("logs that are sealed together", () => {
     await expectSealedOnce([busy, ...others]);
   });
 
+  it("are closed by a commit that waits for no disk, and sealed by one that does", async () => {
+    const tenants = await newTenants(2);
+    ledger.clock.time += 3 * MINUTE;
+    const lost: boolean[] = [];
+    const { database } = ledger;
+    const noting: Database = {
+      ...database,
+      jointly(works, options) {
+        lost.push(options?.mayBeLost ?? false);
+        return database.jointly(works, options);
+      },
+    };
+    expect(await sealLogs({ ...ledger, database: noting }, logsOf(tenants))).toEqual(new Set(tenants));
+    expect(lost.slice(0, 3)).toEqual([true, false, false]);
+    expect(lost.slice(3)).not.toContain(true);
+  });
+
   it("do not wait for one with many rows, and one that was tampered with does not stop the others", async () => {
     const [large, broken, headless, ...others] = await newTenants(5);
     if (!large || !broken || !headless) throw new Error("no tenants");

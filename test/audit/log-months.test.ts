@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { logMonthWarnings } from "../../src/audit/chain/log-months.js";
 import { recordVaultEvent } from "../../src/audit/chain/vault-log.js";
 import { type TenantId, VAULT_TENANT_ID } from "../../src/base/ids.js";
-import { ensureLogPartitions, listLogPartitions, monthStart } from "../../src/store/audit/log-partitions.js";
+import { listLogPartitions, monthStart } from "../../src/store/audit/log-partitions.js";
+import { ensureLogPartitions } from "../../src/store/audit/stray-log-rows.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 
 const DAY = 24 * 60 * MINUTE;

@@ -2,8 +2,10 @@ import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { newUuid } from "../../src/base/ids.js";
+import { dropLogPartition, listLogPartitions, monthStart } from "../../src/store/audit/log-partitions.js";
+import { ensureLogPartitions, strayMonths } from "../../src/store/audit/stray-log-rows.js";
 import { migrate } from "../../src/store/migrate.js";
-import { connect, type Sql } from "../../src/store/postgres/connect.js";
+import { connect, type Sql, type TransactionSql } from "../../src/store/postgres/connect.js";
 import { cloakroom } from "../support/command.js";
 import { newDirectory } from "../support/new-directory.js";
 import { restClient } from "../support/rest.js";
@@ -62,6 +64,45 @@ describe.runIf(inject("isCluster"))("a vault that is distributed over a cluster"
     expect([other.code, other.stderr]).toEqual([1, expect.stringContaining("which --shards cannot change")]);
   });
 
+  it("makes the months of the log on all nodes, and gives rows without one theirs", async () => {
+    const now = new Date();
+    const far = monthStart(now, 50);
+    const last = monthStart(now, 3);
+    const named = (await listLogPartitions(sql)).find(({ from }) => from.getTime() === last.getTime());
+    if (named) await dropLogPartition(sql, named);
+    const tenants = Array.from({ length: 20 }, () => newUuid());
+    const asTenant = async (tenantId: string, run: (tx: TransactionSql) => Promise<unknown>) => {
+      await sql.begin(async (tx) => {
+        await tx.unsafe("set local role cloakroom_app");
+        await tx.unsafe(`set local app.tenant_id = '${tenantId}'`);
+        await run(tx);
+      });
+    };
+    for (const tenantId of tenants) {
+      await asTenant(
+        tenantId,
+        (tx) => tx`
+          insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome)
+          values (${tenantId}, ${far}, ${newUuid()}, 'token', '*', 'read', 'Token retrieved', 'allowed')`,
+      );
+    }
+    expect(await ensureLogPartitions(sql, now)).toEqual([]);
+    expect(await strayMonths(sql)).toEqual([]);
+    const months = (await listLogPartitions(sql)).map(({ from }) => from);
+    expect(months).toEqual(expect.arrayContaining([monthStart(now), last, far]));
+    for (const tenantId of tenants) {
+      await asTenant(tenantId, async (tx) => {
+        const rows = await tx<{ n: number }[]>`
+          select count(*) as n from audit_logs where tenant_id = ${tenantId} and created_at = ${far}`;
+        expect(rows).toEqual([{ n: 1 }]);
+      });
+    }
+    const added = months.length;
+    const partition = (await listLogPartitions(sql)).find(({ from }) => from.getTime() === far.getTime());
+    if (partition) expect(await dropLogPartition(sql, partition)).toBeUndefined();
+    expect(await listLogPartitions(sql)).toHaveLength(added - 1);
+  });
+
   it("distributes the tables of a later migration with it", async () => {
     const folder = join(directory, "migrations");
     cpSync(MIGRATIONS, folder, { recursive: true });
@@ -75,10 +116,9 @@ describe.runIf(inject("isCluster"))("a vault that is distributed over a cluster"
        grant select, insert, update, delete on later to cloakroom_app;
        -- Tables that are distributed already.
        alter table outbox add column if not exists later int;
-       create index if not exists outbox_later on outbox (tenant_id, later);
        do $$
        begin
-         if exists (select from pg_class where relname = 'outbox_later') then
+         if exists (select from pg_class where relname = 'outbox') then
            alter table outbox alter column later set default 1;
          end if;
        end

@@ -2,22 +2,26 @@ import { DAY_MS } from "../../base/clock.js";
 import type { TenantId } from "../../base/ids.js";
 import { hasLogRows } from "../../store/audit/audit-logs.js";
 import {
-  deleteStrayRows,
   dropLogPartition,
-  ensureLogPartitions,
+  hasPartition,
+  LOCKED,
   listLogPartitions,
+  makeMonthsAhead,
   monthStart,
-  partitionsAhead,
-  strayMonths,
+  monthsAhead,
+  type StuckMonth,
 } from "../../store/audit/log-partitions.js";
+import { deleteStrayRows, ensureLogPartitions, ownsLog, strayMonths } from "../../store/audit/stray-log-rows.js";
 import type { Database } from "../../store/database.js";
 import type { DatabaseAddress, Sql } from "../../store/postgres/connect.js";
 import { connectOnce } from "../../store/postgres/one-connection.js";
-import { listKeptLogs } from "../../store/tenancy/operator-tenants.js";
+import { blindLoginProblem, listKeptLogs } from "../../store/tenancy/operator-tenants.js";
 import { LOGS_AT_ONCE } from "./seal-logs.js";
 
 export interface LogMonthsParts {
   readonly database: Pick<Database, "jointly">;
+  /** Of a login that may act as the application. */
+  readonly address: DatabaseAddress;
   /** Of the owner of the tables. */
   readonly ownerAddress: DatabaseAddress;
 }
@@ -28,56 +32,82 @@ export interface BlockedMonth {
   readonly tenants: readonly TenantId[];
 }
 
+/** What became of the months that are past their retention. */
+export interface OldMonths {
+  readonly blocked: readonly BlockedMonth[];
+  readonly stuck: readonly StuckMonth[];
+}
+
 /** The earliest month that has rows within their retention. Months before it are removed as a whole. */
 export function oldestMonth(now: Date, days: number): Date {
   return monthStart(new Date(now.getTime() - days * DAY_MS));
 }
 
 /**
- * Makes the log's months ahead of time, and removes those past their retention. A month is removed once the head of each
- * tenant's chain says that its rows may be gone: they are sealed, and in every sink. Until then it stays whole.
- * @param days for which rows are kept; 0 for no limit.
- * @returns the months that had to stay, with the tenants that keep them.
+ * Makes the log's months ahead of time, and those of rows that have none. The first needs no more than the application's
+ * rights; without the owner's login rows stay in the default partition.
+ * @returns the months that have to wait.
  */
-export async function turnLogMonths(
-  { database, ownerAddress }: LogMonthsParts,
-  { now, days }: { readonly now: Date; readonly days: number },
-): Promise<readonly BlockedMonth[]> {
-  return asOwner(ownerAddress, async (sql) => {
-    await ensureLogPartitions(sql, now);
-    if (days === 0) return [];
-    // A server with a fast clock must not remove rows early by the database's clock.
-    const [clock] = await sql<{ now: Date }[]>`select now() as now`;
-    const oldest = oldestMonth(clock && clock.now < now ? clock.now : now, days);
+export async function makeLogMonths(
+  { address, ownerAddress }: Omit<LogMonthsParts, "database">,
+  now: Date,
+): Promise<readonly StuckMonth[]> {
+  const unmade = await asLogin(address, (sql) => makeMonthsAhead(sql, now), "cloakroom_app");
+  if (unmade.some(({ reason }) => reason === LOCKED)) return unmade;
+  return asLogin(ownerAddress, async (sql) => ((await ownsLog(sql)) ? ensureLogPartitions(sql, now) : unmade));
+}
+
+/**
+ * Removes months past their retention. A month is removed once the head of each tenant's chain says that its rows may be
+ * gone: they are sealed, and in every sink. Until then it stays whole.
+ * @param oldest see {@link oldestMonth}.
+ */
+export function removeOldMonths({ database, ownerAddress }: LogMonthsParts, oldest: Date): Promise<OldMonths> {
+  return asLogin(ownerAddress, async (sql) => {
     const blocked: BlockedMonth[] = [];
-    for (const partition of await listLogPartitions(sql)) {
-      if (partition.until > oldest) continue;
-      const tenants = await keeping(database, sql, partition);
-      if (tenants.length > 0) blocked.push({ month: partition.from, tenants });
-      else await dropLogPartition(sql, partition);
+    const stuck: StuckMonth[] = [];
+    const old = (await listLogPartitions(sql)).filter(({ until }) => until <= oldest);
+    if (!(await ownsLog(sql))) {
+      return { blocked, stuck: old.map(({ from: month }) => ({ month, reason: NOT_OWNER })) };
     }
-    if (blocked.length > 0 || (await strayMonths(sql)).every((month) => month >= oldest)) return blocked;
+    for (const partition of old) {
+      const month = partition.from;
+      const tenants = await keeping(database, sql, partition);
+      const reason = tenants.length > 0 ? undefined : await dropLogPartition(sql, partition);
+      if (tenants.length > 0) blocked.push({ month, tenants });
+      else if (reason !== undefined) stuck.push({ month, reason });
+      if (reason === LOCKED) break;
+    }
+    const hasStray = (await strayMonths(sql)).some(({ month }) => month < oldest);
+    if (!hasStray || blocked.length > 0) return { blocked, stuck };
     const strayed = await keeping(database, sql, { from: new Date(0), until: oldest });
     if (strayed.length === 0) await deleteStrayRows(sql, oldest);
-    return blocked;
+    return { blocked, stuck };
   });
 }
 
 /** Sentences for the operator about months without a partition, and rows outside of their months. */
 export function logMonthWarnings(ownerAddress: DatabaseAddress, now: Date): Promise<readonly string[]> {
-  return asOwner(ownerAddress, async (sql) => {
-    const known = new Set((await listLogPartitions(sql)).map(({ name }) => name));
-    const missing = partitionsAhead(now).filter(({ name }) => !known.has(name));
-    const stray = await strayMonths(sql);
+  return asLogin(ownerAddress, async (sql) => {
+    const known = await listLogPartitions(sql);
+    const missing = monthsAhead(now).find((month) => !hasPartition(known, month));
+    const isOwner = await ownsLog(sql);
+    const [stray] = isOwner ? await strayMonths(sql) : [];
+    const blind = isOwner ? await blindLoginProblem(sql) : undefined;
     const advice = "Servers repair this within an hour; to do so now, run: cloakroom migrate";
     return [
-      ...(missing[0] ? [`The log has no table for ${nameOf(missing[0].from)} yet. ${advice}`] : []),
-      ...(stray[0] ? [`Rows of the log from ${nameOf(stray[0])} are in no month's table. ${advice}`] : []),
+      ...(missing ? [`The log has no table for ${monthName(missing)} yet. ${advice}`] : []),
+      ...(stray ? [`Rows of the log from ${monthName(stray.month)} are in no month's table. ${advice}`] : []),
+      ...(isOwner ? [] : [NOT_OWNER]),
+      ...(blind === undefined ? [] : [blind]),
     ];
   });
 }
 
-function nameOf(month: Date): string {
+const NOT_OWNER =
+  "The login of DATABASE_URL does not own the tables. A server with it makes the months of the log, but cannot remove those past their retention: give at least one server MIGRATE_DATABASE_URL.";
+
+export function monthName(month: Date): string {
   return month.toISOString().slice(0, 7);
 }
 
@@ -102,8 +132,8 @@ async function keeping(
   return kept;
 }
 
-async function asOwner<T>(address: DatabaseAddress, run: (sql: Sql) => Promise<T>): Promise<T> {
-  const connection = connectOnce(address, { statementTimeout: 0 });
+async function asLogin<T>(address: DatabaseAddress, run: (sql: Sql) => Promise<T>, role?: "cloakroom_app"): Promise<T> {
+  const connection = connectOnce(address, { statementTimeout: 0, ...(role ? { role } : {}) });
   try {
     return await run(connection.sql);
   } finally {

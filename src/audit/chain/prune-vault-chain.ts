@@ -8,10 +8,12 @@ import {
   type SealRow,
 } from "../../store/audit/audit-seals.js";
 import { readSealsAfter, readSinkPositions } from "../../store/audit/audit-sinks.js";
+import { monthStart } from "../../store/audit/log-partitions.js";
 import { asServer } from "../tenant-database.js";
 import type { TenantTransaction } from "../tenant-transaction.js";
 import { type AttestParts, nextPlace } from "./attestations.js";
 import { type Chain, ChainConflict, readChain, signHead, signMark } from "./chain.js";
+import { MONTHS_AT_ONCE } from "./retain-log.js";
 import { unsigned } from "./sign-seals.js";
 
 /** Entries that one transaction removes. */
@@ -22,6 +24,8 @@ const PAGE = 500;
  * chain then says, under its MAC, that entries before that one may be gone. Attestations that are still the latest of
  * their tenants are repeated at the end of the chain first. Events that a sink has not got stay, and all after them.
  * Each page is one transaction, so it may end anywhere. A chain that was tampered with is left as it is.
+ *
+ * One call removes at most {@link MONTHS_AT_ONCE}, as `freeOldLog` does.
  */
 export async function pruneVaultChain(
   parts: AttestParts & { readonly sinks?: readonly SinkName[] },
@@ -29,10 +33,16 @@ export async function pruneVaultChain(
   signal?: AbortSignal,
 ): Promise<void> {
   const keys = await parts.keyring.of(VAULT_TENANT_ID);
+  // The first is from before the time from which all are kept.
+  const oldest = await parts.database
+    .of(VAULT_TENANT_ID)
+    .bulk((tx) => tx.query(readSealsAfter, { number: 0, limit: 2 }));
+  const limit = monthStart(oldest.at(-1)?.window_start ?? before, MONTHS_AT_ONCE);
+  const until = before < limit ? before : limit;
   let hasMore = true;
   while (hasMore && !signal?.aborted) {
     hasMore = await asServer(parts.database, keys)
-      .bulk((tx) => prunePage(tx, before, parts.sinks ?? []))
+      .bulk((tx) => prunePage(tx, until, parts.sinks ?? []))
       .catch((error: unknown) => {
         // Another process has written an entry. The next run removes the rest.
         if (error instanceof ChainConflict) return false;

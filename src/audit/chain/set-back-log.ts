@@ -88,7 +88,9 @@ export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<
       tx.log("log", ANY_ENTITY_ID, "update", "clock set back");
       const signed = await signSeals(keys, [row], { before, at: tx.now });
       for (const seal of signed) tx.enqueue(insertSeal, seal);
-      const next = signHead(keys, { number, lastMac: row.mac, keptFrom, attested });
+      // By the fast clock rows were freed that are not past their retention, among them some to come.
+      const kept = keptFrom && keptFrom > to ? to : keptFrom;
+      const next = signHead(keys, { number, lastMac: row.mac, keptFrom: kept, attested });
       if (!(await tx.query(moveChainHead, { before: stored?.mac, head: next }))) throw new ChainConflict();
       return count;
     });

@@ -10,7 +10,7 @@ export const DATABASE_SETTINGS = {
   MIGRATE_DATABASE_URL: secret(
     "`postgres://` URL",
     "`DATABASE_URL`",
-    "Login of its own for migrations. It owns the tables. Needs `DATABASE_URL`.",
+    "Login of its own for migrations. It owns the tables. Needs `DATABASE_URL`. Give it to a server too: only this login removes months of the log past their retention.",
   ),
 };
 
@@ -23,6 +23,6 @@ export const DATABASE = {
   DB_CONNECTIONS: whole(
     16,
     [3, 400],
-    "Connections of a process for transactions: half for creating, reading and using tokens, a quarter for other short transactions, a quarter for lists, counts and sweeps. Three more connections serve leases, health checks and jobs.",
+    "Connections of a process for transactions: half for creating, reading and using tokens, a quarter for other short transactions, a quarter for lists, counts and sweeps. Four more serve leases, health checks, jobs and sealing.",
   ),
 };

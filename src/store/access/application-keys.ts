@@ -125,12 +125,18 @@ export interface KeyUse {
   readonly at: Date;
 }
 
-/** Notes the last use of keys, unless a later one is noted. An id of something else than a key is passed over. */
+/**
+ * Notes the last use of keys, unless a later one is noted. An id of something else than a key is passed over, and so is a
+ * key that another transaction is about to change or delete: that one may wait for a row that this one holds.
+ */
 export const noteKeyUse = boundWrite<KeyUse>({
   table: "application_keys",
   sql: `
     update application_keys set last_used_at = :at
-    where tenant_id = :tenant and id = :id and (last_used_at is null or last_used_at < :at)`,
+    where tenant_id = :tenant and id = any(array(
+      select id from application_keys
+      where tenant_id = :tenant and id = :id and (last_used_at is null or last_used_at < :at)
+      for no key update skip locked))`,
   parameters: { id: uuid(({ id }) => id), at: time(({ at }) => at) },
   sortKey: ({ id }) => id,
 });

@@ -60,12 +60,14 @@ export const closeLog = defineStatement<Closing, boolean, unknown>({
   sortKey: ({ until }) => until.toISOString(),
   queries: (sql, tenantId, closings) =>
     closings.flatMap(({ until, notBefore }) => [
+      // Writers wait for this commit: it is durable with that of the seals.
+      sql`set local synchronous_commit = off`,
       sql`select 1 from tenants where tenant_id = ${tenantId} for update`,
       sql`
         update tenants set audit_closed_until = greatest(coalesce(audit_closed_until, ${until}), ${until})
         where tenant_id = ${tenantId} and now() >= ${notBefore} returning 1`,
     ]),
-  outputs: (rows, closings) => closings.map((_, index) => (rows[2 * index + 1]?.length ?? 0) > 0),
+  outputs: (rows, closings) => closings.map((_, index) => (rows[3 * index + 2]?.length ?? 0) > 0),
 });
 
 /**

@@ -2,6 +2,7 @@ import { DAY_MS } from "../../base/clock.js";
 import type { Uuid } from "../../base/ids.js";
 import { boundQuery, boundWrite } from "../statements/bound-statement.js";
 import { bigint, text, time, uuid } from "../statements/parameter.js";
+import { defineHasRow } from "../statements/row-statements.js";
 import type { Transaction } from "../transactions/transaction.js";
 
 /** How many rows of an hour, or of a day, say the same. */
@@ -148,6 +149,15 @@ const FORGET_ACTORS = boundWrite<Date>({
   parameters: { before: time((before) => before) },
   sortKey: () => "",
 });
+
+/** Whether the tenant has counts. */
+export const hasLogCounts = defineHasRow<"any">(
+  "read",
+  "log_counts",
+  (sql, tenantId) => sql`
+    (select 1 from log_counts where tenant_id = ${tenantId} limit 1)
+    union all (select 1 from log_actor_counts where tenant_id = ${tenantId} limit 1)`,
+);
 
 /** Deletes counts that are past their retention: those of a day, as this runs once a day. */
 export function forgetLogCounts(tx: Transaction, { hoursBefore, daysBefore, actorsBefore }: CountRetention): void {

@@ -1,24 +1,34 @@
-import { findCluster } from "../cluster/find-cluster.js";
 import type { Sql, TransactionSql } from "../postgres/connect.js";
 import { databaseErrorCode } from "../postgres/database-error.js";
 import { retryingLocks } from "../transactions/lock-retries.js";
 
-/** A month of the log, which is a table of its own. Rows without one are in `audit_logs_default`. */
+/** A month of the log, which is a table of its own, or several in one. Rows without one are in `audit_logs_default`. */
 export interface LogPartition {
   readonly name: string;
-  /** The first moment of the month (UTC). */
+  /** The first moment of its first month (UTC). */
   readonly from: Date;
-  /** That of the next one. */
+  /** That of the month after its last. */
   readonly until: Date;
 }
 
-export const DEFAULT_LOG_PARTITION = "audit_logs_default";
+/** A change to a month's table that failed now, and is tried again. */
+export interface StuckMonth {
+  readonly month: Date;
+  readonly reason: string;
+}
 
 /** Months that have their partition before they begin: a vault without a server for that long keeps its partitions. */
 const MONTHS_AHEAD = 3;
-/** Requests wait for at most this long behind a change to the partitions that waits for a lock, in milliseconds. */
-const LOCK_WAIT_MS = 900;
-const NAME = /^audit_logs_(\d{4})_(\d{2})$/;
+/**
+ * Requests wait for at most this long behind a change to the partitions that waits for a lock, in milliseconds. A backup
+ * holds locks on all of them for hours: the next run is the retry.
+ */
+const LOCK_WAIT_MS = 100;
+/** Requests wait for at most this long behind a change that has its locks. On the nodes of a cluster it takes longer. */
+const LOCKED_MS = 1_000;
+const LOCKED_ON_NODES_MS = 10_000;
+const ATTEMPTS = 3;
+const NAME = /^audit_logs_(\d{4})_(\d{2})(?:_to_(\d{4})_(\d{2}))?$/;
 
 /** The first moment of the month of a time, or of a month before or after it. */
 export function monthStart(time: Date, months = 0): Date {
@@ -35,132 +45,124 @@ export async function listLogPartitions(sql: Sql): Promise<readonly LogPartition
 
 /** The partition of this name; undefined if a partition has another one. */
 export function partitionNamed(name: string): LogPartition | undefined {
-  const [, year, month] = NAME.exec(name) ?? [];
+  const [, year, month, lastYear = year, lastMonth = month] = NAME.exec(name) ?? [];
   if (year === undefined || month === undefined) return undefined;
   const from = new Date(Date.UTC(Number(year), Number(month) - 1));
-  return { name, from, until: monthStart(from, 1) };
+  return { name, from, until: monthStart(new Date(Date.UTC(Number(lastYear), Number(lastMonth) - 1)), 1) };
 }
 
-function partitionOf(time: Date): LogPartition {
-  const from = monthStart(time);
-  const name = `audit_logs_${from.toISOString().slice(0, 7).replace("-", "_")}`;
-  return { name, from, until: monthStart(from, 1) };
+/** The partition of these months, the last of which ends at `until`. */
+export function partitionOf(from: Date, until = monthStart(from, 1)): LogPartition {
+  const last = monthStart(until, -1);
+  const suffix = last > from ? `_to_${written(last)}` : "";
+  return { name: `audit_logs_${written(from)}${suffix}`, from, until };
 }
 
-/** The partitions that should be there at a time. */
-export function partitionsAhead(now: Date): readonly LogPartition[] {
-  return Array.from({ length: MONTHS_AHEAD + 1 }, (_, months) => partitionOf(monthStart(now, months)));
+function written(month: Date): string {
+  return month.toISOString().slice(0, 7).replace("-", "_");
+}
+
+/** Whether some of these partitions has rows of a time. */
+export function hasPartition(partitions: readonly LogPartition[], time: Date): boolean {
+  return partitions.some(({ from, until }) => from <= time && time < until);
+}
+
+/** The first moments of the months that should have a partition at a time. */
+export function monthsAhead(now: Date): readonly Date[] {
+  return Array.from({ length: MONTHS_AHEAD + 1 }, (_, months) => monthStart(now, months));
 }
 
 /**
- * Makes the partitions of the present month and the next ones, and those of rows in the default partition, which they
- * take over.
- * @param sql the owner of the tables.
+ * Makes the partitions of the present month and the next ones.
+ * @param sql any login that may act as the application, as that or itself.
+ * @returns those that could not be made. Rows of theirs go to the default partition.
  */
-export async function ensureLogPartitions(sql: Sql, now: Date): Promise<void> {
-  const stray = (await strayMonths(sql)).map(partitionOf);
-  const known = new Set((await listLogPartitions(sql)).map(({ name }) => name));
-  for (const partition of [...partitionsAhead(now), ...stray]) {
-    if (!known.has(partition.name)) await makePartition(sql, partition);
-    known.add(partition.name);
+export async function makeMonthsAhead(sql: Sql, now: Date): Promise<readonly StuckMonth[]> {
+  const stuck: StuckMonth[] = [];
+  const known = await listLogPartitions(sql);
+  for (const month of monthsAhead(now)) {
+    if (hasPartition(known, month)) continue;
+    const reason = await whyStuck(() => inShortLocks(sql, (tx) => tx`select make_log_month(${month})`));
+    // Another process may have made it meanwhile.
+    if (reason !== undefined && !hasPartition(await listLogPartitions(sql), month)) stuck.push({ month, reason });
+    if (reason === LOCKED) break;
   }
+  return stuck;
 }
 
 /** Makes these partitions in an open transaction, before an import fills them. */
 export async function makeEmptyPartitions(sql: Sql, names: readonly string[]): Promise<void> {
-  const known = new Set((await listLogPartitions(sql)).map(({ name }) => name));
-  for (const name of names) {
-    const partition = partitionNamed(name);
-    if (partition && !known.has(name)) for (const text of attached(partition)) await sql.unsafe(text);
+  const known = [...(await listLogPartitions(sql))];
+  for (const partition of names.map(partitionNamed)) {
+    if (!partition) continue;
+    const { name, from, until } = partition;
+    if (known.some((other) => other.from < until && from < other.until)) continue;
+    await sql.unsafe(`create table ${name} partition of audit_logs ${boundsOf(partition)}`);
+    for (const text of secured(name)) await sql.unsafe(text);
+    known.push(partition);
   }
 }
 
-/** The first moments of the months that have rows in the default partition. */
-export async function strayMonths(sql: Sql): Promise<readonly Date[]> {
-  // Without a lock in the usual case.
-  const [size] = await sql<{ bytes: number }[]>`select pg_relation_size(to_regclass('audit_logs_default')) as bytes`;
-  const months: Date[] = [];
-  if (!size?.bytes) return months;
-  await withoutRowSecurity(sql, async (tx) => {
-    const rows = await tx<{ month: Date }[]>`
-      select distinct date_trunc('month', created_at at time zone 'UTC') at time zone 'UTC' as month
-      from audit_logs_default order by 1`;
-    months.splice(0, months.length, ...rows.map(({ month }) => month));
-  });
-  return months;
+/**
+ * Removes a month with all its rows. It lets requests pass while it waits for transactions that use the log.
+ * @returns why it could not be removed now; undefined if it is gone.
+ */
+export function dropLogPartition(sql: Sql, { name }: LogPartition): Promise<string | undefined> {
+  return whyStuck(() => inShortLocks(sql, (tx) => tx.unsafe(`drop table if exists ${name}`)));
 }
 
-async function makePartition(sql: Sql, partition: LogPartition): Promise<void> {
-  await retryingLocks(async () => {
-    try {
-      await inShortLocks(sql, async (tx) => {
-        for (const text of attached(partition)) await tx.unsafe(text);
-      });
-    } catch (error) {
-      // The default partition has rows of the month. Citus moves no rows in a select that inserts.
-      if (databaseErrorCode(error) !== "23514" || (await findCluster(sql))) throw error;
-      await takeOver(sql, partition);
-    }
-  });
+export function boundsOf({ from, until }: Pick<LogPartition, "from" | "until">): string {
+  return `for values from ('${from.toISOString()}') to ('${until.toISOString()}')`;
 }
 
-const SECURED = (name: string) => [
-  `alter table ${name} enable row level security`,
-  `alter table ${name} force row level security`,
-];
-
-function attached({ name, from, until }: LogPartition): readonly string[] {
-  const bounds = `from ('${from.toISOString()}') to ('${until.toISOString()}')`;
-  return [`create table if not exists ${name} partition of audit_logs for values ${bounds}`, ...SECURED(name)];
+/** Row-level security applies to the owner too. */
+export function secured(table: string): readonly string[] {
+  return [`alter table ${table} enable row level security`, `alter table ${table} force row level security`];
 }
 
-/** Makes a partition from the rows of its month in the default partition. */
-async function takeOver(sql: Sql, { name, from, until }: LogPartition): Promise<void> {
-  const bounds = `from ('${from.toISOString()}') to ('${until.toISOString()}')`;
-  await withoutRowSecurity(sql, async (tx) => {
-    const [written] = await tx<{ columns: string }[]>`
-      select string_agg(quote_ident(attname), ', ') as columns from pg_attribute
-      where attrelid = to_regclass('audit_logs') and attnum > 0 and not attisdropped and attgenerated = ''`;
-    const columns = written?.columns ?? "";
-    await tx.unsafe("lock table audit_logs_default in access exclusive mode");
-    await tx.unsafe(
-      `create table ${name} (like audit_logs including defaults including constraints including generated)`,
-    );
-    await tx.unsafe(`
-      with moved as (
-        delete from audit_logs_default
-        where created_at >= '${from.toISOString()}' and created_at < '${until.toISOString()}' returning *
-      ) insert into ${name} (${columns}) select ${columns} from moved`);
-    for (const text of SECURED(name)) await tx.unsafe(text);
-    await tx.unsafe(`alter table audit_logs attach partition ${name} for values ${bounds}`);
-  });
-}
-
-/** Removes rows before a time from the default partition: those that were written while clocks were wrong. */
-export async function deleteStrayRows(sql: Sql, before: Date): Promise<void> {
-  if ((await strayMonths(sql)).every((month) => month >= before)) return;
-  await withoutRowSecurity(sql, (tx) => tx`delete from audit_logs_default where created_at < ${before}`);
-}
-
-/** Removes a month with all its rows. Waits for transactions that use the log, and lets requests pass meanwhile. */
-export async function dropLogPartition(sql: Sql, { name }: LogPartition): Promise<void> {
-  await retryingLocks(() => inShortLocks(sql, (tx) => tx.unsafe(`drop table if exists ${name}`)));
-}
-
-/** Row-level security applies to the owner too. No other transaction sees the table without it. */
-function withoutRowSecurity(sql: Sql, run: (tx: TransactionSql) => PromiseLike<unknown>): Promise<void> {
-  return retryingLocks(() =>
-    inShortLocks(sql, async (tx) => {
-      await tx.unsafe("alter table audit_logs_default no force row level security");
+/** Changes partitions in a transaction that waits shortly for locks, and does not hold them for long. */
+export function inShortLocks(sql: Sql, run: (tx: TransactionSql) => PromiseLike<unknown>): Promise<void> {
+  const change = async () => {
+    await sql.begin(async (tx) => {
+      await tx.unsafe(`set local lock_timeout = ${LOCK_WAIT_MS}`);
+      await tx`
+        select set_config('statement_timeout', case
+          when exists (select from pg_extension where extname = 'citus') then ${LOCKED_ON_NODES_MS}::text
+          else ${LOCKED_MS}::text end, true)`;
       await run(tx);
-      await tx.unsafe("alter table audit_logs_default force row level security");
-    }),
-  );
+    });
+  };
+  return retryingLocks(change, ATTEMPTS);
 }
 
-async function inShortLocks(sql: Sql, run: (tx: TransactionSql) => PromiseLike<unknown>): Promise<void> {
-  await sql.begin(async (tx) => {
-    await tx.unsafe(`set local lock_timeout = ${LOCK_WAIT_MS}`);
-    await run(tx);
-  });
+/** Rows of a month changed during a change to its table. */
+export class MonthInUse extends Error {
+  override readonly name = "MonthInUse";
 }
+
+/** Runs a change to a month's table. @returns why the database refused it, for the operator. */
+export async function whyStuck(change: () => Promise<unknown>): Promise<string | undefined> {
+  try {
+    await change();
+    return undefined;
+  } catch (error) {
+    if (error instanceof MonthInUse) return error.message;
+    const code = databaseErrorCode(error);
+    if (!/^[0-9A-Z]{5}$/.test(code)) throw error;
+    return REASONS[code] ?? `the database answers ${code}`;
+  }
+}
+
+/** The reason if a reader of hours is in the way. Trying more in the same run would only delay requests. */
+export const LOCKED = "another transaction uses the log, such as a backup";
+
+const REASONS: Readonly<Record<string, string>> = {
+  "22023": "it is more than five years from the database's clock",
+  "23514": "rows of it are in audit_logs_default, or just came there",
+  "40P01": "other transactions were in the way",
+  "42501": "the login may not change the log's tables. Use that of MIGRATE_DATABASE_URL",
+  "42883": "the function make_log_month is missing. Run: cloakroom migrate",
+  "42P07": "a table of its name is no part of the log. Move it to another schema, or rename it",
+  "55P03": LOCKED,
+  "57014": "audit_logs_default has too many rows to look through while requests wait",
+};

@@ -1,5 +1,5 @@
 import { quoteName } from "../postgres/roles.js";
-import { DISTRIBUTION_COLUMN, FIRST_TABLE, type TablePlacement } from "./table-placements.js";
+import { DISTRIBUTION_COLUMN, FIRST_TABLE, PARTITIONED_TABLE, type TablePlacement } from "./table-placements.js";
 
 /** Moves a table to the nodes in one transaction. */
 export interface MoveStep {
@@ -63,8 +63,21 @@ function moveOf({ table, wanted, coordinatorBytes }: TablePlacement, shards: num
     return { table, hasRows, before, move: `select create_reference_table('${table}')`, after: undefined };
   }
   const move = `select create_distributed_table('${table}', '${DISTRIBUTION_COLUMN}', ${groupOf(table, shards)})`;
-  const force = (how: string) => (hasRows ? `alter table ${name} ${how} row level security` : undefined);
+  const force = (how: string) => {
+    const change = `${how} row level security`;
+    if (!hasRows) return undefined;
+    return table === PARTITIONED_TABLE ? ofAllPartitions(name, change) : `alter table ${name} ${change}`;
+  };
   return { table, hasRows, before: force("no force"), move, after: force("force") };
+}
+
+/** Citus copies the rows of each partition by itself. */
+function ofAllPartitions(name: string, change: string): string {
+  return `do $$ declare t regclass; begin
+  for t in select relid from pg_partition_tree('${name}') loop
+    execute format('alter table %s ${change}', t);
+  end loop;
+end $$`;
 }
 
 function groupOf(table: string, shards: number | undefined): string {

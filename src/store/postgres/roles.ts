@@ -69,7 +69,7 @@ export async function privilegedRole(sql: Sql): Promise<string | undefined> {
 
 /**
  * SQL that gives the database a login without the privileges of the current role. PostgreSQL's first role stays a
- * superuser, so another login gets the database, and the tables that exist there.
+ * superuser, so another login gets the database, and the tables that exist there, with what they grant to their owner.
  */
 export async function withoutPrivileges(sql: Sql, role: string): Promise<string> {
   const [me] = await sql<{ isFirst: boolean; database: string }[]>`
@@ -79,7 +79,7 @@ export async function withoutPrivileges(sql: Sql, role: string): Promise<string>
     "create role cloakroom login createrole password '...';",
     `grant ${ROLES.join(", ")} to cloakroom;`,
     `alter database ${quoteName(me.database)} owner to cloakroom;`,
-    "do $$ declare t regclass; begin for t in select oid from pg_class where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace loop execute format('alter table %s owner to cloakroom', t); end loop; end $$;",
+    "do $$ declare t regclass; begin for t in select oid from pg_class where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace loop execute format('alter table %s owner to cloakroom', t); end loop; for t in select polrelid from pg_policy where polname = 'of_operator' loop execute format('alter policy of_operator on %s to cloakroom', t); end loop; if to_regproc('make_log_month') is not null then alter function make_log_month owner to cloakroom; end if; end $$;",
   ].join("\n");
 }
 

@@ -1,6 +1,7 @@
 import { isTenantId, type TenantId, timeOfUuid, type Uuid, VAULT_TENANT_ID } from "../../base/ids.js";
 import { TENANT_SHARDS } from "../jobs/due.js";
 import { type DatabaseAddress, type Sql, soleConnection } from "../postgres/connect.js";
+import { DatabaseSetupError, quoteName } from "../postgres/roles.js";
 
 /** The name of the leases of the shards of tenants whose logs a server seals. */
 export const SEALING_LEASE = "log-seals";
@@ -58,7 +59,10 @@ export interface KeptLog {
   readonly keptFrom: Date | null;
 }
 
-/** The logs of tenants that are not deleted, and the vault's own, whose heads do not free all rows before a time. */
+/**
+ * The logs of tenants that are not deleted, and the vault's own, whose heads do not free all rows before a time.
+ * @throws {DatabaseSetupError} if the login does not see them: then they would look freed.
+ */
 export async function listKeptLogs(sql: Sql, until: Date): Promise<readonly KeptLog[]> {
   const [vault] = await sql<{ keptFrom: Date | null }[]>`
     select kept_from as "keptFrom" from audit_heads where tenant_id = ${VAULT_TENANT_ID}`;
@@ -67,8 +71,28 @@ export async function listKeptLogs(sql: Sql, until: Date): Promise<readonly Kept
     from tenants t left join audit_heads h on h.tenant_id = t.tenant_id
     where t.state = 'active' and t.tenant_id <> ${VAULT_TENANT_ID} and (h.kept_from is null or h.kept_from < ${until})
     order by t.tenant_id`;
-  const keptFrom = vault?.keptFrom ?? null;
+  if (!vault) throw new DatabaseSetupError(await blindLogin(sql));
+  const { keptFrom } = vault;
   return keptFrom && keptFrom >= until ? logs : [{ tenantId: VAULT_TENANT_ID, keptFrom }, ...logs];
+}
+
+/** The policies that show the owner of the tables what it needs of all tenants. A restore may leave another login there. */
+const OPERATOR_TABLES = ["tenants", "audit_heads", "audit_logs_default"];
+
+/** What to do if the owner of the tables does not see tenants; undefined if it does. */
+export async function blindLoginProblem(sql: Sql): Promise<string | undefined> {
+  const [policies] = await sql<{ n: number }[]>`
+    select count(*) as n from pg_policy
+    where polname = 'of_operator' and exists (select from unnest(polroles) role where pg_has_role(role, 'USAGE'))`;
+  return policies?.n === OPERATOR_TABLES.length ? undefined : blindLogin(sql);
+}
+
+async function blindLogin(sql: Sql): Promise<string> {
+  const [me] = await sql<{ name: string }[]>`select current_user as name`;
+  const statements = OPERATOR_TABLES.map(
+    (table) => `alter policy of_operator on ${table} to ${quoteName(me?.name ?? "")};`,
+  );
+  return `The login that owns the tables sees no logs of tenants, so no month of the log is removed. Let it run:\n${statements.join("\n")}`;
 }
 
 /** Logs without the record of where their chain ends, which each has from its beginning. */
@@ -83,10 +107,10 @@ export function listEmptiedLogs(ownerAddress: DatabaseAddress): Promise<EmptiedL
     const rows = await sql<{ id: string }[]>`
       select t.tenant_id as id from tenants t left join audit_heads h on h.tenant_id = t.tenant_id
       where t.state = 'active' and h.tenant_id is null order by t.tenant_id`;
-    const [vault] = await sql<{ isEmpty: boolean }[]>`
-      select exists (select from tenants where state = 'active')
-        and not exists (select from audit_heads where tenant_id = ${VAULT_TENANT_ID} and number > 0) as "isEmpty"`;
-    return { tenants: rows.map(({ id }) => id).filter(isTenantId), isVaultEmpty: vault?.isEmpty ?? false };
+    // Citus runs no query whose subqueries are all it has.
+    const [anyTenant] = await sql`select 1 from tenants where state = 'active' limit 1`;
+    const [entries] = await sql`select 1 from audit_heads where tenant_id = ${VAULT_TENANT_ID} and number > 0`;
+    return { tenants: rows.map(({ id }) => id).filter(isTenantId), isVaultEmpty: anyTenant !== undefined && !entries };
   });
 }
 

@@ -3,16 +3,25 @@ import type { ConnectionInUse } from "../postgres/connection-slot.js";
 import { ConnectionLost } from "../postgres/database-error.js";
 import { StatementBatch } from "../statements/statement-batch.js";
 import type { Connection, StepEnd } from "../wire/connection.js";
+import type { PreparedStatement } from "../wire/prepared-statement.js";
 import { BatchedRequest } from "./batched-request.js";
 import { LargeReads } from "./large-reads.js";
 import { everyoneWaits } from "./started-works.js";
 import type { Work } from "./transaction.js";
-import { BEGIN, COMMIT, Command, DISCARD_PLANS, ROLLBACK, setTenant } from "./transaction-commands.js";
+import { BEGIN, COMMIT, COMMIT_LATER, Command, DISCARD_PLANS, ROLLBACK, setTenant } from "./transaction-commands.js";
 
 /** Work on one tenant, in a transaction with work on others. It awaits nothing but the transaction. */
 export interface JointWork<T> {
   readonly tenantId: TenantId;
   readonly work: Work<T>;
+}
+
+export interface JointOptions {
+  /**
+   * The commit waits for neither the disk nor a standby, so the rows are locked for less. A crash may lose it, unless a
+   * later commit of this server was acknowledged.
+   */
+  readonly mayBeLost?: boolean;
 }
 
 /**
@@ -29,10 +38,11 @@ export async function runJointTransaction<T>(
   inUse: ConnectionInUse,
   now: Date,
   works: readonly JointWork<T>[],
+  options: JointOptions = {},
 ): Promise<readonly T[]> {
-  if (inUse.engine !== "citus" || works.length <= 1) return new JointTransaction(inUse, now, works).run();
+  if (inUse.engine !== "citus" || works.length <= 1) return new JointTransaction(inUse, now, works, options).run();
   const values: T[] = [];
-  for (const work of works) values.push(...(await new JointTransaction(inUse, now, [work]).run()));
+  for (const work of works) values.push(...(await new JointTransaction(inUse, now, [work], options).run()));
   return values;
 }
 
@@ -41,9 +51,11 @@ class JointTransaction<T> {
   readonly #connection: Connection;
   readonly #now: Date;
   readonly #requests: readonly BatchedRequest<T>[];
+  readonly #begin: readonly PreparedStatement[];
   #isOpen = false;
 
-  constructor(inUse: ConnectionInUse, now: Date, works: readonly JointWork<T>[]) {
+  constructor(inUse: ConnectionInUse, now: Date, works: readonly JointWork<T>[], { mayBeLost = false }: JointOptions) {
+    this.#begin = mayBeLost ? [BEGIN, COMMIT_LATER] : [BEGIN];
     this.#inUse = inUse;
     this.#connection = inUse.connection;
     this.#now = now;
@@ -97,7 +109,7 @@ class JointTransaction<T> {
     request.joinTo(batch);
     if (batch.isEmpty) return;
     if (!this.#isOpen && batches.length === 0) {
-      this.#connection.add(new Command(BEGIN));
+      for (const statement of this.#begin) this.#connection.add(new Command(statement));
       if (this.#inUse.plansAgain) this.#connection.add(new Command(DISCARD_PLANS));
     }
     const { tenantId } = request;

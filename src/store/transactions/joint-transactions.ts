@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.js";
 import type { ConnectionSlot } from "../postgres/connection-slot.js";
 import { mustDiscardSession, toStoreError } from "../postgres/database-error.js";
-import { type JointWork, runJointTransaction } from "./joint-transaction.js";
+import { type JointOptions, type JointWork, runJointTransaction } from "./joint-transaction.js";
 import type { StandbyWait } from "./standby-wait.js";
 
 /** Milliseconds after which the connection of an unanswered transaction is dropped. 50 tenants take some 30 ms. */
@@ -21,8 +21,8 @@ export class JointTransactions {
   }
 
   /** See {@link runJointTransaction}. */
-  run<T>(works: readonly JointWork<T>[]): Promise<readonly T[]> {
-    const running = this.#last.then(() => this.#run(works));
+  run<T>(works: readonly JointWork<T>[], options?: JointOptions): Promise<readonly T[]> {
+    const running = this.#last.then(() => this.#run(works, options));
     this.#last = running.catch(() => {});
     return running;
   }
@@ -31,11 +31,11 @@ export class JointTransactions {
     return this.#slot.close();
   }
 
-  async #run<T>(works: readonly JointWork<T>[]): Promise<readonly T[]> {
+  async #run<T>(works: readonly JointWork<T>[], options?: JointOptions): Promise<readonly T[]> {
     if (works.length === 0) return [];
     const late = setInterval(() => void this.#dropIfSilent(), LATE_MS);
     try {
-      return await this.#slot.run((inUse) => runJointTransaction(inUse, new Date(this.#clock.now()), works));
+      return await this.#slot.run((inUse) => runJointTransaction(inUse, new Date(this.#clock.now()), works, options));
     } catch (error) {
       if (mustDiscardSession(error)) this.#slot.renew();
       throw toStoreError(error);

@@ -32,6 +32,8 @@ export class Command implements Execution {
 
 export const BEGIN = new PreparedStatement("begin", [], []);
 export const COMMIT = new PreparedStatement("commit", [], []);
+/** The commit waits for neither the disk nor a standby. */
+export const COMMIT_LATER = new PreparedStatement("set local synchronous_commit = off", [], []);
 export const ROLLBACK = new PreparedStatement("rollback", [], []);
 export const DISCARD_PLANS = new PreparedStatement("discard plans", [], []);
 

@@ -11,6 +11,7 @@ import { createCheckValue, type RootKey } from "../../../src/crypto/root-key.js"
 import { logMonthsJob } from "../../../src/jobs/log-months.js";
 import { logSealsJob } from "../../../src/jobs/log-seals.js";
 import { writeLog } from "../../../src/store/audit/audit-logs.js";
+import type { StuckMonth } from "../../../src/store/audit/log-partitions.js";
 import { readLogSnapshot } from "../../../src/store/audit/log-snapshot.js";
 import { type Database, openDatabase } from "../../../src/store/database.js";
 import { insertRootKey } from "../../../src/store/tenancy/root-keys.js";
@@ -46,6 +47,8 @@ export interface Ledger extends AsyncDisposable {
   }): Promise<{ readonly failed: unknown[]; readonly broken: string[] }>;
   /** Runs the job of the log's months once. Returns the months that stay although they are past their retention. */
   turnMonths(options: { readonly retentionDays: number; readonly sinks?: SealParts["sinks"] }): Promise<BlockedMonth[]>;
+  /** What the last run of that job could not make or remove. */
+  readonly stuck: readonly (StuckMonth & { readonly step: string })[];
   verify(tenantId: TenantId, seen?: SeenSeal): Promise<LogVerdict>;
   /** Like `audit verify` without `--since`: checks against the vault's own chain. */
   verifyAttested(tenantId: TenantId, options?: Pick<VerifyOptions, "sealedBy">): Promise<LogVerdict>;
@@ -68,6 +71,7 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
   const clock = { time: start, now: () => clock.time };
   const rootKeys = { find: async () => root };
   const opened: Database[] = [];
+  const stuck: (StuckMonth & { readonly step: string })[] = [];
   const another = () => {
     const database = openDatabase({ address: stored.address, sharedConnections: 2, bulkConnections: 2, clock });
     opened.push(database);
@@ -82,7 +86,7 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
     );
   };
   return {
-    ...{ stored, database, keyring, rootKeys, history, clock, another },
+    ...{ stored, database, keyring, rootKeys, history, clock, another, stuck },
     async setDatabaseAhead(milliseconds) {
       if (!databaseClock) throw new Error("the clock of this database cannot be moved");
       await databaseClock.setAhead(milliseconds);
@@ -114,8 +118,13 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
     },
     async turnMonths({ retentionDays, sinks = [] }) {
       const blocked: BlockedMonth[] = [];
-      const parts = { ...own, sinks, clock, retentionDays, ownerAddress: stored.address };
-      const job = logMonthsJob({ ...parts, onBlocked: (month) => blocked.push(month) });
+      stuck.splice(0);
+      const parts = { ...own, sinks, clock, retentionDays, address: stored.address, ownerAddress: stored.address };
+      const job = logMonthsJob({
+        ...parts,
+        onBlocked: (month) => blocked.push(month),
+        onStuck: (month, step) => stuck.push({ ...month, step }),
+      });
       await stored.owner`delete from leases`;
       await job.run(new AbortController().signal);
       return blocked;

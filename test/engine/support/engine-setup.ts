@@ -68,7 +68,9 @@ async function requireEmpty(address: DatabaseAddress): Promise<void> {
 
 async function dropTables(address: DatabaseAddress): Promise<void> {
   await withSql(address, async (sql) => {
-    for (const table of await tablesOf(sql)) await sql`drop table ${sql(table)} cascade`;
+    // The partitions of a table go with it.
+    for (const table of await tablesOf(sql)) await sql`drop table if exists ${sql(table)} cascade`;
+    await sql`drop function make_log_month`;
   });
 }
 

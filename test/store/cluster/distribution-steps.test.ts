@@ -42,6 +42,15 @@ describe("the distribution over a cluster", () => {
     ]);
   });
 
+  it("does so in each partition of the log, whose rows are copied one partition after the other", () => {
+    const [, before, , after] = statements([
+      placement("tenants", { actual: "distributed" }),
+      placement("audit_logs", { coordinatorBytes: 8_192 }),
+    ]);
+    for (const statement of [before, after]) expect(statement).toContain("pg_partition_tree");
+    expect([before, after].map((statement) => statement?.includes("no force"))).toEqual([true, false]);
+  });
+
   it("resumes an interrupted run: moved tables are cleared, and referring tables before those they refer to", () => {
     const moved = { actual: "distributed", coordinatorBytes: 8_192 } as const;
     expect(statements([placement("tenants", moved), placement("tokens", moved), placement("proxies")])).toEqual([

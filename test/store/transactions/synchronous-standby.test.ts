@@ -3,6 +3,8 @@ import { logEntry } from "../../../src/audit/log-entry.js";
 import { systemClock } from "../../../src/base/clock.js";
 import { newTenantId, newUuid, type TenantId } from "../../../src/base/ids.js";
 import { writeLog } from "../../../src/store/audit/audit-logs.js";
+import { closeFreeLog, closeLog } from "../../../src/store/audit/audit-seals.js";
+import { openDatabase } from "../../../src/store/database.js";
 import { migrate } from "../../../src/store/migrate.js";
 import { connect, type DatabaseAddress, type Sql } from "../../../src/store/postgres/connect.js";
 import { ConnectionSlot } from "../../../src/store/postgres/connection-slot.js";
@@ -10,6 +12,7 @@ import { insertTenant } from "../../../src/store/tenancy/tenants.js";
 import { SHARED_LIMITS } from "../../../src/store/transactions/batch-limits.js";
 import { commitLookupIn } from "../../../src/store/transactions/commit-lookup.js";
 import { standbyWaitIn } from "../../../src/store/transactions/standby-wait.js";
+import type { Transaction } from "../../../src/store/transactions/transaction.js";
 import { TransactionBatcher } from "../../../src/store/transactions/transaction-batcher.js";
 import { asTenant } from "../../support/databases.js";
 import { PostgresCluster } from "../../support/postgres-cluster.js";
@@ -81,6 +84,21 @@ async function withoutItsStandby(): Promise<() => Promise<void>> {
     await expect.poll(async () => (await waitingBackends()).length).toBe(0);
   };
 }
+
+it("a commit that closes logs waits for no standby: writers get their tenants' rows back at once", async () => {
+  const standbyReturns = await withoutItsStandby();
+  await using database = openDatabase({ address, sharedConnections: 1, bulkConnections: 1, clock: systemClock });
+  const closing = { until: ROW_TIME, notBefore: ROW_TIME };
+  const together = [{ tenantId, work: (tx: Transaction) => tx.query(closeFreeLog, closing) }];
+  expect(await database.jointly(together, { mayBeLost: true })).toEqual([true]);
+  expect(await database.of(tenantId).bulk((tx) => tx.query(closeLog, closing))).toBe(true);
+  expect(await waitingBackends()).toEqual([]);
+  // Others do wait.
+  const durable = database.jointly(together);
+  await oneBackendWaits();
+  await standbyReturns();
+  expect(await durable).toEqual([true]);
+});
 
 const UNAVAILABLE = { name: "Fault", code: "unavailable" };
 
