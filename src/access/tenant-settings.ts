@@ -14,7 +14,7 @@ export interface TenantSettings {
   readonly record_log_reads: boolean;
   /** Lets OWNER and ADMIN see values in the clear, with a second factor and a reason. */
   readonly reveal_to_people: boolean;
-  /** Refuses exports with data unless two OWNERs have agreed to them. Only an operator switches it off. */
+  /** Refuses exports with data unless two people have agreed to them. Only an operator switches it off. */
   readonly require_export_approval: boolean;
 }
 

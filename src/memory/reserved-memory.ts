@@ -194,6 +194,8 @@ export class ReservedMemory implements RequestMemory {
         if (excess <= 0) return;
         kept.bytes -= excess;
         kept.pool.release(this.#heldBy(), excess);
+        // A stream reserves again and again.
+        if (kept.bytes === 0 && kept.pool instanceof MemoryPool) this.#reserved.splice(this.#reserved.indexOf(kept), 1);
       },
     };
   }

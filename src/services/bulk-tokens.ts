@@ -1,13 +1,22 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   ImportTokensRequestSchema,
+  type ImportTokensResponse,
   ImportTokensResponseSchema,
   TokenService,
 } from "../../gen/cloakroom/v1/tokens_pb.js";
+import type { CallerTransaction } from "../access/caller-transaction.js";
 import type { Clock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
-import { type FailedRow, importRows, prepareRows, type StoredRow } from "../tokens/import.js";
+import {
+  type FailedRow,
+  importRows,
+  prepareRows,
+  type ReadyRow,
+  replayRefusal,
+  type StoredRow,
+} from "../tokens/import.js";
 import { ImportRecord } from "../tokens/import-record.js";
 import { type ServedMethod, serve } from "./call.js";
 import { toJson } from "./value.js";
@@ -29,7 +38,7 @@ export function importingTokens(clock: Clock): ServedMethod {
     return call.transactShared(
       async (tx) => {
         const stored = await record.find(tx);
-        if (stored) return fromBinary(ImportTokensResponseSchema, stored);
+        if (stored) return replayed(tx, prepared, fromBinary(ImportTokensResponseSchema, stored));
         const results = (await importRows(tx, prepared)).map(showRow);
         const response = create(ImportTokensResponseSchema, { results });
         record.store(tx, toBinary(ImportTokensResponseSchema, response));
@@ -52,6 +61,15 @@ function withoutPlace<T>(read: () => T): T {
     const fields = Object.entries(error.fields).map(([name, texts]) => [name.slice(ROW.length + 1) || ROW, texts]);
     throw new Fault(error.code, error.message, { fields: Object.fromEntries(fields) });
   }
+}
+
+function replayed(tx: CallerTransaction, rows: readonly (ReadyRow | FailedRow)[], { results }: ImportTokensResponse) {
+  const shown = results.map((result, index) => {
+    const row = rows[index];
+    const refused = row && result.id !== undefined ? replayRefusal(tx, row, result.id) : undefined;
+    return refused ? showRow(refused) : result;
+  });
+  return create(ImportTokensResponseSchema, { results: shown });
 }
 
 function showRow(row: StoredRow | FailedRow) {

@@ -23,7 +23,7 @@ export interface StreamCall {
   /** Aborted when the stream must end: the caller left, or the server ends it. */
   readonly signal: AbortSignal;
   /**
-   * Runs a transaction under the caller's present rights.
+   * Runs a transaction under the caller's present rights. The memory for the large values of the one before is released.
    * @throws {Fault} if the key has lost its rights.
    */
   read<T>(work: Work<T, OrdinaryCallerTransaction>): Promise<T>;

@@ -1,12 +1,8 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { TokenExportService } from "../../gen/cloakroom/v1/token_exports_pb.js";
-import {
-  approveExport,
-  listExports,
-  requestExport,
-  type TokenExport,
-  tokenExports,
-} from "../tokens/export-approval.js";
+import { settledCaller } from "../tenancy/settled-members.js";
+import { approveExport, listExports, requestExport } from "../tokens/export-approval.js";
+import { type TokenExport, tokenExports } from "../tokens/token-export.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { uuidOf } from "./show.js";
 
@@ -17,14 +13,15 @@ const LIST_SIZE = 20;
 export function tokenExportService(): ServedMethod[] {
   const { method } = TokenExportService;
   return [
-    serve(method.requestTokenExport, async ({ applicationId, container, type, reason }, call) =>
-      call.transact((tx) => requestExport(tx, { applicationId: uuidOf(applicationId), container, type, reason }), show),
-    ),
+    serve(method.requestTokenExport, async ({ applicationId, container, type, reason }, call) => {
+      const asked = { applicationId: uuidOf(applicationId), container, type, reason };
+      return call.transact(async (tx) => requestExport(tx, await settledCaller(tx), asked), show);
+    }),
     serve(method.listTokenExports, async (_, call) =>
       call.list(listExports, (found) => ({ pagination: { pageSize: LIST_SIZE }, data: found.map(show) })),
     ),
     serve(method.approveTokenExport, async ({ id }, call) =>
-      call.transact((tx) => approveExport(tx, uuidOf(id)), show),
+      call.transact(async (tx) => approveExport(tx, await settledCaller(tx), uuidOf(id)), show),
     ),
     serve(method.deleteTokenExport, async ({ id }, call) =>
       call.transact((tx) => tokenExports.delete(tx, uuidOf(id)), showNothing),
@@ -32,9 +29,16 @@ export function tokenExportService(): ServedMethod[] {
   ];
 }
 
-function show({ container, type, approvedBy, requestedAt, expiresAt, ...shown }: TokenExport) {
+function show({ container, type, approvedBy, requestedAt, expiresAt, ...exported }: TokenExport) {
+  const { id, applicationId, applicationName, reason, requestedBy, rules, keyIds } = exported;
   return {
-    ...shown,
+    id,
+    applicationId,
+    applicationName,
+    reason,
+    requestedBy,
+    rules: [...rules],
+    keyIds: [...keyIds],
     state: approvedBy === undefined ? "waiting" : "approved",
     ...(container === undefined ? {} : { container }),
     ...(type === undefined ? {} : { type }),

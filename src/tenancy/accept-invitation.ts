@@ -1,3 +1,4 @@
+import { nextRevision } from "../access/revision.js";
 import type { Actor } from "../audit/actor.js";
 import type { AuditContext } from "../audit/audit-context.js";
 import { changesBetween } from "../audit/log-changes.js";
@@ -98,7 +99,7 @@ export function createMember(
   tx.enqueue(insertMember, {
     ...columns,
     role,
-    profile: sealProfile(tx.keys, columns, profile, { role, containers }),
+    profile: sealProfile(tx.keys, columns, profile, { role, containers, revision: nextRevision(0, tx.now) }),
     email_term: invitation.email_term,
   });
   // A mail that was asked for before there was a member is not sent, and must not stand for the member's first.

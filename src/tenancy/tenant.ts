@@ -7,6 +7,7 @@ import { changesBetween } from "../audit/log-changes.js";
 import { Fault, notFound } from "../base/fault.js";
 import { lockTenant, readTenant, type TenantRow, updateTenantRow } from "../store/tenancy/tenants.js";
 import { mergeSettings } from "./settings.js";
+import { hasSecondPerson } from "./settled-members.js";
 
 export interface Tenant {
   readonly row: TenantRow;
@@ -24,7 +25,8 @@ export async function getTenant(tx: CallerTransaction): Promise<Tenant> {
 /**
  * Renames the tenant and merges its settings. Every caller is authorized again, since settings are part of its rights.
  * @throws {Denied} reason_required for switching `require_reveal_reason` off without a reason.
- * @throws {Fault} second_factor_required if a person without one lets people see values in the clear.
+ * @throws {Fault} second_factor_required if a person without one lets people see values in the clear, or asks for approval
+ *   of exports; unprocessable if no other person could approve them.
  */
 export async function updateTenant(
   tx: OrdinaryCallerTransaction,
@@ -38,6 +40,7 @@ export async function updateTenant(
   const merged = mergeSettings(before, settings);
   if (before.require_reveal_reason && !merged.require_reveal_reason) requireReasonToStopAsking(tx.caller);
   if (before.require_export_approval && !merged.require_export_approval) throw onlyOperatorsStopAsking();
+  if (!before.require_export_approval && merged.require_export_approval) await requireMayAskForApproval(tx);
   if (merged.reveal_to_people && !before.reveal_to_people) requireMayAllowReveal(tx.caller);
   tx.enqueue(updateTenantRow, { name, settings: { ...merged }, modified_by: modifiedBy });
   const remark = remarkOn(before, merged);
@@ -60,7 +63,19 @@ function remarkOn(before: TenantSettings, after: TenantSettings): string | undef
   return changed.map((name) => `${name} ${after[name] ? "on" : "off"}`).join(", ");
 }
 
-/** Otherwise one OWNER could switch it off, export alone and switch it on again. */
+/** Otherwise a key could keep a tenant from exporting, and an OWNER without others could lock the tenant out. */
+async function requireMayAskForApproval(tx: CallerTransaction): Promise<void> {
+  const act = "switch require_export_approval on";
+  if (tx.caller.principal.kind === "application") {
+    throw new Fault("permission_denied", `No key may ${act}; the OWNER who is signed in may, with a second factor.`);
+  }
+  requirePower(tx.caller, { needs: ["own"], doing: "Switching require_export_approval on", act });
+  if (await hasSecondPerson(tx)) return;
+  const text = "Nobody but you could approve exports. Invite an ADMIN: a new member may approve after 24 hours.";
+  throw new Fault("unprocessable", text);
+}
+
+/** Otherwise one person could switch it off, export alone and switch it on again. */
 function onlyOperatorsStopAsking(): Fault {
   const command = "cloakroom tenants update --id ID --stop-export-approval";
   return new Fault("permission_denied", `Only an operator switches require_export_approval off: ${command}.`);

@@ -4,8 +4,9 @@ import { denied } from "../access/refusal.js";
 import { invalid } from "../base/fault.js";
 import { readCursor, writeCursor } from "../crypto/cursor.js";
 import { listTokenKeys } from "../store/tokens/token-keys.js";
-import { findVisibleTokens, logListing, recheckFilter } from "./offset-list.js";
+import { logListing, PAGE_LIMIT, recheckFilter, visibleTokens } from "./offset-list.js";
 import type { ReadableToken } from "./read.js";
+import { type ReadLimit, readTokenRows } from "./read-rows.js";
 import { selectionOf, type TokenQuery } from "./selection.js";
 
 export interface TokenCursorPage {
@@ -16,7 +17,7 @@ export interface TokenCursorPage {
 
 /**
  * Prepares a page by cursor, newest first. A page may be short although more tokens follow: the index
- * ignores the case of metadata, which is compared afterwards.
+ * ignores the case of metadata, which is compared afterwards, and an export ends a page before too many bytes.
  * @throws {Fault} validation_failed naming `start`.
  */
 export function prepareCursorPage(query: TokenQuery, start: string | undefined, size: number) {
@@ -37,19 +38,20 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
       offset: 0,
       limit: size + 1,
     });
-    const shown = found.slice(0, size);
-    const ids = shown.map(({ id }) => id);
-    const read = await findVisibleTokens(tx, query, ids);
-    const items = read.filter((token) => recheckFilter(query, token));
+    const ids = found.slice(0, size).map(({ id }) => id);
+    const rows = await readTokenRows(tx, ids, permission === "token:export" ? CUT_LIMIT : PAGE_LIMIT);
+    const items = visibleTokens(query, rows).filter((token) => recheckFilter(query, token));
     await logListing(tx, query, items);
-    const last = shown.at(-1);
-    const hasMore = found.length > size && last !== undefined;
+    const last = found[rows.length - 1];
+    const hasMore = found.length > rows.length && last !== undefined;
     return {
       items,
       next: hasMore ? writeCursor(keys.proof, scope, { createdAt: last.created_at, id: last.id }) : undefined,
     };
   };
 }
+
+const CUT_LIMIT: ReadLimit = { ...PAGE_LIMIT, isCut: true };
 
 /**
  * Denies a request for a named container that no rule of the caller covers, instead of showing it empty.

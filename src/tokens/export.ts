@@ -3,10 +3,10 @@ import type { CallerTransaction } from "../access/caller-transaction.js";
 import { parseContainer } from "../access/container.js";
 import { invalid } from "../base/fault.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { requireApproval } from "./approved-export.js";
 import { prepareCursorPage, requireContainerInScope, type TokenCursorPage } from "./cursor-list.js";
-import { requireApproval } from "./export-approval.js";
 import type { TokenQuery } from "./selection.js";
-import { cursorFilter, cursorSearchFields } from "./token-filter.js";
+import { type CursorFilterFields, cursorFilter, cursorSearchFields } from "./token-filter.js";
 
 /** Which tokens a caller takes elsewhere. */
 export interface ExportFields {
@@ -32,20 +32,29 @@ export function exporterOf(caller: Caller, keys: TenantKeys, fields: ExportField
   }
   const { container, type } = fields;
   const plain = { container, type, fingerprint: undefined, data: undefined, metadata: {} };
-  const named = text === undefined ? plain : cursorSearchFields(text);
+  const named = text === undefined ? plain : exportSearchFields(text);
   const filter = cursorFilter(keys, named, text === undefined ? undefined : "query");
-  const query: TokenQuery = { caller, keys, permission: "token:export", filter, isWithoutData };
+  const query: TokenQuery = { caller, keys, permission: "token:export", filter };
   return {
     query,
     page(start, size) {
-      const readPage = prepareCursorPage(query, start, size);
       return async (tx) => {
         if (named.container !== undefined) requireContainerInScope(query, named.container);
-        if (!isWithoutData) await requireApproval(tx, scopeOf(named));
-        return readPage(tx);
+        const mayShow = isWithoutData ? () => false : await requireApproval(tx, scopeOf(named));
+        return prepareCursorPage({ ...query, mayShow }, start, size)(tx);
       };
     },
   };
+}
+
+/** A query that names a value learns whether it is stored: that needs the right to search, and its limit of requests. */
+function exportSearchFields(text: string): CursorFilterFields {
+  const fields = cursorSearchFields(text);
+  if (fields.data === undefined && fields.fingerprint === undefined) return fields;
+  throw invalid(
+    "query",
+    "must search in container, type or metadata: data and fingerprint are for POST /v2/tokens/search",
+  );
 }
 
 function scopeOf({ container, type }: Pick<ExportFields, "container" | "type">) {

@@ -1,5 +1,5 @@
 import type { CallerContext, CallerTransaction } from "../access/caller-transaction.js";
-import { Denied } from "../access/refusal.js";
+import { Denied, denied } from "../access/refusal.js";
 import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { takeTurn } from "../base/caller-turns.js";
 import { Fault, invalid } from "../base/fault.js";
@@ -8,6 +8,7 @@ import { Budget } from "../expressions/budget.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import { createToken } from "./create.js";
 import { readDraft } from "./draft.js";
+import { entityTypeOf } from "./entity.js";
 import { maskAhead, type PreparedToken, prepareToken } from "./prepare.js";
 import { sealInTurns } from "./seal-ahead.js";
 import { splitCvc } from "./sealing.js";
@@ -90,6 +91,21 @@ export async function importRows(
   const stored = imported.filter((row) => "id" in row).length;
   tx.log("token", ANY_ENTITY_ID, "import", `${stored} of ${rows.length} rows`);
   return imported;
+}
+
+/**
+ * Checks the right to a stored row whose batch is sent again: as in other replays, its id is for callers that may still
+ * create it.
+ * @returns the row with its fault; undefined: its result counts.
+ */
+export function replayRefusal(tx: CallerTransaction, row: ReadyRow | FailedRow, id: string): FailedRow | undefined {
+  // It was valid once, such as a row that has expired since, and its containers are not known.
+  if ("fault" in row) return row;
+  const { containers, type } = row.prepared;
+  if (tx.caller.grant.transformForAll("token:create", { id, containers })) return undefined;
+  const { entry, fault } = denied(tx.caller, "token:create", entityTypeOf(type), id);
+  tx.record(entry);
+  return { position: row.position, fault };
 }
 
 /** Faults of one row, found before anything of it was written. All others end the request. */

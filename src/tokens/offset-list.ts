@@ -6,6 +6,7 @@ import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { MAX_PAGE_BYTES, offsetOf, type Page, type PageRequest, pageTooLarge } from "../base/page.js";
 import { countTokenKeys, type KeyPage, listTokenKeys, sumTokenCounts } from "../store/tokens/token-keys.js";
 import type { TokenKey, TokenSelection } from "../store/tokens/token-selection.js";
+import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
@@ -161,22 +162,25 @@ async function countAll(tx: Transaction, selection: TokenSelection): Promise<num
 }
 
 /** The tokens with these ids that the caller may see, in this order. */
-export async function findVisibleTokens(
-  tx: Transaction,
-  { caller, permission, isWithoutData = false }: TokenQuery,
-  ids: readonly string[],
-): Promise<ReadableToken[]> {
-  const rows = await readTokenRows(tx, ids, PAGE_LIMIT);
+async function findVisibleTokens(tx: Transaction, query: TokenQuery, ids: readonly string[]): Promise<ReadableToken[]> {
+  return visibleTokens(query, await readTokenRows(tx, ids, PAGE_LIMIT));
+}
+
+/** The tokens that the caller may see, as it may see them. */
+export function visibleTokens(
+  { caller, permission, mayShow = () => true }: TokenQuery,
+  rows: readonly (TokenRowWithCvc | undefined)[],
+): ReadableToken[] {
   return rows.flatMap((row) => {
     if (!row) return [];
     const target = { id: row.id, containers: row.containers.map(storedContainer) };
     const granted = caller.grant.transformFor(permission, target);
-    const transform = granted && isWithoutData ? "redact" : granted;
+    const transform = granted && !mayShow(row) ? "redact" : granted;
     return transform ? [{ row, transform }] : [];
   });
 }
 
-const PAGE_LIMIT: ReadLimit = { maxBytes: MAX_PAGE_BYTES, tooMany: () => pageTooLarge("tokens") };
+export const PAGE_LIMIT: ReadLimit = { maxBytes: MAX_PAGE_BYTES, tooMany: () => pageTooLarge("tokens") };
 
 /** Compares what search terms do not cover: metadata and type of tokens selected by id, and the case of metadata. */
 export function recheckFilter({ keys, filter }: TokenQuery, { row }: ReadableToken): boolean {

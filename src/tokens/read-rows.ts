@@ -9,12 +9,15 @@ const GROUP = 20;
 /** Sealed bytes that several tokens of one request may have together. A single token may be larger. */
 export interface ReadLimit {
   readonly maxBytes: number;
+  /** Reads the first tokens that stay within it, and at least one, in place of a fault. */
+  readonly isCut?: boolean;
   /** The fault for more. */
   tooMany(): Fault;
 }
 
 /**
  * Reads tokens for one request: large ones after memory for all of them is reserved.
+ * @returns a row for each id, or for the first ids if the limit cuts.
  * @throws {MemoryNeeded}
  */
 export async function readTokenRows(
@@ -22,19 +25,31 @@ export async function readTokenRows(
   ids: readonly string[],
   limit: ReadLimit,
 ): Promise<readonly (TokenRowWithCvc | undefined)[]> {
-  const found: (TokenRowWithCvc | LargeToken | undefined)[] = [];
+  const all: FoundToken[] = [];
   for (let from = 0; from < ids.length; from += GROUP) {
     const group = ids.slice(from, from + GROUP);
     const maxBytes = Math.floor(SMALL_TOKEN_BYTES / group.length);
-    found.push(...(await Promise.all(group.map((id) => findBoundedToken(tx, { id, maxBytes })))));
+    all.push(...(await Promise.all(group.map((id) => findBoundedToken(tx, { id, maxBytes })))));
   }
+  const found = limit.isCut ? firstWithin(limit.maxBytes, all) : all;
   const bytes = found.reduce((sum, token) => sum + sealedBytesOf(token), 0);
-  if (ids.length > 1 && bytes > limit.maxBytes) throw limit.tooMany();
+  if (found.length > 1 && bytes > limit.maxBytes) throw limit.tooMany();
   if (bytes > SMALL_TOKEN_BYTES) tx.reserve(bytes);
   return Promise.all(found.map((token) => (token && isLargeToken(token) ? readLarge(tx, token, limit) : token)));
 }
 
-function sealedBytesOf(token: TokenRowWithCvc | LargeToken | undefined): number {
+type FoundToken = TokenRowWithCvc | LargeToken | undefined;
+
+function firstWithin(maxBytes: number, tokens: readonly FoundToken[]): readonly FoundToken[] {
+  let bytes = 0;
+  const exceeding = tokens.findIndex((token) => {
+    bytes += sealedBytesOf(token);
+    return bytes > maxBytes;
+  });
+  return exceeding < 0 ? tokens : tokens.slice(0, Math.max(1, exceeding));
+}
+
+function sealedBytesOf(token: FoundToken): number {
   if (!token) return 0;
   return isLargeToken(token) ? token.sealedBytes : token.data.length + (token.attributes?.length ?? 0);
 }

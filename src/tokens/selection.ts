@@ -9,6 +9,7 @@ import {
   type ScopeAlternative,
   type TokenSelection,
 } from "../store/tokens/token-selection.js";
+import type { TokenRow } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { visibleScopes } from "./scope.js";
 import type { TokenFilter } from "./token-filter.js";
@@ -20,9 +21,11 @@ export interface TokenQuery {
   /** For lists, searches and exports. Decides what is visible and how it is shown. */
   readonly permission: Extract<TokenPermission, "token:read" | "token:search" | "token:export">;
   readonly filter: TokenFilter;
-  /** Nothing of the data is shown, whatever the rules say. */
-  readonly isWithoutData?: boolean;
+  /** Whether the data of a token is shown as the rules say. Otherwise nothing of it is. Absent: of every token. */
+  readonly mayShow?: MayShow;
 }
+
+export type MayShow = (row: Pick<TokenRow, "type" | "containers" | "created_at" | "modified_at">) => boolean;
 
 /**
  * A filter with at most this many tokens is rare: looking each of them up is faster than walking a common index beside

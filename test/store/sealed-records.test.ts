@@ -30,7 +30,7 @@ import { runEndRecord, runRequestRecord } from "../../src/reactors/runs.js";
 import { SEALED_TABLES } from "../../src/store/tenancy/sealed-columns.js";
 import { invitationRecord, openInvited } from "../../src/tenancy/invitation.js";
 import { openProfile, openSealedRights, sealProfile } from "../../src/tenancy/profile.js";
-import { exportRecord } from "../../src/tokens/export-approval.js";
+import { exportRecord } from "../../src/tokens/token-export.js";
 import { signingKeyBytes } from "../../src/webhooks/signing-key.js";
 import { webhookRecord } from "../../src/webhooks/webhook.js";
 import { newTenantKeys } from "../support/tenant-keys.js";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { inject, vi } from "vitest";
-import { systemClock } from "../../src/base/clock.js";
+import { type Clock, systemClock } from "../../src/base/clock.js";
 import { readConfig } from "../../src/settings/config.js";
 import { type ProvisionedTenant, provisionTenant } from "../../src/tenancy/provision.js";
 import { openVault, type Vault } from "../../src/vault/vault.js";
@@ -45,24 +45,25 @@ export function provisionedTenant(environment: Readonly<Record<string, string>>)
   return withVault(environment, (vault) => provisionTenant(vault, { name: "Test", ownerEmail: "owner@example.com" }));
 }
 
-/** Works in the vault of a server with this environment, beside it, as a command does. */
+/** Works in the vault of a server with this environment, beside it, as a command does. @param clock the server's. */
 export async function withVault<T>(
   environment: Readonly<Record<string, string>>,
   work: (vault: Vault) => Promise<T>,
+  clock: Clock = systemClock,
 ): Promise<T> {
   if (environment.CLOAKROOM_DATA_DIR === inject("serverEnvironment").CLOAKROOM_DATA_DIR) {
     sharedVault ??= openBeside(environment);
     return await work(await sharedVault);
   }
-  await using vault = await openBeside(environment);
+  await using vault = await openBeside(environment, clock);
   return await work(vault);
 }
 
 /** The shared server's vault. It stays open for the next files of this worker, and ends with its process. */
 let sharedVault: Promise<Vault> | undefined;
 
-function openBeside(environment: Readonly<Record<string, string>>): Promise<Vault> {
-  return openVault({ config: readConfig(environment), as: "command", announce: () => {}, clock: systemClock });
+function openBeside(environment: Readonly<Record<string, string>>, clock: Clock = systemClock): Promise<Vault> {
+  return openVault({ config: readConfig(environment), as: "command", announce: () => {}, clock });
 }
 
 /** The tenant that a test's own server creates at its first start, by the key that it writes to a file. */

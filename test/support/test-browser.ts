@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { inject, vi } from "vitest";
 import { asServer } from "../../src/audit/tenant-database.js";
+import type { Clock } from "../../src/base/clock.js";
 import { isTenantId } from "../../src/base/ids.js";
 import { createOperatorLink, memberWithAddress } from "../../src/people/sign-in-link.js";
+import type { Vault } from "../../src/vault/vault.js";
 import { textOf } from "./mail.js";
 import type { RestResponse } from "./rest.js";
 import { withVault } from "./tenant.js";
@@ -123,14 +125,16 @@ export async function operatorLink(
   tenantId: string,
   email: string,
   environment: Environment = inject("serverEnvironment"),
+  clock?: Clock,
 ): Promise<string> {
   if (!isTenantId(tenantId)) throw new Error("not the id of a tenant");
-  return await withVault(environment, async (vault) => {
+  const makeLink = async (vault: Vault) => {
     const keys = await vault.keyring.of(tenantId);
     const member = await asServer(vault.database, keys).ordinary((tx) => memberWithAddress(tx, email));
     if (!member) throw new Error(`${email} is no member`);
     return (await createOperatorLink(vault, tenantId, member.id)).reveal();
-  });
+  };
+  return await withVault(environment, makeLink, clock);
 }
 
 /** A browser in which a member is signed in, by a link of the operator. */

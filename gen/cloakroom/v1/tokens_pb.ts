@@ -988,7 +988,8 @@ export type ExportTokensRequest = Message<"cloakroom.v1.ExportTokensRequest"> & 
   withoutData?: boolean | undefined;
 
   /**
-   * Tokens that a search finds only, in place of container and type.
+   * Tokens that a search by container, type or metadata finds only, in place of container and type. Searches by data or
+   * fingerprint are for SearchTokens.
    *
    * @generated from field: optional string query = 5;
    */
@@ -1007,7 +1008,7 @@ export const ExportTokensRequestSchema: GenMessage<ExportTokensRequest> = /*@__P
  */
 export type ExportTokensResponse = Message<"cloakroom.v1.ExportTokensResponse"> & {
   /**
-   * Up to 100.
+   * Up to 100, of 8 MB together.
    *
    * @generated from field: repeated cloakroom.v1.Token data = 1;
    */
@@ -1054,7 +1055,7 @@ export type ExportTokenPageRequest = Message<"cloakroom.v1.ExportTokenPageReques
   start?: string | undefined;
 
   /**
-   * Default 100.
+   * Default 100. A page whose tokens would have more than 8 MB together is shorter.
    *
    * @generated from field: optional int32 size = 4;
    */
@@ -1262,7 +1263,8 @@ export const TokenService: GenService<{
   },
   /**
    * Sends all tokens that match, newest first, as fast as the caller takes them. The rules for token:export say how each
-   * is shown. The server ends a stream after 10 to 15 minutes and when it stops, with UNAVAILABLE: continue with the last
+   * is shown. Under the setting require_export_approval, tokens that were made or changed after the export was asked for
+   * come without their data. The server ends a stream after 10 to 15 minutes and when it stops, with UNAVAILABLE: continue with the last
    * cursor.
    *
    * @generated from rpc cloakroom.v1.TokenService.ExportTokens

@@ -4,9 +4,10 @@ import { withFreshRights } from "../../access/fresh-rights.js";
 import { recordingDenials } from "../../access/refusal.js";
 import { Fault } from "../../base/fault.js";
 import { KeyVersionUnknown } from "../../crypto/sealed.js";
-import type { ServedStream } from "../../services/served-stream.js";
+import type { ServedStream, StreamCall } from "../../services/served-stream.js";
 import type { Keyring } from "../../tenancy/keyring.js";
 import { type Admission, type AdmissionParts, createAdmission, type MethodAdmission } from "../admission/admission.js";
+import { PageMemory } from "./page-memory.js";
 import { compileValidation } from "./validation.js";
 
 /** The way through a method that sends many messages. */
@@ -26,12 +27,13 @@ export function buildStreamPipeline(stream: ServedStream, parts: StreamParts): S
   return {
     stream,
     ...createAdmission(desc, parts),
-    async *open({ caller: admitted, renew }, request, signal) {
+    async *open({ caller: admitted, renew, head }, request, signal) {
       if (!admitted) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
       validate(request);
       let caller = admitted;
       const keys = await parts.keyring.of(caller.tenantId, caller.revision);
-      yield* stream.serve(request, {
+      const memory = new PageMemory(head.memory);
+      const call: StreamCall = {
         signal,
         keys,
         get caller() {
@@ -41,8 +43,11 @@ export function buildStreamPipeline(stream: ServedStream, parts: StreamParts): S
           return caller.revision;
         },
         read(work) {
-          const attempt = async () =>
-            asCaller(parts.database, await parts.keyring.of(caller.tenantId, caller.revision), caller).bulk(work);
+          const attempt = async () => {
+            memory.release();
+            const now = await parts.keyring.of(caller.tenantId, caller.revision);
+            return asCaller(parts.database, now, caller, memory).bulk(work);
+          };
           return recordingDenials(parts.database, () =>
             withFreshRights(attempt, async (stale) => {
               if (stale instanceof KeyVersionUnknown) parts.keyring.forget(caller.tenantId);
@@ -50,7 +55,12 @@ export function buildStreamPipeline(stream: ServedStream, parts: StreamParts): S
             }),
           );
         },
-      });
+      };
+      try {
+        yield* stream.serve(request, call);
+      } finally {
+        memory.release();
+      }
     },
   };
 }

@@ -1,6 +1,16 @@
 import type { Action } from "./api-command.js";
 
-const COLUMNS = ["id", "state", "application_id", "container", "type", "reason", "requested_by", "expires_at"];
+const COLUMNS = [
+  "id",
+  "state",
+  "application_name",
+  "container",
+  "type",
+  "rules",
+  "reason",
+  "requested_by",
+  "expires_at",
+];
 
 export const listTokenExports: Action = async (call) => {
   await call.show(call.client.tokenExports.list(call.options()), COLUMNS);

@@ -32,6 +32,7 @@ export const exportTokens: Action = async (call) => {
   const recipient = key === undefined ? undefined : await pgpRecipient(key);
   const tell = progressOf((line) => terminal().stderr.write(`${line}\n`), "Export", 0);
   let tokens = 0;
+  let withoutData = 0;
   const lines = async function* () {
     if (isCsv) yield csvLine(COLUMNS);
     const filter = { container: call.text("container"), type: call.text("type"), size: PAGE, withoutData: !recipient };
@@ -39,12 +40,14 @@ export const exportTokens: Action = async (call) => {
       const shown = Object(restNamesOf(token));
       yield isCsv ? csvLine(COLUMNS.map((name) => cellOf(shown[name]))) : `${JSON.stringify(shown)}\n`;
       tokens += 1;
+      if (token.data === undefined) withoutData += 1;
       tell(tokens);
     }
   };
   const clear = Readable.from(inPieces(lines()));
   await writeNewFile(file, async (target) => pipeline(recipient ? await recipient.encrypt(clear) : clear, target));
-  call.output.one({ file, tokens, ...(recipient ? { encrypted_for: recipient.fingerprint } : {}) });
+  const encrypted = recipient ? { without_data: withoutData, encrypted_for: recipient.fingerprint } : {};
+  call.output.one({ file, tokens, ...encrypted });
 };
 
 const PIECE_CHARACTERS = 64 * 1024;

@@ -27,7 +27,7 @@ export const TENANT_COMMANDS: readonly OperatorCommand[] = [
       },
       "stop-export-approval": {
         kind: "switch",
-        meaning: "switch the setting require_export_approval off, which no OWNER may alone",
+        meaning: "switch the setting require_export_approval off, which no member may",
       },
     },
     load: async () => (await import("../tenants-update.js")).tenantsUpdate,

@@ -4,7 +4,14 @@ import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js"
 import { boundWrite } from "../statements/bound-statement.js";
 import { defineList, isAnyOf } from "../statements/counted-page.js";
 import { uuid } from "../statements/parameter.js";
-import { defineChange, defineHasRow, defineInsert, defineRead, defineRow } from "../statements/row-statements.js";
+import {
+  defineChange,
+  defineHasRow,
+  defineInsert,
+  defineRead,
+  defineRow,
+  defineRows,
+} from "../statements/row-statements.js";
 import { lockedById } from "../transactions/row-lock.js";
 
 export interface MemberRow extends AuthorshipColumns {
@@ -32,6 +39,15 @@ export const readOwner = defineRow<"owner", MemberRow>(
   "members",
   (sql, tenantId) => sql`
     select ${sql.unsafe(COLUMNS)} from members where tenant_id = ${tenantId} and role = 'OWNER'`,
+);
+
+/** The members who may administer others, who joined first. More than a hundred are not looked at. */
+export const listAdministrators = defineRows<"all", MemberRow>(
+  "read",
+  "members",
+  (sql, tenantId) => sql`
+    select ${sql.unsafe(COLUMNS)} from members where tenant_id = ${tenantId} and role in ('OWNER', 'ADMIN')
+    order by created_at, id limit 100`,
 );
 
 export const findMemberByAddress = defineRow<Buffer, MemberRow>(

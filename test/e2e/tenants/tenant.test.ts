@@ -118,7 +118,8 @@ describe("the tenant", () => {
 
   it("keeps every one of several concurrent changes", async () => {
     await put({ name: "Calm", settings: DEFAULTS });
-    const settings = Object.keys(DEFAULTS);
+    // No key switches the other one on.
+    const settings = Object.keys(DEFAULTS).filter((name) => name !== "require_export_approval");
     const responses = await Promise.all(settings.map((name) => put({ name: "Raced", settings: { [name]: "true" } })));
     const served = settings.filter((_, index) => responses[index]?.status === 200);
     expect(served.length).toBeGreaterThan(0);

@@ -1,11 +1,10 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { TokenService } from "../../../gen/cloakroom/v1/tokens_pb.js";
-import { memberWithPasskey } from "../../support/passkeys.js";
+import type { RestResponse } from "../../support/rest.js";
 import { failureOf, RPC_PROTOCOLS, rpcClient } from "../../support/rpc.js";
-import { openStored } from "../../support/stored.js";
+import { startServerHere } from "../../support/server-here.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
-import type { TestBrowser } from "../../support/test-browser.js";
 
 type Application = Awaited<ReturnType<TestTenant["application"]>>;
 
@@ -88,6 +87,43 @@ describe("a stream of tokens", () => {
     expect(both).toMatchObject({ reason: "validation_failed", fields: ["query"] });
   });
 
+  it.each(["data:1111", "fingerprint:x", "container:/other/ AND data:1111"])("finds no value by %s", async (query) => {
+    const body = { query, without_data: true };
+    const refused = await exporter("POST", "/tokens/export", { body });
+    expect([refused.status, refused.body.errors]).toEqual([
+      400,
+      { query: [expect.stringContaining("/v2/tokens/search")] },
+    ]);
+    expect((await failureOf(firstOf(client().exportTokens({ query })))).reason).toBe("validation_failed");
+  });
+
+  it("has large tokens, however many of them are neighbours, on as many pages as they need", async () => {
+    const own = await newTenant();
+    const reader = await exporterIn(own);
+    const large = "x".repeat(3_000_000);
+    for (let position = 1; position <= 401; position += 100) {
+      const rows = [
+        { type: "token", data: large },
+        ...Array.from({ length: 99 }, () => ({ type: "token", data: "small" })),
+      ];
+      const batch = { import_id: "large", position, rows: position === 401 ? rows.slice(0, 1) : rows };
+      expect((await reader("POST", "/tokens/import", { body: batch })).status).toBe(200);
+    }
+    const lengths: number[] = [];
+    const streamed: number[] = [];
+    for (let start: string | undefined = ""; start !== undefined; ) {
+      const page: RestResponse = await reader("POST", "/tokens/export", { body: { size: 500, start } });
+      const { status, body } = page;
+      expect(status).toBe(200);
+      lengths.push(...body.data.map(({ data }: { data: string }) => data.length));
+      start = body.pagination.next;
+    }
+    for await (const { data } of client("gRPC", reader.key).exportTokens({})) streamed.push(data.length);
+    expect(lengths.filter((length) => length === large.length)).toHaveLength(5);
+    expect(lengths).toHaveLength(401);
+    expect(streamed.reduce((sum, count) => sum + count, 0)).toBe(401);
+  });
+
   it("has no data and leaves no rows of reads without data", async () => {
     const own = await newTenant();
     const reader = await exporterIn(own);
@@ -138,106 +174,32 @@ describe("a stream of tokens", () => {
   });
 });
 
-describe("an export that two people must agree to", () => {
-  let tenant: TestTenant;
-  let exporter: Application;
-  let asks: TestBrowser;
-  let approves: TestBrowser;
-  beforeAll(async () => {
-    tenant = await newTenant();
-    exporter = await exporterIn(tenant);
-    await fill(exporter, 2);
-    ({ browser: asks } = await memberWithPasskey(tenant, "OWNER"));
-    ({ browser: approves } = await memberWithPasskey(tenant, "OWNER"));
-    await settle();
-    const name = (await tenant.manage("GET", "/tenants/self")).body.name;
-    const settings = { require_export_approval: "true" };
-    expect((await tenant.manage("PUT", "/tenants/self", { body: { name, settings } })).status).toBe(200);
-  });
-  /** Makes all members a week old. */
-  const settle = async () => {
-    await using stored = await openStored();
-    await stored.change(tenant.id, "update members set created_at = created_at - interval '7 days'");
-  };
-  const exported = async (body: object = {}) => (await exporter("POST", "/tokens/export", { body })).status;
-  const request = (browser: TestBrowser, fields: object = {}) =>
-    browser.call("TokenExportService/RequestTokenExport", {
-      ...{ applicationId: exporter.id, reason: "moving out" },
-      ...fields,
-    });
-  const approve = (browser: TestBrowser, id: string) => browser.call("TokenExportService/ApproveTokenExport", { id });
-  const remove = (id: string) => asks.call("TokenExportService/DeleteTokenExport", { id });
-
-  it("is refused before, works after the approval of another OWNER, and ends with it", async () => {
-    expect(await exported()).toBe(403);
-    const stream = rpcClient(TokenService, "gRPC", { key: exporter.key }).exportTokens({});
-    expect((await failureOf(firstOf(stream))).reason).toBe("permission_denied");
-    const { body: denials } = await tenant.manage("GET", "/logs?entity_type=token_export");
-    expect(denials.data.map(({ outcome }: { outcome: string }) => outcome)).toEqual(["denied", "denied"]);
-    expect(await exported({ without_data: true })).toBe(200);
-    const { body: asked } = await request(asks);
-    expect(asked).toMatchObject({ state: "waiting", applicationId: exporter.id, reason: "moving out" });
-    expect(await exported()).toBe(403);
-    expect(await approve(asks, asked.id)).toMatchObject({ status: 403 });
-    expect((await approve(approves, asked.id)).body.state).toBe("approved");
-    expect(await exported()).toBe(200);
-    expect((await approve(approves, asked.id)).status).toBe(409);
-    const { body: list } = await asks.call("TokenExportService/ListTokenExports", {});
-    expect(list.data.map(({ id }: { id: string }) => id)).toEqual([asked.id]);
-    expect((await remove(asked.id)).status).toBe(200);
-    expect(await exported()).toBe(403);
-    const { body: log } = await tenant.manage("GET", `/logs?entity_type=token_export&entity_id=${asked.id}`);
-    const row = ({ actor_type: by, operation }: { actor_type: string; operation: string }) => `${by} ${operation}`;
-    expect(log.data.map(row)).toEqual(["user delete", "user approve", "user create"]);
-  });
-
-  it("reads no more than was approved", async () => {
-    const { body: asked } = await request(asks, { container: "/pci/", type: "token" });
-    await approve(approves, asked.id);
-    expect(await exported()).toBe(403);
-    expect(await exported({ container: "/pci/" })).toBe(403);
-    expect(await exported({ container: "/", type: "token" })).toBe(403);
-    expect(await exported({ container: "/pci/a/", type: "token" })).toBe(200);
-    expect(await exported({ query: "container:/pci/" })).toBe(403);
-    const other = await exporterIn(tenant);
-    expect((await other("POST", "/tokens/export", { body: { container: "/pci/", type: "token" } })).status).toBe(403);
-    await remove(asked.id);
-  });
-
-  it("ends after an hour, as a request does", async () => {
-    const { body: asked } = await request(asks);
-    await using stored = await openStored();
-    await stored.change(tenant.id, `update token_exports set expires_at = now() - interval '1 second'`);
-    expect((await approve(approves, asked.id)).status).toBe(404);
-    const { body: list } = await asks.call("TokenExportService/ListTokenExports", {});
-    expect(list.data ?? []).toEqual([]);
-  });
-
-  it("is not approved by a change of its row in the database", async () => {
-    const { body: asked } = await request(asks);
-    await using stored = await openStored();
-    await stored.change(tenant.id, `update token_exports set approved_by = '${crypto.randomUUID()}'`);
-    expect(await exported()).toBeGreaterThanOrEqual(403);
-    await stored.change(tenant.id, `update token_exports set expires_at = now() + interval '9 days'`);
-    expect(await exported()).toBeGreaterThanOrEqual(403);
-    await remove(asked.id);
-  });
-
-  it("is approved neither by a new OWNER nor by another role", async () => {
-    const { browser: newcomer } = await memberWithPasskey(tenant, "OWNER");
-    const { browser: admin } = await memberWithPasskey(tenant, "ADMIN");
-    const { body: asked } = await request(asks);
-    expect((await approve(newcomer, asked.id)).body.message).toContain("24 hours");
-    expect((await approve(admin, asked.id)).status).toBe(403);
-    expect((await request(admin)).status).toBe(403);
-    expect(await exported()).toBe(403);
-    await remove(asked.id);
-  });
-
-  it("is asked for until an operator decides otherwise", async () => {
-    const { body } = await tenant.manage("GET", "/tenants/self");
-    const settings = { require_export_approval: "false" };
-    const off = await tenant.manage("PUT", "/tenants/self", { body: { name: body.name, settings } });
-    expect([off.status, off.body.detail]).toEqual([403, expect.stringContaining("--stop-export-approval")]);
+describe("a stream of large tokens", () => {
+  it("holds memory for the page that is under way, and for no other", async () => {
+    await using server = await startServerHere({ LOG_LEVEL: "error" });
+    const own = await newTenant(server.url, server.environment);
+    const reader = await exporterIn(own);
+    for (let position = 1; position <= 1_101; position += 100) {
+      const rows = Array.from({ length: 100 }, (_, index) => ({
+        ...{ type: "token", data: index === 0 ? "x".repeat(3_000_000) : "small" },
+      }));
+      const body = { import_id: "large", position, rows };
+      expect((await reader("POST", "/tokens/import", { body })).status).toBe(200);
+    }
+    const free = async () => {
+      const metrics = await (await fetch(`${server.adminUrl}/metrics`)).text();
+      return Number(/^cloakroom_body_memory_free_bytes\{.*size="large".*\} (\S+)$/m.exec(metrics)?.[1]);
+    };
+    await expect.poll(free).toBeGreaterThan(0);
+    const before = await free();
+    const tokens: number[] = [];
+    const messages = rpcClient(TokenService, "gRPC", { url: server.url, key: reader.key }).exportTokens({});
+    for await (const { data } of messages) {
+      // The server has read the next page, and waits for its caller to take it.
+      if (tokens.length === 0) await expect.poll(free).toBeLessThan(before);
+      tokens.push(data.length);
+    }
+    expect(tokens.reduce((sum, count) => sum + count, 0)).toBe(1_200);
+    await expect.poll(free).toBe(before);
   });
 });

@@ -100,6 +100,28 @@ describe("a batch of an import", () => {
     expect(await tokens()).toBe(before);
   });
 
+  it("shows the ids of a batch that is sent again only where the application may still create tokens", async () => {
+    const rule = (container: string, priority: number) => ({
+      ...{ container, priority, transform: "mask", permissions: ["token:create"] },
+    });
+    const permissions = ["token:import"];
+    const rules = [rule("/kept/", 1), rule("/lost/", 2)];
+    const importer = await tenant.application({ type: "private", permissions, rules });
+    const rows = [text("one", { containers: ["/kept/"] }), text("two", { containers: ["/lost/"] })];
+    const name = newImport();
+    const { body: first } = await send(name, 1, rows, importer);
+    expect(first.results.map(({ id }: { id?: string }) => typeof id)).toEqual(["string", "string"]);
+    const body = { name: "Importer", type: "private", permissions, rules: rules.slice(0, 1) };
+    expect((await tenant.manage("PUT", `/applications/${importer.id}`, { body })).status).toBe(200);
+    const { body: again } = await send(name, 1, rows, importer);
+    expect(again.results).toEqual([
+      first.results[0],
+      { position: 2, error: expect.objectContaining({ code: "permission_denied" }) },
+    ]);
+    const { body: log } = await tenant.manage("GET", `/logs?entity_id=${first.results[1].id}`);
+    expect(log.data.map(({ operation }: { operation: string }) => operation)).toContain("refuse");
+  });
+
   it("is stored once by two runs at the same time", async () => {
     const id = newImport();
     const before = await tokens();

@@ -622,7 +622,7 @@ export interface ExportTokenPageInput {
   readonly type?: string | undefined;
   /** The cursor of the previous page. It contains an id, of up to 400 characters with four bytes each. */
   readonly start?: string | undefined;
-  /** Default 100. */
+  /** Default 100. A page whose tokens would have more than 8 MB together is shorter. */
   readonly size?: number | undefined;
   /** As in ExportTokensRequest. */
   readonly withoutData?: boolean | undefined;
@@ -1462,7 +1462,7 @@ export interface RequestTokenExportInput {
   readonly container?: string | undefined;
   /** Tokens of this type only. */
   readonly type?: string | undefined;
-  /** Why, for the OWNER who approves. */
+  /** Why, for the person who approves. */
   readonly reason: string;
 }
 
@@ -1955,6 +1955,20 @@ export interface TokenExport {
   readonly approvedBy?: string | undefined;
   /** When a request no longer waits, or an approval no longer counts. */
   readonly expiresAt?: Date | undefined;
+  /** The name of the application when the export was asked for. */
+  readonly applicationName: string;
+  /** How the application shows exported tokens: the first rule that covers a token decides. Once its rights are changed, the approval counts no longer. */
+  readonly rules: readonly TokenExportRule[];
+  /** The keys that the application had when the export was asked for. No other key may export. */
+  readonly keyIds: readonly string[];
+}
+
+/** How an application shows the exported tokens of a container. */
+export interface TokenExportRule {
+  /** The container, such as /pci/. The rule covers everything below it too. */
+  readonly container: string;
+  /** redact, mask or reveal. */
+  readonly transform: string;
 }
 
 /** How a token was created. */

@@ -99,7 +99,9 @@ export const listWebhookEventTypesResponseShape: Shape = { lists: "data" };
 
 export const webhookDeliveryShape: Shape = { texts: "eventId webhookId eventType state", numbers: "attempts", times: "createdAt attemptedAt nextAttemptAt" };
 
-export const tokenExportShape: Shape = { texts: "id state applicationId reason requestedBy", times: "requestedAt expiresAt" };
+export const tokenExportRuleShape: Shape = { texts: "container transform" };
+
+export const tokenExportShape: Shape = { texts: "id state applicationId reason requestedBy applicationName", times: "requestedAt expiresAt", lists: "rules keyIds", nested: { rules: tokenExportRuleShape } };
 
 export const logChangeShape: Shape = { texts: "field", flags: "truncated" };
 

@@ -18,7 +18,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   [ASKS_FOR_REASON]: "Reading a value in the clear needs a reason",
   record_log_reads: "Reading the log leaves a row in it",
   reveal_to_people: "OWNER and ADMIN may see values in the clear here, with a second factor and a reason",
-  require_export_approval: "Exporting tokens with their data needs two OWNERs; only an operator switches it off",
+  require_export_approval: "Exporting tokens with their data needs two people; only an operator switches it off",
 };
 
 /** The tenant's name and settings. */

@@ -5,9 +5,9 @@ import { Resource } from "../../resource.js";
 import type { ApproveTokenExportInput, DeleteTokenExportInput, RequestTokenExportInput, TokenExport } from "../messages.js";
 import { tokenExportShape } from "../shapes.js";
 
-/** Approvals of exports, for tenants with the setting require_export_approval: one OWNER asks, and another one approves. People call it who are signed in, as pages and the command line do. */
+/** Approvals of exports, for tenants with the setting require_export_approval: an OWNER or ADMIN asks, and another one approves. People call it who are signed in, as pages and the command line do. A person whose membership is new, or was changed in the last 24 hours, may do neither. */
 export class TokenExports extends Resource {
-  /** Asks that an application may export tokens. The request waits for an hour. */
+  /** Asks that an application may export tokens, with the rights and the keys that it has now. The request waits for an hour. */
   request(input: RequestTokenExportInput, options?: CallOptions): Call<TokenExport> {
     return this.calls.one("TokenExportService/RequestTokenExport", "once", tokenExportShape, input, options);
   }
@@ -17,7 +17,7 @@ export class TokenExports extends Resource {
     return this.calls.pages("TokenExportService/ListTokenExports", "once", tokenExportShape, {}, options);
   }
 
-  /** Approves the request of another OWNER. The application may then export for an hour. A member that is new, or was changed in the last 24 hours, may not approve. */
+  /** Approves the request of another person. The application may then export for an hour, until its rights change: with their data those tokens that are as they were when the export was asked for. */
   approve(input: ApproveTokenExportInput, options?: CallOptions): Call<TokenExport> {
     return this.calls.one("TokenExportService/ApproveTokenExport", "once", tokenExportShape, input, options);
   }

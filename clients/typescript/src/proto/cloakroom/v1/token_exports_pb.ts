@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/token_exports.proto.
  */
 export const file_cloakroom_v1_token_exports: GenFile = /*@__PURE__*/
-  fileDesc("CiBjbG9ha3Jvb20vdjEvdG9rZW5fZXhwb3J0cy5wcm90bxIMY2xvYWtyb29tLnYxIrQCCgtUb2tlbkV4cG9ydBIKCgJpZBgBIAEoCRINCgVzdGF0ZRgCIAEoCRIWCg5hcHBsaWNhdGlvbl9pZBgDIAEoCRIWCgljb250YWluZXIYBCABKAlIAIgBARIRCgR0eXBlGAUgASgJSAGIAQESDgoGcmVhc29uGAYgASgJEhQKDHJlcXVlc3RlZF9ieRgHIAEoCRIwCgxyZXF1ZXN0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2FwcHJvdmVkX2J5GAkgASgJSAKIAQESLgoKZXhwaXJlc19hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDAoKX2NvbnRhaW5lckIHCgVfdHlwZUIOCgxfYXBwcm92ZWRfYnkihQEKGVJlcXVlc3RUb2tlbkV4cG9ydFJlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSFgoJY29udGFpbmVyGAIgASgJSACIAQESEQoEdHlwZRgDIAEoCUgBiAEBEg4KBnJlYXNvbhgEIAEoCUIMCgpfY29udGFpbmVyQgcKBV90eXBlIhkKF0xpc3RUb2tlbkV4cG9ydHNSZXF1ZXN0InEKGExpc3RUb2tlbkV4cG9ydHNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLkN1cnNvclBhZ2USJwoEZGF0YRgCIAMoCzIZLmNsb2Frcm9vbS52MS5Ub2tlbkV4cG9ydCInChlBcHByb3ZlVG9rZW5FeHBvcnRSZXF1ZXN0EgoKAmlkGAEgASgJIiYKGERlbGV0ZVRva2VuRXhwb3J0UmVxdWVzdBIKCgJpZBgBIAEoCTKAAwoSVG9rZW5FeHBvcnRTZXJ2aWNlElgKElJlcXVlc3RUb2tlbkV4cG9ydBInLmNsb2Frcm9vbS52MS5SZXF1ZXN0VG9rZW5FeHBvcnRSZXF1ZXN0GhkuY2xvYWtyb29tLnYxLlRva2VuRXhwb3J0EmEKEExpc3RUb2tlbkV4cG9ydHMSJS5jbG9ha3Jvb20udjEuTGlzdFRva2VuRXhwb3J0c1JlcXVlc3QaJi5jbG9ha3Jvb20udjEuTGlzdFRva2VuRXhwb3J0c1Jlc3BvbnNlElgKEkFwcHJvdmVUb2tlbkV4cG9ydBInLmNsb2Frcm9vbS52MS5BcHByb3ZlVG9rZW5FeHBvcnRSZXF1ZXN0GhkuY2xvYWtyb29tLnYxLlRva2VuRXhwb3J0ElMKEURlbGV0ZVRva2VuRXhwb3J0EiYuY2xvYWtyb29tLnYxLkRlbGV0ZVRva2VuRXhwb3J0UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eWIGcHJvdG8z", [file_cloakroom_v1_pagination, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("CiBjbG9ha3Jvb20vdjEvdG9rZW5fZXhwb3J0cy5wcm90bxIMY2xvYWtyb29tLnYxIo0DCgtUb2tlbkV4cG9ydBIKCgJpZBgBIAEoCRINCgVzdGF0ZRgCIAEoCRIWCg5hcHBsaWNhdGlvbl9pZBgDIAEoCRIWCgljb250YWluZXIYBCABKAlIAIgBARIRCgR0eXBlGAUgASgJSAGIAQESDgoGcmVhc29uGAYgASgJEhQKDHJlcXVlc3RlZF9ieRgHIAEoCRIwCgxyZXF1ZXN0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2FwcHJvdmVkX2J5GAkgASgJSAKIAQESLgoKZXhwaXJlc19hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQYXBwbGljYXRpb25fbmFtZRgLIAEoCRIsCgVydWxlcxgMIAMoCzIdLmNsb2Frcm9vbS52MS5Ub2tlbkV4cG9ydFJ1bGUSDwoHa2V5X2lkcxgNIAMoCUIMCgpfY29udGFpbmVyQgcKBV90eXBlQg4KDF9hcHByb3ZlZF9ieSI3Cg9Ub2tlbkV4cG9ydFJ1bGUSEQoJY29udGFpbmVyGAEgASgJEhEKCXRyYW5zZm9ybRgCIAEoCSKFAQoZUmVxdWVzdFRva2VuRXhwb3J0UmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIWCgljb250YWluZXIYAiABKAlIAIgBARIRCgR0eXBlGAMgASgJSAGIAQESDgoGcmVhc29uGAQgASgJQgwKCl9jb250YWluZXJCBwoFX3R5cGUiGQoXTGlzdFRva2VuRXhwb3J0c1JlcXVlc3QicQoYTGlzdFRva2VuRXhwb3J0c1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuQ3Vyc29yUGFnZRInCgRkYXRhGAIgAygLMhkuY2xvYWtyb29tLnYxLlRva2VuRXhwb3J0IicKGUFwcHJvdmVUb2tlbkV4cG9ydFJlcXVlc3QSCgoCaWQYASABKAkiJgoYRGVsZXRlVG9rZW5FeHBvcnRSZXF1ZXN0EgoKAmlkGAEgASgJMoADChJUb2tlbkV4cG9ydFNlcnZpY2USWAoSUmVxdWVzdFRva2VuRXhwb3J0EicuY2xvYWtyb29tLnYxLlJlcXVlc3RUb2tlbkV4cG9ydFJlcXVlc3QaGS5jbG9ha3Jvb20udjEuVG9rZW5FeHBvcnQSYQoQTGlzdFRva2VuRXhwb3J0cxIlLmNsb2Frcm9vbS52MS5MaXN0VG9rZW5FeHBvcnRzUmVxdWVzdBomLmNsb2Frcm9vbS52MS5MaXN0VG9rZW5FeHBvcnRzUmVzcG9uc2USWAoSQXBwcm92ZVRva2VuRXhwb3J0EicuY2xvYWtyb29tLnYxLkFwcHJvdmVUb2tlbkV4cG9ydFJlcXVlc3QaGS5jbG9ha3Jvb20udjEuVG9rZW5FeHBvcnQSUwoRRGVsZXRlVG9rZW5FeHBvcnQSJi5jbG9ha3Jvb20udjEuRGVsZXRlVG9rZW5FeHBvcnRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5YgZwcm90bzM", [file_cloakroom_v1_pagination, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * A request to export tokens, or its approval.
@@ -91,6 +91,28 @@ export type TokenExport = Message<"cloakroom.v1.TokenExport"> & {
    * @generated from field: google.protobuf.Timestamp expires_at = 10;
    */
   expiresAt?: Timestamp | undefined;
+
+  /**
+   * The name of the application when the export was asked for.
+   *
+   * @generated from field: string application_name = 11;
+   */
+  applicationName: string;
+
+  /**
+   * How the application shows exported tokens: the first rule that covers a token decides. Once its rights are changed,
+   * the approval counts no longer.
+   *
+   * @generated from field: repeated cloakroom.v1.TokenExportRule rules = 12;
+   */
+  rules: TokenExportRule[];
+
+  /**
+   * The keys that the application had when the export was asked for. No other key may export.
+   *
+   * @generated from field: repeated string key_ids = 13;
+   */
+  keyIds: string[];
 };
 
 /**
@@ -99,6 +121,34 @@ export type TokenExport = Message<"cloakroom.v1.TokenExport"> & {
  */
 export const TokenExportSchema: GenMessage<TokenExport> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_token_exports, 0);
+
+/**
+ * How an application shows the exported tokens of a container.
+ *
+ * @generated from message cloakroom.v1.TokenExportRule
+ */
+export type TokenExportRule = Message<"cloakroom.v1.TokenExportRule"> & {
+  /**
+   * The container, such as /pci/. The rule covers everything below it too.
+   *
+   * @generated from field: string container = 1;
+   */
+  container: string;
+
+  /**
+   * redact, mask or reveal.
+   *
+   * @generated from field: string transform = 2;
+   */
+  transform: string;
+};
+
+/**
+ * Describes the message cloakroom.v1.TokenExportRule.
+ * Use `create(TokenExportRuleSchema)` to create a new message.
+ */
+export const TokenExportRuleSchema: GenMessage<TokenExportRule> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_token_exports, 1);
 
 /**
  * @generated from message cloakroom.v1.RequestTokenExportRequest
@@ -126,7 +176,7 @@ export type RequestTokenExportRequest = Message<"cloakroom.v1.RequestTokenExport
   type?: string | undefined;
 
   /**
-   * Why, for the OWNER who approves.
+   * Why, for the person who approves.
    *
    * @generated from field: string reason = 4;
    */
@@ -138,7 +188,7 @@ export type RequestTokenExportRequest = Message<"cloakroom.v1.RequestTokenExport
  * Use `create(RequestTokenExportRequestSchema)` to create a new message.
  */
 export const RequestTokenExportRequestSchema: GenMessage<RequestTokenExportRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_token_exports, 1);
+  messageDesc(file_cloakroom_v1_token_exports, 2);
 
 /**
  * @generated from message cloakroom.v1.ListTokenExportsRequest
@@ -151,7 +201,7 @@ export type ListTokenExportsRequest = Message<"cloakroom.v1.ListTokenExportsRequ
  * Use `create(ListTokenExportsRequestSchema)` to create a new message.
  */
 export const ListTokenExportsRequestSchema: GenMessage<ListTokenExportsRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_token_exports, 2);
+  messageDesc(file_cloakroom_v1_token_exports, 3);
 
 /**
  * @generated from message cloakroom.v1.ListTokenExportsResponse
@@ -177,7 +227,7 @@ export type ListTokenExportsResponse = Message<"cloakroom.v1.ListTokenExportsRes
  * Use `create(ListTokenExportsResponseSchema)` to create a new message.
  */
 export const ListTokenExportsResponseSchema: GenMessage<ListTokenExportsResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_token_exports, 3);
+  messageDesc(file_cloakroom_v1_token_exports, 4);
 
 /**
  * @generated from message cloakroom.v1.ApproveTokenExportRequest
@@ -196,7 +246,7 @@ export type ApproveTokenExportRequest = Message<"cloakroom.v1.ApproveTokenExport
  * Use `create(ApproveTokenExportRequestSchema)` to create a new message.
  */
 export const ApproveTokenExportRequestSchema: GenMessage<ApproveTokenExportRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_token_exports, 4);
+  messageDesc(file_cloakroom_v1_token_exports, 5);
 
 /**
  * @generated from message cloakroom.v1.DeleteTokenExportRequest
@@ -215,17 +265,19 @@ export type DeleteTokenExportRequest = Message<"cloakroom.v1.DeleteTokenExportRe
  * Use `create(DeleteTokenExportRequestSchema)` to create a new message.
  */
 export const DeleteTokenExportRequestSchema: GenMessage<DeleteTokenExportRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_token_exports, 5);
+  messageDesc(file_cloakroom_v1_token_exports, 6);
 
 /**
- * Approvals of exports, for tenants with the setting require_export_approval: one OWNER asks, and another one approves.
- * People call it who are signed in, as pages and the command line do.
+ * Approvals of exports, for tenants with the setting require_export_approval: an OWNER or ADMIN asks, and another one
+ * approves. People call it who are signed in, as pages and the command line do. A person whose membership is new, or was
+ * changed in the last 24 hours, may do neither.
  *
  * @generated from service cloakroom.v1.TokenExportService
  */
 export const TokenExportService: GenService<{
   /**
-   * Asks that an application may export tokens. The request waits for an hour.
+   * Asks that an application may export tokens, with the rights and the keys that it has now. The request waits for an
+   * hour.
    *
    * @generated from rpc cloakroom.v1.TokenExportService.RequestTokenExport
    */
@@ -245,8 +297,8 @@ export const TokenExportService: GenService<{
     output: typeof ListTokenExportsResponseSchema;
   },
   /**
-   * Approves the request of another OWNER. The application may then export for an hour. A member that is new, or was
-   * changed in the last 24 hours, may not approve.
+   * Approves the request of another person. The application may then export for an hour, until its rights change: with
+   * their data those tokens that are as they were when the export was asked for.
    *
    * @generated from rpc cloakroom.v1.TokenExportService.ApproveTokenExport
    */
