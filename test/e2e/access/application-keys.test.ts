@@ -108,7 +108,7 @@ describe("application keys", () => {
     expect(replaced.keys).toEqual([expect.objectContaining(shown)]);
   });
 
-  it("and sessions never outlive the key that makes them, by any chain", async () => {
+  it("never outlive the key that makes them, nor do sessions, by any chain", async () => {
     const end = new Date(Date.now() + 60_000).toISOString();
     const ending = async (type: "management" | "private" | "public", permissions: readonly string[]) => {
       const { id } = await tenant.application({ type, permissions });
