@@ -35,6 +35,7 @@ import {
   type WithKey,
 } from "./application.js";
 import { changedAuthorship, newAuthorship } from "./authorship.js";
+import { type Caller, endWithin, usualEnd } from "./caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "./caller-transaction.js";
 import { requireMayChangeCode } from "./changed-code.js";
 import { newKey } from "./key-text.js";
@@ -48,14 +49,15 @@ import { keyDetailsRecord, keyIssuanceProof, type NamedRights, rightsColumns } f
 /** Makes an application and, if requested, its first key. */
 export function prepareApplication(type: ApplicationType, draft: ApplicationDraft, withKey: boolean) {
   const rights = namedRights(type, draft);
-  return async (tx: TenantTransaction): Promise<WithKey<Application>> => {
+  return async (tx: TenantTransaction, caller?: Caller): Promise<WithKey<Application>> => {
     const application = { id: newUuid(), type, ...rights, revision: 0, ...newAuthorship(tx) };
     const columns = { id: application.id, type, created_by: application.createdBy };
     const name = sealName(tx.keys, application.id, application.name);
     tx.enqueue(insertApplication, { ...columns, name, ...rightsColumns(tx.keys, columns, application) });
     const changes = changesBetween(undefined, { type, ...loggedRights(rights) });
     tx.log("application", application.id, "create", { changes });
-    const first = withKey ? addKey(tx, application) : undefined;
+    const expiresAt = caller && endWithin(caller, undefined);
+    const first = withKey ? addKey(tx, application, { ...UNNAMED, expiresAt }) : undefined;
     return { made: { ...application, keys: first ? [first.made] : [] }, key: first?.key };
   };
 }
@@ -156,11 +158,11 @@ export async function createKey(
     const text = `The application has ${found.keys.length} keys, and may have at most ${MAX_KEYS}. Delete one that is not used.`;
     throw new Fault("unprocessable", text);
   }
-  return addKey(tx, found, draft);
+  return addKey(tx, found, { ...draft, expiresAt: endWithin(tx.caller, draft.expiresAt) });
 }
 
 /**
- * Replaces the only key of an application by a new one. Of two concurrent requests one is refused, because the key that
+ * Replaces the only key of an application by a new one with its name, owner and end. Of two concurrent requests one is refused, because the key that
  * it would replace is gone.
  */
 export async function regenerateKey(tx: CallerTransaction, id: Uuid): Promise<WithKey<Application>> {
@@ -172,12 +174,17 @@ export async function regenerateKey(tx: CallerTransaction, id: Uuid): Promise<Wi
     const text = `The application has ${found.keys.length} keys; this works with exactly one. Create and delete keys instead.`;
     throw new Fault("unprocessable", text);
   }
+  const { name, owner, expiresAt: end } = only;
+  if (end && end <= tx.now) {
+    throw new Fault("unprocessable", "The key has ended, and its replacement would too. Create another key instead.");
+  }
+  const expiresAt = end ? usualEnd(tx.caller, end) : endWithin(tx.caller, undefined);
   tx.enqueue(incrementAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteApplicationKey, { applicationId: id, id: only.id }))) {
     throw new Fault("conflict", "Another request has replaced or deleted the key meanwhile.");
   }
   tx.log("application_key", only.id, "delete");
-  const { made, key } = addKey(tx, found, { name: only.name, owner: only.owner, expiresAt: undefined });
+  const { made, key } = addKey(tx, found, { name, owner, expiresAt });
   return { made: { ...found, keys: [made] }, key };
 }
 

@@ -12,7 +12,7 @@ import { findSession, type SessionRow } from "../store/access/sessions.js";
 import type { Database } from "../store/database.js";
 import { unavailable } from "../store/postgres/database-error.js";
 import { type AccessRights, ruleCharacters } from "./access-rule.js";
-import { applicationOf, type CachedCaller, type Caller } from "./caller.js";
+import { applicationOf, type CachedCaller, type Caller, hasEnded } from "./caller.js";
 import { Grant } from "./grant.js";
 import { isMarked, type PresentedKey, parseKey } from "./key-text.js";
 import { requireNoFrame } from "./page-access.js";
@@ -199,10 +199,9 @@ export class Authenticator {
     return caller;
   }
 
-  #isFresh({ caller: { tenantId, revision, session, keyExpiresAt }, since, isOld = false }: Loaded): boolean {
-    if (isOld) return false;
-    const expiresAt = session?.expiresAt ?? keyExpiresAt;
-    if (expiresAt && expiresAt.getTime() <= this.#clock.now()) return false;
+  #isFresh({ caller, since, isOld = false }: Loaded): boolean {
+    if (isOld || hasEnded(caller, this.#clock.now())) return false;
+    const { tenantId, revision } = caller;
     const confirmedAt = this.#database.shared.confirmedAt(tenantId, revision);
     return performance.now() - Math.max(since, confirmedAt) < FRESH_MS;
   }

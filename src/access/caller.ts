@@ -1,7 +1,7 @@
 import type { Actor } from "../audit/actor.js";
 import type { AuditContext, Via } from "../audit/audit-context.js";
 import type { Party } from "../base/caller-turns.js";
-import { Fault } from "../base/fault.js";
+import { Fault, invalid } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Proof } from "../memory/request-memory.js";
 import type { ContainerPath } from "./container.js";
@@ -79,6 +79,32 @@ export interface Caller {
 
 /** A caller as it is known before its request, and remembered for others. */
 export type CachedCaller = Omit<Caller, "context" | "frame">;
+
+/** Until when the caller's key or session is good. Undefined: it has no end of its own. */
+export function credentialEnd({ session, keyExpiresAt }: Pick<Caller, "session" | "keyExpiresAt">): Date | undefined {
+  return session?.expiresAt ?? keyExpiresAt;
+}
+
+/**
+ * The end of something that the caller makes: no key, session or pass outlives the key that made it.
+ * @param wanted undefined: as long as the caller's key.
+ * @throws {Fault} validation_failed naming expires_at, for a later end that the request asks for.
+ */
+export function endWithin({ keyExpiresAt }: Pick<Caller, "keyExpiresAt">, wanted: Date | undefined): Date | undefined {
+  if (!keyExpiresAt || !wanted || wanted <= keyExpiresAt) return wanted ?? keyExpiresAt;
+  throw invalid("expires_at", `must be at most ${keyExpiresAt.toISOString()}, when the key used ends`);
+}
+
+/** The earlier of a usual end and the end of the caller's key. */
+export function usualEnd({ keyExpiresAt }: Pick<Caller, "keyExpiresAt">, usual: Date): Date {
+  return keyExpiresAt && keyExpiresAt < usual ? keyExpiresAt : usual;
+}
+
+/** Whether the caller's key or session has ended at a time. */
+export function hasEnded(caller: Pick<Caller, "session" | "keyExpiresAt">, now: number): boolean {
+  const end = credentialEnd(caller);
+  return end !== undefined && end.getTime() <= now;
+}
 
 /** What a credential proves about its holder. Decides how much memory its request bodies may take. */
 export function keyProofOf(caller: Caller): Proof {

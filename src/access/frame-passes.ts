@@ -43,6 +43,8 @@ const TOO_OLD = "was loaded too long ago. Reload the page";
 interface FramedApplication {
   readonly id: Uuid;
   readonly origins: readonly string[];
+  /** The end of its key or session, and of every pass for it. Infinite for a key without one. */
+  readonly end: number;
 }
 
 /** What a frame of a key gets with its document. */
@@ -88,7 +90,13 @@ export class FramePasses {
     const application = await this.#applicationFor(key, client);
     if (!application) return undefined;
     const start = this.#clock.now();
-    const facts = { key, applicationId: application.id, start, until: start + LIFETIME_MS, id: newPassId() };
+    const facts = {
+      key,
+      applicationId: application.id,
+      start,
+      until: Math.min(start + LIFETIME_MS, application.end),
+      id: newPassId(),
+    };
     return { origins: application.origins, pass: await this.#write(facts) };
   }
 
@@ -108,7 +116,7 @@ export class FramePasses {
     const end = pass.start + RENEWED_MS;
     if (now >= end) throw refused(TOO_OLD);
     if (!application.origins.includes(pass.origin)) throw refused(OTHER_ORIGIN);
-    const until = Math.min(now + LIFETIME_MS, end);
+    const until = Math.min(now + LIFETIME_MS, end, application.end);
     const { key, start, id } = pass;
     return {
       pass: await this.#write({ key, applicationId: application.id, start, until, id }),
@@ -149,7 +157,7 @@ export class FramePasses {
   /** For anyone: within the client's share of the look-ups. */
   async #applicationFor(key: KeyName, client: string): Promise<FramedApplication | undefined> {
     const name = writeKeyName(key);
-    const known = this.#applications.get(name) ?? this.#pending.get(name);
+    const known = this.#known(name) ?? this.#pending.get(name);
     if (known) return known;
     const pendingOf = this.#pendingOf.get(client) ?? 0;
     if (this.#lookUps.isFull || pendingOf >= FOR_EACH_CLIENT) throw unavailable("too many frames are loaded at once");
@@ -170,9 +178,14 @@ export class FramePasses {
     else this.#pendingOf.delete(client);
   }
 
+  #known(name: string): FramedApplication | undefined {
+    const known = this.#applications.get(name);
+    return known && known.end > this.#clock.now() ? known : undefined;
+  }
+
   async #applicationOf(key: KeyName): Promise<FramedApplication | undefined> {
     const name = writeKeyName(key);
-    const known = this.#applications.get(name);
+    const known = this.#known(name);
     if (known) return known;
     const found = await this.#find(key);
     if (found) this.#applications.set(name, found);
@@ -185,21 +198,25 @@ export class FramePasses {
       const session = await database.shared((tx) => tx.query(findSession, hash));
       if (!session) return undefined;
       const row = await database.shared((tx) => tx.query(findApplicationRights, session.application_id));
-      return row ? this.#allowedBy(tenantId, row) : undefined;
+      return row ? this.#allowedBy(tenantId, row, session.expires_at) : undefined;
     }
     const row = await database.shared((tx) => tx.query(findApplicationKey, hash));
     if (!row) return undefined;
     const keys = await this.#keyring.of(tenantId, row.revision);
     if (!isValidKey(keys, row, this.#clock.now())) return undefined;
-    return this.#allowedBy(tenantId, row);
+    return this.#allowedBy(tenantId, row, row.key_expires_at);
   }
 
-  async #allowedBy(tenantId: KeyName["tenantId"], row: CredentialRow): Promise<FramedApplication | undefined> {
+  async #allowedBy(
+    tenantId: KeyName["tenantId"],
+    row: CredentialRow,
+    end: Date | null,
+  ): Promise<FramedApplication | undefined> {
     const { type, application_id: id } = row;
     if (type !== "public") return undefined;
     const keys = await this.#keyring.of(tenantId, row.revision);
     const { allowedOrigins } = openRights(keys, { id, type, created_by: row.created_by }, row.definition);
-    return { id, origins: allowedOrigins };
+    return { id, origins: allowedOrigins, end: end?.getTime() ?? Number.POSITIVE_INFINITY };
   }
 }
 

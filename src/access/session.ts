@@ -16,7 +16,7 @@ import {
 } from "../store/access/sessions.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { type AccessRights, type AccessRuleDraft, parseRights, requireRulesSize } from "./access-rule.js";
-import { applicationOf, type Caller, type SessionFrame } from "./caller.js";
+import { applicationOf, type Caller, endWithin, type SessionFrame, usualEnd } from "./caller.js";
 import type { CallerTransaction } from "./caller-transaction.js";
 import { newKey } from "./key-text.js";
 import type { ApplicationType } from "./permissions.js";
@@ -54,7 +54,7 @@ export async function createSession(tx: CallerTransaction): Promise<NewSession> 
   const id = newUuid();
   const { text: key, hash } = newKey("ses", tx.tenantId, tx.keys);
   const nonce = toBase62(randomBytes(16), 22);
-  const expiresAt = new Date(tx.now.getTime() + LIFETIME_MS);
+  const expiresAt = usualEnd(tx.caller, new Date(tx.now.getTime() + LIFETIME_MS));
   const columns = {
     id,
     key_hash: hash,
@@ -94,7 +94,7 @@ export function prepareAuthorization(caller: Caller, request: SessionRequest) {
   const exceeded = caller.grant.exceededBy(rights);
   const demand = parseFrameDemand(request);
   return async (tx: CallerTransaction): Promise<void> => {
-    const expiresAt = request.expiresAt === undefined ? undefined : parseSessionExpiry(request.expiresAt, tx.now);
+    const expiresAt = requestedEnd(request, tx);
     const session = await tx.query(findSessionByNonce, nonceHash(request.nonce));
     if (!session) throw notFound("session");
     if (exceeded) throw denied(caller, exceeded, "session", session.id);
@@ -121,9 +121,13 @@ function authorizationOf(
   const plain = {
     id: session.id,
     authorized_by: applicationOf(caller).id,
-    expires_at: expiresAt ?? session.expires_at,
+    expires_at: expiresAt ?? usualEnd(caller, session.expires_at),
   };
   return { ...plain, rights: sealSessionRights(keys, { ...session, ...plain }, held) };
+}
+
+function requestedEnd({ expiresAt }: SessionRequest, { caller, now }: CallerTransaction): Date | undefined {
+  return expiresAt === undefined ? undefined : endWithin(caller, parseSessionExpiry(expiresAt, now));
 }
 
 function parseSessionExpiry(text: string, now: Date): Date {

@@ -66,7 +66,9 @@ async function prepareCall(parts: ProxyParts, call: ProxyCall): Promise<Prepared
     if (!hasReserved) await reserveDefinition(route, call);
     hasReserved = true;
     if (call.audit.badReason) throw await refuseReason(database, route, call.audit.badReason);
-    scanned ??= await scanReferences(call, route.definition);
+    const { disableDetokenization } = route.definition;
+    const hasSteps = requestSteps(route.definition).length > 0;
+    scanned ??= await scanReferences(call, { isDetokenizing: !disableDetokenization, hasSteps });
     const tokens = await authorize({ database, keys }, route, scanned.references.tokenIds(), call.memory);
     const lookup = await openTokens(keys, tokens, bins);
     scanned.references.resolve(lookup, route.definition.configuration);

@@ -2,9 +2,8 @@ import { Fault } from "../base/fault.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { type SendableBody, unsearchedBody } from "./body/outgoing-body.js";
 import { searchBody } from "./body/search-body.js";
-import type { ProxyCall } from "./call.js";
+import type { CallerBody } from "./buffered-body.js";
 import { forwardedHeaders, forwardedQuery } from "./forward.js";
-import { type ProxyDefinition, requestSteps } from "./proxy.js";
 import { RequestReferences } from "./references.js";
 import { placesInHeader } from "./splice/header.js";
 import type { FindPlaces } from "./splice/place.js";
@@ -24,17 +23,33 @@ export interface ScannedRequest {
   readonly references: RequestReferences;
 }
 
+/** A request whose references are looked for: of a call, or of a test. */
+export interface ScannableRequest extends CallerBody {
+  readonly path: string;
+  readonly query: string;
+}
+
+export interface ScanOptions {
+  /** False: the proxy replaces no references. */
+  readonly isDetokenizing: boolean;
+  /** Whether a transform needs the whole body. */
+  readonly hasSteps: boolean;
+}
+
 /**
  * Finds the references in all parts of a request, unless the proxy does not detokenize.
  * @throws {Fault} validation_failed naming the part with a malformed expression; for the body, errors of {@link
  * searchBody}.
  */
-export async function scanReferences(call: ProxyCall, definition: ProxyDefinition): Promise<ScannedRequest> {
+export async function scanReferences(
+  call: ScannableRequest,
+  { isDetokenizing, hasSteps }: ScanOptions,
+): Promise<ScannedRequest> {
   const references = new RequestReferences();
   const head = { path: call.path, query: forwardedQuery(call.query), headers: forwardedHeaders(call.headers) };
-  if (definition.disableDetokenization) return { head, body: unsearchedBody(call.body), references };
+  if (!isDetokenizing) return { head, body: unsearchedBody(call.body), references };
   scanHead(references, head);
-  const body = await searchBody(call, references, requestSteps(definition).length > 0);
+  const body = await searchBody(call, references, hasSteps);
   return { head, body, references };
 }
 

@@ -37,7 +37,7 @@ export function composeServices(
   { egress: policy }: Config,
   { invoke, react, runs, deliveries, setUpTest }: ServiceParts,
 ): readonly ServedMethod[] {
-  const { keyring, clock, agents, sandbox } = parts;
+  const { keyring, clock, agents, sandbox, bins } = parts;
   const compileFor: CompileFor = (tenantId) => (code) => sandbox.compile(tenantId, code);
   return [
     ...applicationService(),
@@ -54,7 +54,7 @@ export function composeServices(
     ...logService(clock),
     ...proxyService({ policy, compileFor, invoke }),
     ...reactorService({ compileFor }),
-    ...functionTestService({ setUpTest, agents }),
+    ...functionTestService({ setUpTest, agents, bins }),
     ...failedRunService(),
     ...reactorFormulaService({ compileFor }),
     ...webhookService({ policy, sendNow: (tenantId, id) => deliveries.sendNow(tenantId, id) }),

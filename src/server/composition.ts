@@ -110,7 +110,7 @@ export function compose(vault: Vault, config: Config, inputs: CompositionInputs)
   return {
     pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods, ...people.methods])],
     streams: [followLogs(), exportingTokens(bins)].map((stream) =>
-      buildStreamPipeline(stream, { ...admission, keyring }),
+      buildStreamPipeline(stream, { ...admission, keyring, clock }),
     ),
     invokeProxy: invoke,
     runs,

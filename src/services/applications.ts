@@ -19,6 +19,7 @@ import { applicationOf, type Caller } from "../access/caller.js";
 import type { OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import { Grant } from "../access/grant.js";
 import { isApplicationType } from "../access/permissions.js";
+import { powersOf } from "../access/power.js";
 import { requireGrantable } from "../access/role-rights.js";
 import type { Clock } from "../base/clock.js";
 import { invalid } from "../base/fault.js";
@@ -64,7 +65,7 @@ function applicationChanges(): ServedMethod[] {
         const draft = { name, permissions, rules: rules.map(ruleDraft), ...newPagesOf(request) };
         requireGrantable(call.caller, type, parseRights(type, permissions, draft.rules));
         const makeApplication = prepareApplication(type, draft, withKey);
-        return call.transact((tx) => makeApplication(tx), showCreated);
+        return call.transact((tx) => makeApplication(tx, tx.caller), showCreated);
       },
       { replay: replayWhole("application", withoutKey) },
     ),
@@ -107,10 +108,16 @@ export function applicationKeyService(clock: Clock): ServedMethod[] {
     serve(method.listApplicationKeys, async (request, call) => {
       const page = pageRequest(request);
       const listing = { ...page, applicationId: uuidOf(request.id) };
-      return call.list((tx) => listApplicationKeys(tx, listing), showItems(page, showKey));
+      return call.list(
+        (tx) => listApplicationKeys(tx, listing),
+        showItems(page, (key, caller) => showKey(key, caller)),
+      );
     }),
     serve(method.getApplicationKey, async ({ id, keyId }, call) =>
-      call.transact((tx) => getKey(tx, { applicationId: uuidOf(id), id: uuidOf(keyId) }), showKey),
+      call.transact(
+        (tx) => getKey(tx, { applicationId: uuidOf(id), id: uuidOf(keyId) }),
+        (key, caller) => showKey(key, caller),
+      ),
     ),
     serve(method.deleteApplicationKey, async ({ id, keyId }, call) =>
       call.transact((tx) => deleteKey(tx, { applicationId: uuidOf(id), id: uuidOf(keyId) }), showNothing),
@@ -137,12 +144,14 @@ function show(application: Application, caller: Caller) {
     permissions: [...application.permissions],
     rules: application.rules.map(showRule),
     ...showPages(application),
-    keys: application.keys.map((key) => showKey(key, caller)),
+    keys: application.keys.map((key) => showKey(key, caller, application.createdBy)),
     ...showAudit(application),
   };
 }
 
-function showKey(key: ApplicationKey, { tenantId }: Caller) {
+/** The log says when a key was used: shown to who may read it, and to who made the key or its application. */
+function showKey(key: ApplicationKey, caller: Caller, applicationCreatedBy: Uuid | null = null) {
+  const { tenantId } = caller;
   const { id, name, owner, expiresAt, lastUsedAt } = key;
   return {
     id,
@@ -151,8 +160,16 @@ function showKey(key: ApplicationKey, { tenantId }: Caller) {
     ...(name === undefined ? {} : { name }),
     ...(owner === undefined ? {} : { owner }),
     ...(expiresAt ? { expiresAt: timestampFromDate(expiresAt) } : {}),
-    ...(lastUsedAt ? { lastUsedAt: timestampFromDate(lastUsedAt) } : {}),
+    ...(lastUsedAt && seesUse(caller, [key.createdBy, applicationCreatedBy])
+      ? { lastUsedAt: timestampFromDate(lastUsedAt) }
+      : {}),
   };
+}
+
+function seesUse(caller: Caller, creators: readonly (Uuid | null)[]): boolean {
+  const { principal, grant } = caller;
+  if (principal.kind === "application") return grant.holds("log:read");
+  return powersOf(caller).has("read") || creators.includes(principal.userId);
 }
 
 /** @throws {Fault} validation_failed naming expires_at. */

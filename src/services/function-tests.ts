@@ -15,7 +15,6 @@ import type { CallerTransaction } from "../access/caller-transaction.js";
 import { ANY_ENTITY_ID, type EntityType } from "../audit/log-entry.js";
 import { invalid } from "../base/fault.js";
 import type { Json } from "../base/json.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { requireShort } from "../functions/code.js";
@@ -23,12 +22,13 @@ import type { ObservedRun } from "../functions/observed-run.js";
 import type { SetUpTest, TestSetup } from "../functions/test-run.js";
 import type { TestStubs } from "../functions/test-stubs.js";
 import { type NamedStep, requireUsableSteps } from "../proxy/check-steps.js";
-import { evaluateSample, findSampleTokens, tokensOfSample } from "../proxy/sample-tokens.js";
+import { findSampleTokens, resolvedSample, scanSample } from "../proxy/sample-tokens.js";
 import { type ProxySample, type ProxyTest, testProxy } from "../proxy/test-proxy.js";
 import { parseTransform, type Step } from "../proxy/transform.js";
 import { type ReactorTest, testReactor } from "../reactors/test-reactor.js";
-import type { GrantedTokens } from "../tokens/detokenize.js";
-import { type ServedMethod, serve } from "./call.js";
+import { openTokens } from "../tokens/detokenize.js";
+import type { BinTable } from "../tokens/types/bin-table.js";
+import { type Call, type ServedMethod, serve } from "./call.js";
 import { transformDraft } from "./proxies.js";
 import { showConsole, showError, showUsage } from "./show-run.js";
 import { toJson, toValue } from "./value.js";
@@ -36,10 +36,11 @@ import { toJson, toValue } from "./value.js";
 export interface FunctionTestParts {
   readonly setUpTest: SetUpTest;
   readonly agents: GuardedAgents;
+  readonly bins: BinTable | undefined;
 }
 
 /** Runs code that is not saved. */
-export function functionTestService({ setUpTest, agents }: FunctionTestParts): ServedMethod[] {
+export function functionTestService({ setUpTest, agents, bins }: FunctionTestParts): ServedMethod[] {
   return [
     serve(ReactorService.method.testReactor, async (request, call) => {
       const { caller, signal } = call;
@@ -53,38 +54,34 @@ export function functionTestService({ setUpTest, agents }: FunctionTestParts): S
     }),
     serve(ProxyService.method.testProxy, async (request, call) => {
       const { caller, signal } = call;
+      requireNoValuesOutside(request);
       const setup = setUpTest(caller.tenantId, outsideOf(request.outside));
-      const ids = sampleTokensOf(request);
       const given = proxySampleOf(request);
-      const tokens = await call.commit(async (tx) => {
-        await logTest(tx, "proxy");
-        return ids.length === 0 ? undefined : findSampleTokens(tx, ids);
-      });
-      const sample = tokens ? await withTokens(call.keys, given, request, tokens) : given;
+      // Its row stays if the tokens are refused.
+      await call.commit((tx) => logTest(tx, "proxy"));
+      const sample = request.evaluateTokens ? await withTokens(given, call, bins) : given;
       const test = await testProxy({ runner: setup.runner, agents, caller, signal, memory: call.memory }, sample);
       return { ...showProxyTest(test), steps: setup.runner.runs.map(showStep), calls: showCalls(setup) };
     }),
   ];
 }
 
-/** The tokens whose values the test may see. */
-function sampleTokensOf({ request, evaluateTokens = false, destinationUrl }: TestProxyRequest): readonly string[] {
-  if (!evaluateTokens) return [];
-  if (destinationUrl !== undefined) {
-    throw invalid("evaluate_tokens", "must not be given with destination_url, which would get masked values");
-  }
-  return request?.body ? tokensOfSample(toJson(request.body, "request.body")) : [];
+/** @throws {Fault} validation_failed if the values of a test could leave it. */
+function requireNoValuesOutside({ evaluateTokens = false, destinationUrl, outside }: TestProxyRequest): void {
+  if (!evaluateTokens) return;
+  const way = destinationUrl !== undefined ? "destination_url" : outside?.network ? "outside.network" : undefined;
+  if (way) throw invalid("evaluate_tokens", `must not be given with ${way}, which would send masked values`);
 }
 
+/** The sample with the masked values of its tokens. A caller who reads no tokens is refused before any is looked up. */
 async function withTokens(
-  keys: TenantKeys,
   sample: ProxySample,
-  { request }: TestProxyRequest,
-  tokens: GrantedTokens,
+  call: Pick<Call<typeof TestProxyResponseSchema>, "commit" | "keys" | "memory">,
+  bins: BinTable | undefined,
 ): Promise<ProxySample> {
-  if (!request?.body) return sample;
-  const body = toValue(await evaluateSample(keys, toJson(request.body, "request.body"), tokens));
-  return { ...sample, request: { ...sample.request, ...contentOf(request.headers, body, "request") } };
+  const scanned = await scanSample(sample, call.memory);
+  const { tokens } = await call.commit((tx) => findSampleTokens(tx, scanned.references.tokenIds()));
+  return resolvedSample(sample, scanned, await openTokens(call.keys, tokens, bins));
 }
 
 async function logTest(tx: CallerTransaction, entityType: EntityType): Promise<undefined> {

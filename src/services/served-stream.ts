@@ -20,6 +20,8 @@ export interface StreamCall {
   readonly keys: TenantKeys;
   /** The revision of the tenant's rights that {@link read} last ran under. */
   readonly revision: number;
+  /** Whether the caller's key or session has ended. {@link read} then refuses it. */
+  readonly hasEnded: boolean;
   /** Aborted when the stream must end: the caller left, or the server ends it. */
   readonly signal: AbortSignal;
   /**

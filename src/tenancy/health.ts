@@ -29,6 +29,7 @@ export async function readTenantHealth(tx: CallerTransaction): Promise<Health> {
     tx.query(listTenantKeys, tx.tenantId),
     tx.query(countApplicationKeys, new Date(tx.now.getTime() - OLD_KEY_MS)),
   ]);
+  tx.log("tenant", tx.tenantId, "read");
   const current = keys.filter(({ state }) => state === "current").map(({ created_at }) => created_at);
   return {
     sealedUntil: seal ? sealedUntil(seal) : undefined,

@@ -1,3 +1,4 @@
+import type { Transform } from "../access/access-rule.js";
 import { actorOf, type Caller } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { storedContainer } from "../access/container.js";
@@ -17,7 +18,7 @@ import { MAX_READ_BYTES, tooManyBytes } from "../store/transactions/large-reads.
 import { countMonthlyActivity } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import type { ReadableToken } from "./read.js";
-import { type ReadLimit, readTokenRows } from "./read-rows.js";
+import { type FoundToken, findTokenRows, loadTokenRows, type ReadLimit } from "./read-rows.js";
 import { openToken } from "./sealing.js";
 import { ShownToken } from "./shown-token.js";
 import type { BinTable } from "./types/bin-table.js";
@@ -72,10 +73,13 @@ export async function findTokensAs(
   use: TokenUse,
 ): Promise<GrantedTokens | DeniedToken> {
   const permission = `token:${use}` as const;
-  const rows = await readTokenRows(tx, ids, REFERENCE_LIMIT);
-  const missing = ids.filter((_, index) => !rows[index]);
+  const heads = await findTokenRows(tx, ids);
+  const missing = ids.filter((_, index) => !heads[index]);
   if (missing.length > 0) throw unknownTokens(missing);
-  const granted = firstGranted(callers, rows, permission);
+  // Before the limit of bytes: its refusal tells how large the tokens are.
+  const early = firstGranted(callers, heads, permission);
+  if ("denied" in early) return early;
+  const granted = grantedTokens(callers, await loadTokenRows(tx, heads, REFERENCE_LIMIT), permission);
   if ("denied" in granted) return granted;
   const found = [...granted.tokens.values()];
   const actor = actorOf(granted.caller);
@@ -89,12 +93,18 @@ export async function findTokensAs(
   return granted;
 }
 
+interface Granted {
+  readonly caller: Caller;
+  readonly transforms: ReadonlyMap<string, Transform>;
+}
+
+/** The first caller that may use all tokens, and how each token shows to it. */
 function firstGranted(
   [caller, ...others]: readonly [Caller, ...Caller[]],
-  rows: readonly (TokenRowWithCvc | undefined)[],
+  rows: readonly FoundToken[],
   permission: TokenPermission,
-): GrantedTokens | DeniedToken {
-  const tokens = new Map<string, ReadableToken>();
+): Granted | DeniedToken {
+  const transforms = new Map<string, Transform>();
   for (const row of rows) {
     if (!row) continue;
     const target = { id: row.id, containers: row.containers.map(storedContainer) };
@@ -105,9 +115,24 @@ function firstGranted(
         ? firstGranted([next, ...rest], rows, permission)
         : { denied: { type: entityTypeOf(tokenType(row.type)), id: row.id } };
     }
-    tokens.set(row.id, { row, transform });
+    transforms.set(row.id, transform);
   }
-  return { caller, tokens };
+  return { caller, transforms };
+}
+
+function grantedTokens(
+  callers: readonly [Caller, ...Caller[]],
+  rows: readonly (TokenRowWithCvc | undefined)[],
+  permission: TokenPermission,
+): GrantedTokens | DeniedToken {
+  const granted = firstGranted(callers, rows, permission);
+  if ("denied" in granted) return granted;
+  const { caller, transforms } = granted;
+  const readable = rows.flatMap((row) => {
+    const transform = row && transforms.get(row.id);
+    return transform ? [[row.id, { row, transform }] as const] : [];
+  });
+  return { caller, tokens: new Map(readable) };
 }
 
 /** Replaces the references in the body by what the caller may see. A redacted token gives null. */

@@ -25,12 +25,26 @@ export async function readTokenRows(
   ids: readonly string[],
   limit: ReadLimit,
 ): Promise<readonly (TokenRowWithCvc | undefined)[]> {
+  return loadTokenRows(tx, await findTokenRows(tx, ids), limit);
+}
+
+/** Finds tokens for {@link loadTokenRows}: a caller is refused between both, before the size of anything counts. */
+export async function findTokenRows(tx: Transaction, ids: readonly string[]): Promise<readonly FoundToken[]> {
   const all: FoundToken[] = [];
   for (let from = 0; from < ids.length; from += GROUP) {
     const group = ids.slice(from, from + GROUP);
     const maxBytes = Math.floor(SMALL_TOKEN_BYTES / group.length);
     all.push(...(await Promise.all(group.map((id) => findBoundedToken(tx, { id, maxBytes })))));
   }
+  return all;
+}
+
+/** Loads the values of tokens that were found. @throws {MemoryNeeded} as {@link readTokenRows}. */
+export async function loadTokenRows(
+  tx: Transaction,
+  all: readonly FoundToken[],
+  limit: ReadLimit,
+): Promise<readonly (TokenRowWithCvc | undefined)[]> {
   const found = limit.isCut ? firstWithin(limit.maxBytes, all) : all;
   const bytes = found.reduce((sum, token) => sum + sealedBytesOf(token), 0);
   if (found.length > 1 && bytes > limit.maxBytes) throw limit.tooMany();
@@ -38,7 +52,8 @@ export async function readTokenRows(
   return Promise.all(found.map((token) => (token && isLargeToken(token) ? readLarge(tx, token, limit) : token)));
 }
 
-type FoundToken = TokenRowWithCvc | LargeToken | undefined;
+/** A token, without its values if they are large; undefined if there is none. */
+export type FoundToken = TokenRowWithCvc | LargeToken | undefined;
 
 function firstWithin(maxBytes: number, tokens: readonly FoundToken[]): readonly FoundToken[] {
   let bytes = 0;

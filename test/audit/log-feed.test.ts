@@ -30,6 +30,7 @@ async function tenantWithLog() {
   let reads = 0;
   const caller = (revision = 1): FeedCaller => ({
     revision,
+    hasEnded: false,
     read(work) {
       reads += 1;
       return vault.database.of(tenantId).bulk(work);
@@ -107,7 +108,28 @@ it("checks the rights of a reader whose tenant changed them since the look", asy
   await other.take(caller(2));
   expect(reads()).toBe(before + 1);
   const gone = new Fault("unauthenticated", "gone");
-  await expect(other.take({ revision: 3, read: () => Promise.reject(gone) })).rejects.toBe(gone);
+  await expect(other.take({ revision: 3, hasEnded: false, read: () => Promise.reject(gone) })).rejects.toBe(gone);
+});
+
+it("takes nothing for a caller whose key has ended, though no right has changed", async () => {
+  const { tenantId, caller, reads } = await tenantWithLog();
+  const reader = new LogFeeds().join(tenantId);
+  await reader.begin(caller());
+  reader.startTaking();
+  const before = reads();
+  const over = new Fault("unauthenticated", "over");
+  let now = 0;
+  const ending: FeedCaller = {
+    revision: 1,
+    get hasEnded() {
+      return now >= 10;
+    },
+    read: () => Promise.reject(over),
+  };
+  await expect(reader.take(ending)).resolves.toMatchObject({ rows: [] });
+  now = 10;
+  await expect(reader.take(ending)).rejects.toBe(over);
+  expect(reads()).toBe(before);
 });
 
 it("leaves the errors of a look to the reader that looked", async () => {
@@ -115,7 +137,7 @@ it("leaves the errors of a look to the reader that looked", async () => {
   const feeds = new LogFeeds();
   const [one, other] = [feeds.join(tenantId), feeds.join(tenantId)];
   const gone = new Fault("unauthenticated", "gone");
-  const failed = one.begin({ revision: 1, read: () => Promise.reject(gone) });
+  const failed = one.begin({ revision: 1, hasEnded: false, read: () => Promise.reject(gone) });
   const begun = other.begin(caller());
   await expect(failed).rejects.toBe(gone);
   await expect(begun).resolves.toBeInstanceOf(Date);

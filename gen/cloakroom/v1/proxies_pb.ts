@@ -854,8 +854,9 @@ export type TestProxyRequest = Message<"cloakroom.v1.TestProxyRequest"> & {
   outside?: TestOutside | undefined;
 
   /**
-   * Evaluates the token expressions in the body of the request, with values as the caller reads them, masked at most. Needs
-   * token:read of each token, and leaves a row for each. Not with destination_url, which would get masked values.
+   * Replaces the expressions of the request as a call would, with values as the caller reads them, masked at most. Needs
+   * token:read of each token, and leaves a row for each. Not with destination_url or outside.network, which would send
+   * masked values.
    *
    * @generated from field: optional bool evaluate_tokens = 8;
    */
@@ -902,7 +903,7 @@ export type TestedRequest = Message<"cloakroom.v1.TestedRequest"> & {
   headers: HttpHeader[];
 
   /**
-   * Strings are sent unchanged, everything else as JSON. Token expressions are evaluated only with evaluate_tokens.
+   * Strings are sent unchanged, everything else as JSON. Expressions are replaced only with evaluate_tokens.
    *
    * @generated from field: google.protobuf.Value body = 5;
    */

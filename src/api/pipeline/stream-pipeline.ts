@@ -1,7 +1,9 @@
 import type { Message } from "@bufbuild/protobuf";
+import { hasEnded } from "../../access/caller.js";
 import { asCaller } from "../../access/caller-database.js";
 import { withFreshRights } from "../../access/fresh-rights.js";
 import { recordingDenials } from "../../access/refusal.js";
+import type { Clock } from "../../base/clock.js";
 import { Fault } from "../../base/fault.js";
 import { KeyVersionUnknown } from "../../crypto/sealed.js";
 import type { ServedStream, StreamCall } from "../../services/served-stream.js";
@@ -19,6 +21,7 @@ export interface StreamPipeline extends MethodAdmission {
 
 export interface StreamParts extends AdmissionParts {
   readonly keyring: Keyring;
+  readonly clock: Clock;
 }
 
 export function buildStreamPipeline(stream: ServedStream, parts: StreamParts): StreamPipeline {
@@ -33,6 +36,10 @@ export function buildStreamPipeline(stream: ServedStream, parts: StreamParts): S
       let caller = admitted;
       const keys = await parts.keyring.of(caller.tenantId, caller.revision);
       const memory = new PageMemory(head.memory);
+      const isOver = () => hasEnded(caller, parts.clock.now());
+      const renewed = async () => {
+        caller = (await renew()) ?? caller;
+      };
       const call: StreamCall = {
         signal,
         keys,
@@ -42,22 +49,31 @@ export function buildStreamPipeline(stream: ServedStream, parts: StreamParts): S
         get revision() {
           return caller.revision;
         },
+        get hasEnded() {
+          return isOver();
+        },
         read(work) {
           const attempt = async () => {
             memory.release();
+            // The end of a key changes no rights, so no transaction would refuse it.
+            if (isOver()) await renewed();
             const now = await parts.keyring.of(caller.tenantId, caller.revision);
             return asCaller(parts.database, now, caller, memory).bulk(work);
           };
           return recordingDenials(parts.database, () =>
             withFreshRights(attempt, async (stale) => {
               if (stale instanceof KeyVersionUnknown) parts.keyring.forget(caller.tenantId);
-              caller = (await renew()) ?? caller;
+              await renewed();
             }),
           );
         },
       };
       try {
-        yield* stream.serve(request, call);
+        for await (const message of stream.serve(request, call)) {
+          // Read before the end of the key, and perhaps taken long after it.
+          if (isOver()) await renewed();
+          yield message;
+        }
       } finally {
         memory.release();
       }

@@ -17,6 +17,8 @@ const MAX_WAITING = 2_000;
 /** A follower of the log, as far as a feed needs it: its rights at `revision`, under which it reads. */
 export interface FeedCaller {
   readonly revision: number;
+  /** Its key or session has ended, which changes no revision. A read then throws. */
+  readonly hasEnded: boolean;
   read<T>(work: Work<T, OrdinaryTransaction>): Promise<T>;
 }
 
@@ -165,12 +167,12 @@ export class FeedReader {
   }
 
   /**
-   * The next rows, if the caller still has its rights.
+   * The next rows, if the caller still has its rights and its key or session has not ended.
    * @throws {Fault} unavailable for a reader that was too slow; that of a caller who lost its rights.
    */
   async take(caller: FeedCaller): Promise<FeedBatch> {
     await this.#feed.poll(caller);
-    if (caller.revision !== this.#feed.revision) await caller.read(async () => undefined);
+    if (caller.hasEnded || caller.revision !== this.#feed.revision) await caller.read(async () => undefined);
     const taken = this.#feed.rowsFrom(this.#place);
     this.#place = this.#feed.end;
     return taken;

@@ -86,7 +86,7 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   DeleteTenant: ["delete tenant stored"],
   GetUsageReport: ["read report *"],
   GetActivity: [],
-  GetHealth: [],
+  GetHealth: ["read tenant stored"],
   ListMembers: ["list member *"],
   UpdateMember: ["update member stored"],
   DeleteMember: ["delete member stored"],

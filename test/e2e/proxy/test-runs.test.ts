@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { newMember } from "../../support/member.js";
 import type { RestClient } from "../../support/rest.js";
@@ -70,13 +71,15 @@ describe("a test run of a proxy's transforms", () => {
       });
     };
     const { status, body } = await run("ADMIN");
-    expect([status, body.request?.body]).toEqual([200, { seen: { number: "XXXXXXXXXXXX4242", year: 2030 } }]);
+    expect([status, body.request?.body]).toEqual([200, { seen: { number: "XXXXXXXXXXXX4242", year: "2030" } }]);
     expect(JSON.stringify(body)).not.toContain(card.number);
     const { body: log } = await tenant.manage("GET", `/logs?entity_type=card&entity_id=${token.id}&operation=read`);
     expect(log.data[0]).toMatchObject({ actor_type: "user", transform: "mask", outcome: "allowed" });
     expect((await run("DEVELOPER")).status).toBe(403);
     const real = await run("ADMIN", { destinationUrl: "https://partner.example" });
     expect([real.status, JSON.stringify(real.body)]).toEqual([400, expect.stringContaining("evaluate_tokens")]);
+    const outside = await run("ADMIN", { outside: { network: true } });
+    expect([outside.status, JSON.stringify(outside.body)]).toEqual([400, expect.stringContaining("outside.network")]);
     const plain = await run("ADMIN", { evaluateTokens: false });
     expect(plain.body.request.body).toEqual({ seen: sample });
   });
@@ -92,7 +95,58 @@ describe("a test run of a proxy's transforms", () => {
       request: { body: "{{ 01a22193-0000-7000-8000-000000000000 }}" },
       evaluate_tokens: true,
     });
-    expect(missing.status).toBeGreaterThanOrEqual(400);
+    const told = ({ status, body: { code: refusal, detail } }: typeof missing) => [status, refusal, detail];
+    expect(told(missing)).toEqual([403, "permission_denied", expect.any(String)]);
+    expect(told(await test({ request: { body: `{{ ${token.id} }}` }, evaluate_tokens: true }))).toEqual(told(missing));
+    const { body: log } = await tenant.manage("GET", "/logs?entity_type=proxy&size=100");
+    type Row = { readonly actor_id: string; readonly operation: string };
+    const tried = log.data.filter((row: Row) => row.operation === "test" && row.actor_id === author.id);
+    expect(tried.length).toBeGreaterThanOrEqual(3);
+  });
+
+  it("shows the body that a destination gets of the same masked values", async () => {
+    await using destination = await startDestination();
+    const { key: proxyKey } = await makeProxy(tenant, { destination_url: destination.url });
+    const rule = { priority: 1, container: "/", transform: "mask", permissions: ["token:use"], description: "Masked" };
+    const masked = await tenant.application({ type: "private", rules: [rule] });
+    const backEnd = await tenant.backEnd();
+    const card = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
+    const { body: token } = await backEnd("POST", "/tokens", { body: { type: "card", data: card } });
+    const admin = await signedIn(tenant.id, await newMember(tenant, "ADMIN"));
+    const filters = ['| json: "$.number"', '| json: "$.expiration_year"', '| json: "$.expiration_year" | to_number'];
+    const expressions = filters.map((filter) => `{{ ${token.id} ${filter} }}`);
+    const text = fc.oneof(
+      fc.constantFrom(...expressions, ...expressions.map((one) => `<${one}>`), `{{${token.id}}}`),
+      fc.string(),
+    );
+    const { tree } = fc.letrec((tie) => ({
+      tree: fc.oneof(
+        { depthSize: "small" },
+        text,
+        fc.integer(),
+        fc.boolean(),
+        fc.array(tie("tree")),
+        fc.dictionary(fc.string(), tie("tree")),
+      ),
+    }));
+    const bodies = fc.dictionary(fc.string({ maxLength: 3 }), tree);
+    await fc.assert(
+      fc.asyncProperty(bodies, async (body) => {
+        const raw = JSON.stringify(body);
+        const headers = [{ name: "Content-Type", value: "application/json" }];
+        const tried = await admin.call("ProxyService/TestProxy", {
+          ...{ request: { headers, body: raw }, evaluateTokens: true },
+        });
+        const called = await masked("POST", "/proxy", {
+          raw,
+          headers: { "BT-PROXY-KEY": proxyKey, "Content-Type": "application/json" },
+        });
+        expect([tried.status < 300, JSON.stringify(tried.body)]).toEqual([called.status < 300, expect.any(String)]);
+        if (called.status < 300)
+          expect(tried.body.request.body).toEqual(JSON.parse(destination.last().body.toString()));
+      }),
+      { numRuns: 40 },
+    );
   });
 
   it("shows the error of a failed step, and keeps the earlier steps", async () => {

@@ -192,7 +192,7 @@ export interface ApplicationKey {
   readonly owner?: string | undefined;
   /** From then on it is refused like a key that does not exist. */
   readonly expiresAt?: Date | undefined;
-  /** The time of the last row of the log that it left. A use shows within three minutes. */
+  /** The time of the last row of the log that it left. A use shows within three minutes. Only for callers who may read the log, and for a person who created the key or its application. */
   readonly lastUsedAt?: Date | undefined;
 }
 
@@ -243,7 +243,7 @@ export interface AuthorizeSessionInput {
   readonly permissions?: readonly Open<PermissionName>[] | undefined;
   /** Required without permissions. */
   readonly rules?: readonly AccessRuleInput[] | undefined;
-  /** ISO 8601. Default: three minutes after the session's creation. */
+  /** ISO 8601, no later than the end of the key used. Default: three minutes after the session's creation, or that end. */
   readonly expiresAt?: Date | string | undefined;
   /** Refuses the nonce of a session that no hosted field created: a page, or anyone else, may hold its key then. Default false. */
   readonly frameRequired?: boolean | undefined;
@@ -385,7 +385,7 @@ export interface CreateApplicationKeyInput {
   readonly name?: string | undefined;
   /** The person, team or system that answers for it. */
   readonly owner?: string | undefined;
-  /** ISO 8601, in the future. Default: it does not expire. */
+  /** ISO 8601, in the future, and no later than the end of the key used. Default: that end, if there is one. */
   readonly expiresAt?: Date | string | undefined;
 }
 
@@ -1626,7 +1626,7 @@ export interface TestProxyInput {
   readonly destinationUrl?: string | undefined;
   /** Stubs for external calls of the code. */
   readonly outside?: TestOutsideInput | undefined;
-  /** Evaluates the token expressions in the body of the request, with values as the caller reads them, masked at most. Needs token:read of each token, and leaves a row for each. Not with destination_url, which would get masked values. */
+  /** Replaces the expressions of the request as a call would, with values as the caller reads them, masked at most. Needs token:read of each token, and leaves a row for each. Not with destination_url or outside.network, which would send masked values. */
   readonly evaluateTokens?: boolean | undefined;
 }
 
@@ -1714,7 +1714,7 @@ export interface TestedRequest {
   readonly query: string;
   /** The headers of the request. */
   readonly headers: readonly HttpHeader[];
-  /** Strings are sent unchanged, everything else as JSON. Token expressions are evaluated only with evaluate_tokens. */
+  /** Strings are sent unchanged, everything else as JSON. Expressions are replaced only with evaluate_tokens. */
   readonly body?: JsonValue | undefined;
 }
 
@@ -1727,7 +1727,7 @@ export interface TestedRequestInput {
   readonly query?: string | undefined;
   /** The headers of the request. */
   readonly headers?: readonly HttpHeaderInput[] | undefined;
-  /** Strings are sent unchanged, everything else as JSON. Token expressions are evaluated only with evaluate_tokens. */
+  /** Strings are sent unchanged, everything else as JSON. Expressions are replaced only with evaluate_tokens. */
   readonly body?: JsonInput | undefined;
 }
 

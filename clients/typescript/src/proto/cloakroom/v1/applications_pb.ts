@@ -352,7 +352,8 @@ export type ApplicationKey = Message<"cloakroom.v1.ApplicationKey"> & {
   expiresAt?: Timestamp | undefined;
 
   /**
-   * The time of the last row of the log that it left. A use shows within three minutes.
+   * The time of the last row of the log that it left. A use shows within three minutes. Only for callers who may read
+   * the log, and for a person who created the key or its application.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 9;
    */
@@ -710,7 +711,7 @@ export type CreateApplicationKeyRequest = Message<"cloakroom.v1.CreateApplicatio
   owner?: string | undefined;
 
   /**
-   * ISO 8601, in the future. Default: it does not expire.
+   * ISO 8601, in the future, and no later than the end of the key used. Default: that end, if there is one.
    *
    * @generated from field: optional string expires_at = 4;
    */

@@ -88,7 +88,7 @@ export type AuthorizeSessionRequest = Message<"cloakroom.v1.AuthorizeSessionRequ
   rules: AccessRule[];
 
   /**
-   * ISO 8601. Default: three minutes after the session's creation.
+   * ISO 8601, no later than the end of the key used. Default: three minutes after the session's creation, or that end.
    *
    * @generated from field: optional string expires_at = 4;
    */
