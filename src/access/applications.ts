@@ -162,8 +162,8 @@ export async function createKey(
 }
 
 /**
- * Replaces the only key of an application by a new one with its name, owner and end. Of two concurrent requests one is refused, because the key that
- * it would replace is gone.
+ * Replaces the only key of an application by a new one with its name, owner and end. Of two concurrent requests one is
+ * refused, because the key that it would replace is gone.
  */
 export async function regenerateKey(tx: CallerTransaction, id: Uuid): Promise<WithKey<Application>> {
   const found = await find(tx, id);
