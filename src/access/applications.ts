@@ -35,9 +35,10 @@ import {
   type WithKey,
 } from "./application.js";
 import { changedAuthorship, newAuthorship } from "./authorship.js";
-import { type Caller, endWithin, usualEnd } from "./caller.js";
+import type { Caller } from "./caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "./caller-transaction.js";
 import { requireMayChangeCode } from "./changed-code.js";
+import { endWithin, usualEnd } from "./key-end.js";
 import { newKey } from "./key-text.js";
 import { listByName } from "./name-search.js";
 import { NO_PAGES, type Pages, parsePages, writeTemplate } from "./pages.js";
@@ -164,6 +165,7 @@ export async function createKey(
 /**
  * Replaces the only key of an application by a new one with its name, owner and end. Of two concurrent requests one is
  * refused, because the key that it would replace is gone.
+ * @throws {Fault} unprocessable for several keys or none, and for a key that has ended.
  */
 export async function regenerateKey(tx: CallerTransaction, id: Uuid): Promise<WithKey<Application>> {
   const found = await find(tx, id);

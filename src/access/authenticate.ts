@@ -216,7 +216,7 @@ export class Authenticator {
         const keys = await this.#keyring.of(key.tenantId, row.revision);
         if (!isValidKey(keys, row, this.#clock.now())) return undefined;
         const caller = applicationCaller(keys, row, row.key_id);
-        return row.key_expires_at ? { ...caller, keyExpiresAt: row.key_expires_at } : caller;
+        return row.key_expires_at ? { ...caller, endsAt: row.key_expires_at } : caller;
       }
       case "ses": {
         const row = await this.#database.of(key.tenantId).shared((tx) => tx.query(findSession, key.hash));
@@ -243,7 +243,8 @@ function sessionCallerOf(keys: TenantKeys, { tenantId }: PresentedKey, row: Sess
     tenantId,
     principal: { kind: "application", id: row.application_id, type, ...shownPages(pages) },
     keyId: undefined,
-    session: { id: row.id, expiresAt: row.expires_at, ...(frame ? { frame } : {}) },
+    session: { id: row.id, ...(frame ? { frame } : {}) },
+    endsAt: row.expires_at,
     grant: new Grant(rights, within && new Grant(within)),
     settings: readSettings(row.settings),
     eventTypes: row.event_types,

@@ -1,7 +1,7 @@
 import type { Actor } from "../audit/actor.js";
 import type { AuditContext, Via } from "../audit/audit-context.js";
 import type { Party } from "../base/caller-turns.js";
-import { Fault, invalid } from "../base/fault.js";
+import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Proof } from "../memory/request-memory.js";
 import type { ContainerPath } from "./container.js";
@@ -50,7 +50,6 @@ export interface PersonPrincipal {
 
 export interface CallerSession {
   readonly id: Uuid;
-  readonly expiresAt: Date;
   /** It works in this frame only. */
   readonly frame?: SessionFrame;
 }
@@ -61,8 +60,8 @@ export interface Caller {
   readonly principal: ApplicationPrincipal | PersonPrincipal;
   /** The application key of the request. Absent for people, sessions, and code that acts as an application. */
   readonly keyId: Uuid | undefined;
-  /** From then on the key is refused. */
-  readonly keyExpiresAt?: Date;
+  /** From then on its key, session or sign-in is refused, unless it was extended meanwhile. Absent: it has no end. */
+  readonly endsAt?: Date;
   /** A session acts as its public application, with rights of its own. */
   readonly session: CallerSession | undefined;
   /** The frame that sends the request: its page must not learn what is typed into its fields. */
@@ -80,30 +79,9 @@ export interface Caller {
 /** A caller as it is known before its request, and remembered for others. */
 export type CachedCaller = Omit<Caller, "context" | "frame">;
 
-/** Until when the caller's key or session is good. Undefined: it has no end of its own. */
-export function credentialEnd({ session, keyExpiresAt }: Pick<Caller, "session" | "keyExpiresAt">): Date | undefined {
-  return session?.expiresAt ?? keyExpiresAt;
-}
-
-/**
- * The end of something that the caller makes: no key, session or pass outlives the key that made it.
- * @param wanted undefined: as long as the caller's key.
- * @throws {Fault} validation_failed naming expires_at, for a later end that the request asks for.
- */
-export function endWithin({ keyExpiresAt }: Pick<Caller, "keyExpiresAt">, wanted: Date | undefined): Date | undefined {
-  if (!keyExpiresAt || !wanted || wanted <= keyExpiresAt) return wanted ?? keyExpiresAt;
-  throw invalid("expires_at", `must be at most ${keyExpiresAt.toISOString()}, when the key used ends`);
-}
-
-/** The earlier of a usual end and the end of the caller's key. */
-export function usualEnd({ keyExpiresAt }: Pick<Caller, "keyExpiresAt">, usual: Date): Date {
-  return keyExpiresAt && keyExpiresAt < usual ? keyExpiresAt : usual;
-}
-
-/** Whether the caller's key or session has ended at a time. */
-export function hasEnded(caller: Pick<Caller, "session" | "keyExpiresAt">, now: number): boolean {
-  const end = credentialEnd(caller);
-  return end !== undefined && end.getTime() <= now;
+/** Whether the caller's key, session or sign-in has ended, as far as it was known when the caller was read. */
+export function hasEnded({ endsAt }: Pick<Caller, "endsAt">, now: number): boolean {
+  return endsAt !== undefined && endsAt.getTime() <= now;
 }
 
 /** What a credential proves about its holder. Decides how much memory its request bodies may take. */

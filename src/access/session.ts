@@ -16,8 +16,9 @@ import {
 } from "../store/access/sessions.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { type AccessRights, type AccessRuleDraft, parseRights, requireRulesSize } from "./access-rule.js";
-import { applicationOf, type Caller, endWithin, type SessionFrame, usualEnd } from "./caller.js";
+import { applicationOf, type Caller, type SessionFrame } from "./caller.js";
 import type { CallerTransaction } from "./caller-transaction.js";
+import { endWithin, usualEnd } from "./key-end.js";
 import { newKey } from "./key-text.js";
 import type { ApplicationType } from "./permissions.js";
 import { type Denied, denied, deniedWith } from "./refusal.js";

@@ -88,6 +88,7 @@ export class PersonAuthenticator {
         secondFactorUntil: secondFactorUntil(row.strong_at, new Date(this.#clock.now())),
       },
       keyId: undefined,
+      endsAt: new Date(Math.min(row.expires_at.getTime(), row.last_seen_at.getTime() + this.#idleMs)),
       session: undefined,
       grant: grantOfRole(role),
       settings: readSettings(row.settings),

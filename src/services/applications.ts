@@ -108,16 +108,10 @@ export function applicationKeyService(clock: Clock): ServedMethod[] {
     serve(method.listApplicationKeys, async (request, call) => {
       const page = pageRequest(request);
       const listing = { ...page, applicationId: uuidOf(request.id) };
-      return call.list(
-        (tx) => listApplicationKeys(tx, listing),
-        showItems(page, (key, caller) => showKey(key, caller)),
-      );
+      return call.list((tx) => listApplicationKeys(tx, listing), showItems(page, showKey));
     }),
     serve(method.getApplicationKey, async ({ id, keyId }, call) =>
-      call.transact(
-        (tx) => getKey(tx, { applicationId: uuidOf(id), id: uuidOf(keyId) }),
-        (key, caller) => showKey(key, caller),
-      ),
+      call.transact((tx) => getKey(tx, { applicationId: uuidOf(id), id: uuidOf(keyId) }), showKey),
     ),
     serve(method.deleteApplicationKey, async ({ id, keyId }, call) =>
       call.transact((tx) => deleteKey(tx, { applicationId: uuidOf(id), id: uuidOf(keyId) }), showNothing),
@@ -144,32 +138,27 @@ function show(application: Application, caller: Caller) {
     permissions: [...application.permissions],
     rules: application.rules.map(showRule),
     ...showPages(application),
-    keys: application.keys.map((key) => showKey(key, caller, application.createdBy)),
+    keys: application.keys.map((key) => showKey(key, caller)),
     ...showAudit(application),
   };
 }
 
-/** The log says when a key was used: shown to who may read it, and to who made the key or its application. */
-function showKey(key: ApplicationKey, caller: Caller, applicationCreatedBy: Uuid | null = null) {
-  const { tenantId } = caller;
+function showKey(key: ApplicationKey, caller: Caller) {
   const { id, name, owner, expiresAt, lastUsedAt } = key;
   return {
     id,
-    tenantId,
+    tenantId: caller.tenantId,
     ...showAudit(key),
     ...(name === undefined ? {} : { name }),
     ...(owner === undefined ? {} : { owner }),
     ...(expiresAt ? { expiresAt: timestampFromDate(expiresAt) } : {}),
-    ...(lastUsedAt && seesUse(caller, [key.createdBy, applicationCreatedBy])
-      ? { lastUsedAt: timestampFromDate(lastUsedAt) }
-      : {}),
+    ...(lastUsedAt && readsLog(caller) ? { lastUsedAt: timestampFromDate(lastUsedAt) } : {}),
   };
 }
 
-function seesUse(caller: Caller, creators: readonly (Uuid | null)[]): boolean {
-  const { principal, grant } = caller;
-  if (principal.kind === "application") return grant.holds("log:read");
-  return powersOf(caller).has("read") || creators.includes(principal.userId);
+/** Whether the caller may read the log, which the last use of a key is taken from. */
+function readsLog(caller: Caller): boolean {
+  return caller.principal.kind === "person" ? powersOf(caller).has("read") : caller.grant.holds("log:read");
 }
 
 /** @throws {Fault} validation_failed naming expires_at. */

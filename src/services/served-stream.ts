@@ -20,13 +20,13 @@ export interface StreamCall {
   readonly keys: TenantKeys;
   /** The revision of the tenant's rights that {@link read} last ran under. */
   readonly revision: number;
-  /** Whether the caller's key or session has ended. {@link read} then refuses it. */
+  /** Whether the caller's key or sign-in has ended. {@link read} then refuses it, unless it was extended. */
   readonly hasEnded: boolean;
   /** Aborted when the stream must end: the caller left, or the server ends it. */
   readonly signal: AbortSignal;
   /**
    * Runs a transaction under the caller's present rights. The memory for the large values of the one before is released.
-   * @throws {Fault} if the key has lost its rights.
+   * @throws {Fault} if the key has lost its rights or has ended.
    */
   read<T>(work: Work<T, OrdinaryCallerTransaction>): Promise<T>;
 }

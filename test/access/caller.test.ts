@@ -17,7 +17,8 @@ const application = applicationCaller(rightsOf("plain read"));
 const session: Caller = {
   ...applicationCaller(rightsOf("plain read"), "public"),
   keyId: undefined,
-  session: { id: newUuid(), expiresAt: new Date("2030-01-01") },
+  session: { id: newUuid() },
+  endsAt: new Date("2030-01-01"),
 };
 const code: Caller = { ...application, keyId: undefined };
 const person = personCaller("ADMIN");

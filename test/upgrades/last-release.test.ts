@@ -1,5 +1,5 @@
 // Waits: 20 s
-import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cloakroom } from "../support/command.js";
@@ -51,7 +51,10 @@ describe("a vault of the last release", () => {
 
   it("shows all that it showed, and its log is whole", async () => {
     const vault = await machine("imported");
-    copyFileSync(join(FOLDER, "root.key"), join(vault.CLOAKROOM_DATA_DIR ?? "", "root.key"));
+    const key = join(vault.CLOAKROOM_DATA_DIR ?? "", "root.key");
+    copyFileSync(join(FOLDER, "root.key"), key);
+    // A clone has it as a file that everybody may read, which a vault refuses.
+    chmodSync(key, 0o600);
     expect(await cloakroom(vault, "init")).toMatchObject({ code: 0 });
     expect(await cloakroom(vault, "import", "--file", join(FOLDER, "vault.export"))).toMatchObject({ code: 0 });
     expect(await cloakroom(vault, "migrate")).toMatchObject({ code: 0 });

@@ -55,7 +55,7 @@ export function buildStreamPipeline(stream: ServedStream, parts: StreamParts): S
         read(work) {
           const attempt = async () => {
             memory.release();
-            // The end of a key changes no rights, so no transaction would refuse it.
+            // An end changes no revision, so no transaction would refuse the caller.
             if (isOver()) await renewed();
             const now = await parts.keyring.of(caller.tenantId, caller.revision);
             return asCaller(parts.database, now, caller, memory).bulk(work);
@@ -70,7 +70,7 @@ export function buildStreamPipeline(stream: ServedStream, parts: StreamParts): S
       };
       try {
         for await (const message of stream.serve(request, call)) {
-          // Read before the end of the key, and perhaps taken long after it.
+          // Read before the end, and perhaps taken long after it.
           if (isOver()) await renewed();
           yield message;
         }

@@ -17,7 +17,7 @@ const MAX_WAITING = 2_000;
 /** A follower of the log, as far as a feed needs it: its rights at `revision`, under which it reads. */
 export interface FeedCaller {
   readonly revision: number;
-  /** Its key or session has ended, which changes no revision. A read then throws. */
+  /** Its key or sign-in has ended, which changes no revision: a read reads its rights again. */
   readonly hasEnded: boolean;
   read<T>(work: Work<T, OrdinaryTransaction>): Promise<T>;
 }
@@ -167,7 +167,7 @@ export class FeedReader {
   }
 
   /**
-   * The next rows, if the caller still has its rights and its key or session has not ended.
+   * The next rows, if the caller still has its rights and its key or sign-in has not ended.
    * @throws {Fault} unavailable for a reader that was too slow; that of a caller who lost its rights.
    */
   async take(caller: FeedCaller): Promise<FeedBatch> {

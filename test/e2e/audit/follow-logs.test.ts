@@ -102,15 +102,6 @@ describe.each(["grpc", "connect"] as const)("following the log over %s", (transp
     expect(await failure).toMatchObject({ code: "unauthenticated" });
   });
 
-  it("ends with its key, as a request with the key is refused", async () => {
-    const { id } = await tenant.application({ type: "management", permissions: ["log:read"] });
-    const { body } = await tenant.manage("POST", `/applications/${id}/keys`, {
-      body: { expires_at: new Date(Date.now() + 5_000).toISOString() },
-    });
-    await using client = clientOf(body.key);
-    expect(await failureOf(client.logs.follow())).toMatchObject({ code: "unauthenticated" });
-  });
-
   it("ends at its signal", async () => {
     await using client = clientOf(tenant.managementKey);
     const ending = new AbortController();

@@ -81,8 +81,8 @@ describe("a sweep that is killed midway", () => {
 
   it("is finished by several replicas concurrently: each token is removed once, with one row in the log", async () => {
     const vault = await open();
-    const sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 20_000 });
-    const holder = connect(vault.ownerAddress, { connections: 1, statementTimeout: 20_000 });
+    const sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 120_000 });
+    const holder = connect(vault.ownerAddress, { connections: 1, statementTimeout: 120_000 });
     await expireAll(sql);
     // The sweep cannot finish before it is killed: the last of its tokens is locked.
     const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -104,7 +104,7 @@ describe("a sweep that is killed midway", () => {
     await vault[Symbol.asyncDispose]();
 
     await using survivor = await open();
-    const beside = connect(survivor.ownerAddress, { connections: 1, statementTimeout: 20_000 });
+    const beside = connect(survivor.ownerAddress, { connections: 1, statementTimeout: 120_000 });
     const swept = await expired(beside);
     expect(swept).toBeGreaterThan(0);
     expect(swept, "it was killed too late").toBeLessThan(EXPIRING);

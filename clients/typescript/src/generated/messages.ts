@@ -190,9 +190,9 @@ export interface ApplicationKey {
   readonly name?: string | undefined;
   /** The person, team or system that answers for it, in the words of its creator. */
   readonly owner?: string | undefined;
-  /** From then on it is refused like a key that does not exist. */
+  /** From then on it is refused like a key that does not exist, with the keys that it made and the sessions that it authorized. Applications, proxies and members that it made stay. */
   readonly expiresAt?: Date | undefined;
-  /** The time of the last row of the log that it left. A use shows within three minutes. Only for callers who may read the log, and for a person who created the key or its application. */
+  /** The time of the last row of the log that it left. A use shows within three minutes. Absent for callers that may not read the log. */
   readonly lastUsedAt?: Date | undefined;
 }
 
@@ -370,7 +370,7 @@ export interface CreateApplicationInput {
   readonly permissions?: readonly Open<PermissionName>[] | undefined;
   /** Required without permissions. */
   readonly rules?: readonly AccessRuleInput[] | undefined;
-  /** Default true. */
+  /** Default true. The key ends with the key used, if that one ends. */
   readonly createKey?: boolean | undefined;
   /** For public applications: the exact origins whose pages may show hosted fields (elements) with its keys, such as https://shop.example.com. Without any, no page may. With any, only hosted fields may use the keys to create tokens and sessions: see allow_page_requests. */
   readonly allowedOrigins?: readonly string[] | undefined;

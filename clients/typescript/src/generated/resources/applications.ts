@@ -32,7 +32,7 @@ export class Applications extends Resource {
     return this.calls.one("ApplicationService/UpdateApplication", "keyed", applicationShape, { ...input, id }, options);
   }
 
-  /** Replaces the only key of an application with a new one (deprecated in favour of creating and deleting keys). The old key stops working at once. Applications with several keys, or none, are rejected. */
+  /** Replaces the only key of an application with a new one (deprecated in favour of creating and deleting keys), which has its name, owner and end, and ends no later than the key used. The old key stops working at once. Applications with several keys, or none, are rejected, and so are keys that have ended. */
   regenerateKey(id: ApplicationId, options?: CallOptions): Call<Application> {
     return this.calls.one("ApplicationService/RegenerateApplicationKey", "keyed", applicationShape, { id }, options);
   }

@@ -6,7 +6,7 @@ import { sessionShape } from "../shapes.js";
 
 /** Sessions give a browser some permissions of a back end for a few minutes. */
 export class Sessions extends Resource {
-  /** Creates a session key without any access. Needs a public application's key. An idempotency key has no effect: the response is shown once, and a repeat creates another session. */
+  /** Creates a session key without any access. Needs a public application's key. Ends after three minutes, or with that key. An idempotency key has no effect: the response is shown once, and a repeat creates another session. */
   create(options?: CallOptions): Call<Session> {
     return this.calls.one("SessionService/CreateSession", "once", sessionShape, {}, options);
   }

@@ -53,12 +53,14 @@ export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
                 { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
                 { head: "By", cell: ({ createdBy }) => createdBy && <Author id={createdBy} names={names} /> },
                 { head: "Expires", cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
-                {
-                  head: "Last used",
-                  cell: (key) => (
-                    <LastUse applicationId={id} applicationKey={key} hasLog={can("LogService/ListLogs")} />
-                  ),
-                },
+                ...(can("LogService/ListLogs")
+                  ? [
+                      {
+                        head: "Last used",
+                        cell: (key: ApplicationKey) => <LastUse applicationId={id} applicationKey={key} />,
+                      },
+                    ]
+                  : []),
                 ...(can("ApplicationKeyService/DeleteApplicationKey") && isOwn
                   ? [{ head: "Revoke", cell: (key: ApplicationKey) => <RevokeKey applicationId={id} keyId={key.id} /> }]
                   : []),
@@ -105,15 +107,15 @@ function Expiry({ at }: { at: Timestamp | undefined }) {
 interface LastUseProps {
   readonly applicationId: string;
   readonly applicationKey: ApplicationKey;
-  readonly hasLog: boolean;
 }
 
-function LastUse({ applicationId, applicationKey: { id, lastUsedAt }, hasLog }: LastUseProps) {
+/** Taken from the log, and shown to those who may read it. */
+function LastUse({ applicationId, applicationKey: { id, lastUsedAt } }: LastUseProps) {
   const query = new URLSearchParams({ actor_id: applicationId, key_id: id });
   return (
     <>
       {lastUsedAt ? <Time at={lastUsedAt} /> : <span className="quiet">never</span>}{" "}
-      {hasLog && <Link href={`/log?${query}`}>Its rows</Link>}
+      <Link href={`/log?${query}`}>Its rows</Link>
     </>
   );
 }

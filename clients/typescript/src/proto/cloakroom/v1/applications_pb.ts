@@ -345,15 +345,16 @@ export type ApplicationKey = Message<"cloakroom.v1.ApplicationKey"> & {
   owner?: string | undefined;
 
   /**
-   * From then on it is refused like a key that does not exist.
+   * From then on it is refused like a key that does not exist, with the keys that it made and the sessions that it
+   * authorized. Applications, proxies and members that it made stay.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 8;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * The time of the last row of the log that it left. A use shows within three minutes. Only for callers who may read
-   * the log, and for a person who created the key or its application.
+   * The time of the last row of the log that it left. A use shows within three minutes. Absent for callers that may not
+   * read the log.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 9;
    */
@@ -433,7 +434,7 @@ export type CreateApplicationRequest = Message<"cloakroom.v1.CreateApplicationRe
   rules: AccessRule[];
 
   /**
-   * Default true.
+   * Default true. The key ends with the key used, if that one ends.
    *
    * @generated from field: optional bool create_key = 5;
    */
@@ -1166,8 +1167,9 @@ export const ApplicationService: GenService<{
     output: typeof ApplicationSchema;
   },
   /**
-   * Replaces the only key of an application with a new one (deprecated in favour of creating and deleting keys). The
-   * old key stops working at once. Applications with several keys, or none, are rejected.
+   * Replaces the only key of an application with a new one (deprecated in favour of creating and deleting keys), which has
+   * its name, owner and end, and ends no later than the key used. The old key stops working at once. Applications with
+   * several keys, or none, are rejected, and so are keys that have ended.
    *
    * @generated from rpc cloakroom.v1.ApplicationService.RegenerateApplicationKey
    */

@@ -126,8 +126,8 @@ export const AuthorizeSessionRequestSchema: GenMessage<AuthorizeSessionRequest> 
  */
 export const SessionService: GenService<{
   /**
-   * Creates a session key without any access. Needs a public application's key. An idempotency key has no effect: the
-   * response is shown once, and a repeat creates another session.
+   * Creates a session key without any access. Needs a public application's key. Ends after three minutes, or with that key.
+   * An idempotency key has no effect: the response is shown once, and a repeat creates another session.
    *
    * @generated from rpc cloakroom.v1.SessionService.CreateSession
    */
