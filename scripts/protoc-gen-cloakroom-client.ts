@@ -33,8 +33,9 @@ runNodeJs({
       contents.set(`resources/${resource.file}.ts`, resourceFile(serviceOf(resource.service), resource, messages));
     }
     contents.set("resources/tokenization.ts", clientMethodsFile(serviceOf(CLIENT_METHODS), messages));
-    const all = "A client with everything that the server has.";
-    contents.set("all-resources.ts", clientFile("AllResources", all, RESOURCES));
+    const all = "A client with everything that keys may call.";
+    const forKeys = RESOURCES.filter((resource) => !resource.isForPeople);
+    contents.set("all-resources.ts", clientFile("AllResources", all, forKeys));
     const few = "A client with what pages need to collect and show values.";
     const inBrowser = RESOURCES.filter((resource) => resource.inBrowser);
     contents.set("browser-resources.ts", clientFile("BrowserResources", few, inBrowser));

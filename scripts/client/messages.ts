@@ -56,7 +56,8 @@ export class Messages {
     // Set first, since messages may contain themselves.
     this.#shapeNames.set(message.name, name);
     const text = this.#shapeText(message);
-    if (text === undefined) this.#shapeNames.set(message.name, undefined);
+    const [same] = [...this.#shapes].find(([, other]) => other === text) ?? [];
+    if (text === undefined || same !== undefined) this.#shapeNames.set(message.name, same);
     else this.#shapes.set(name, text);
     return this.#shapeNames.get(message.name);
   }
@@ -112,40 +113,46 @@ export class Messages {
 
   #shapeText(message: DescMessage): string | undefined {
     const kinds = new Map<string, string[]>();
-    const nested: string[] = [];
+    const inner = new Map<string, string[]>();
+    const add = (to: Map<string, string[]>, kind: string, entry: string) => {
+      to.set(kind, [...(to.get(kind) ?? []), entry]);
+    };
     for (const field of message.fields.filter(isShown)) {
-      for (const kind of kindsOf(field)) kinds.set(kind, [...(kinds.get(kind) ?? []), field.localName]);
-      const shape = field.message && this.shapeOf(field.message);
-      if (shape === undefined) continue;
       // A message that contains itself is complete by the time that the shape is read.
-      nested.push(`${field.localName}: ${field.fieldKind === "map" ? `{ each: ${shape} }` : shape}`);
+      const shape = field.message && this.shapeOf(field.message);
+      const isSingle = field.fieldKind === "message";
+      if (shape !== undefined) add(inner, isSingle ? "nested" : "items", `${field.localName}: ${shape}`);
+      const kind = shape === undefined || field.fieldKind === "map" ? kindOf(field) : undefined;
+      if (kind !== undefined) add(kinds, kind, field.localName);
     }
     const repeated = message.fields.filter(repeatsData).map(({ localName }) => localName);
     if (repeated.length > 0) kinds.set("dropped", repeated);
-    const members = [...kinds].map(([kind, names]) => `${kind}: "${names.join(" ")}"`);
-    if (nested.length > 0) members.push(`nested: { ${nested.join(", ")} }`);
+    const members = [
+      ...[...kinds].map(([kind, names]) => `${kind}: "${names.join(" ")}"`),
+      ...[...inner].map(([kind, shapes]) => `${kind}: { ${shapes.join(", ")} }`),
+    ];
     return members.length === 0 ? undefined : `{ ${members.join(", ")} }`;
   }
 }
 
-/** The lists of a shape that a field is in. JSON leaves out what is empty, and has times and 64-bit numbers as texts. */
-function kindsOf(field: DescField): readonly string[] {
-  if (field.fieldKind === "list") return ["lists"];
-  if (field.fieldKind === "map") return ["maps"];
-  if (isTime(field)) return ["times"];
+/** The list of a shape that a field is in, if any. JSON leaves out what is empty, and has times and 64-bit numbers as texts. */
+function kindOf(field: DescField): string | undefined {
+  if (field.fieldKind === "list") return "lists";
+  if (field.fieldKind === "map") return "maps";
+  if (isTime(field)) return "times";
   switch (field.scalar) {
     case ScalarType.INT64:
-      return isImplicit(field) ? ["numbers", "longs"] : ["longs"];
+      return isImplicit(field) ? "counts" : "longs";
     case ScalarType.BYTES:
-      return ["bytes"];
+      return "bytes";
     case ScalarType.STRING:
-      return isImplicit(field) ? ["texts"] : [];
+      return isImplicit(field) ? "texts" : undefined;
     case ScalarType.BOOL:
-      return isImplicit(field) ? ["flags"] : [];
+      return isImplicit(field) ? "flags" : undefined;
     case ScalarType.INT32:
-      return isImplicit(field) ? ["numbers"] : [];
+      return isImplicit(field) ? "numbers" : undefined;
     default:
-      return [];
+      return undefined;
   }
 }
 

@@ -9,6 +9,8 @@ export interface ResourceName {
   readonly noun: string;
   /** The thin browser entry has it: pages collect and show values with it. */
   readonly inBrowser?: boolean;
+  /** Keys may not call it. The client for Node has it, for people who are signed in with the command line. */
+  readonly isForPeople?: boolean;
   /** The class of the client's own that adds to what the protos describe. */
   readonly base?: string;
 }
@@ -26,7 +28,7 @@ export const RESOURCES: readonly ResourceName[] = [
   resource("TransactionService", "transactions", "Transaction"),
   resource("ThreeDSService", "threeDS", "ThreeDS", { inBrowser: true }),
   resource("WebhookService", "webhooks", "Webhook"),
-  resource("TokenExportService", "tokenExports", "TokenExport"),
+  resource("TokenExportService", "tokenExports", "TokenExport", { isForPeople: true }),
   resource("LogService", "logs", "Log"),
   // `Tenant` is the message that it reads.
   resource("TenantService", "tenant", "Tenant", { className: "OwnTenant" }),
@@ -115,7 +117,12 @@ function resource(
   service: string,
   property: string,
   noun: string,
-  { inBrowser = false, className = `${property.charAt(0).toUpperCase()}${property.slice(1)}`, base = "Resource" } = {},
+  {
+    inBrowser = false,
+    isForPeople = false,
+    className = `${property.charAt(0).toUpperCase()}${property.slice(1)}`,
+    base = "Resource",
+  } = {},
 ): ResourceName {
   return {
     service,
@@ -124,6 +131,7 @@ function resource(
     file: property.replace(/[A-Z]+/g, (letters) => `-${letters.toLowerCase()}`),
     noun,
     inBrowser,
+    isForPeople,
     base,
   };
 }

@@ -52,7 +52,7 @@ export async function loadTokenRows(
   return Promise.all(found.map((token) => (token && isLargeToken(token) ? readLarge(tx, token, limit) : token)));
 }
 
-/** A token, without its values if they are large; undefined if there is none. */
+/** A token. If it is large, its values are not loaded. Undefined: no token has the id. */
 export type FoundToken = TokenRowWithCvc | LargeToken | undefined;
 
 function firstWithin(maxBytes: number, tokens: readonly FoundToken[]): readonly FoundToken[] {

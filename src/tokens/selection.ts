@@ -1,7 +1,8 @@
 import type { Caller } from "../access/caller.js";
 import type { TokenPermission } from "../access/permissions.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { countTokenKeys, findExpired } from "../store/tokens/token-keys.js";
+import { findExpired } from "../store/tokens/expired-tokens.js";
+import { countTokenKeys } from "../store/tokens/token-keys.js";
 import {
   type KeyFilter,
   type KeySource,

@@ -8,34 +8,21 @@ import { setBackLog } from "../../src/audit/chain/set-back-log.js";
 import { logEntry } from "../../src/audit/log-entry.js";
 import { newUuid, type TenantId, type Uuid } from "../../src/base/ids.js";
 import { writeLog } from "../../src/store/audit/audit-logs.js";
-import { listLogPartitions, monthStart } from "../../src/store/audit/log-partitions.js";
+import { listLogPartitions } from "../../src/store/audit/log-partitions.js";
 import { connect } from "../../src/store/postgres/connect.js";
-import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
+import { type Ledger, MINUTE } from "./support/ledger.js";
+import { DAY, DAYS, HOUR, WrongClocks } from "./support/wrong-clocks.js";
 
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-const DAYS = 40;
-
+let clocks: WrongClocks;
 let ledger: Ledger;
-/** The right time. */
-let truth = 0;
-/** By how much the clocks of the servers and of the database are ahead of it. */
-let ahead = { servers: 0, database: 0 };
 beforeAll(async () => {
-  ledger = await openLedger({ hasMovableClock: true });
-  // A tenant's id contains its creation time, which must not be before its first seal: all of this is in the past.
-  truth = monthStart(new Date(), -58).getTime() + 2 * DAY;
+  clocks = await WrongClocks.open();
+  ledger = clocks.ledger;
 });
 afterAll(() => ledger?.[Symbol.asyncDispose]());
 
-async function setClocks(next: Partial<typeof ahead> = {}, passed = 0): Promise<void> {
-  truth += passed;
-  ahead = { ...ahead, ...next };
-  ledger.clock.time = truth + ahead.servers;
-  await ledger.setDatabaseAhead(truth + ahead.database - Date.now());
-}
-const wait = (milliseconds: number) => setClocks({}, milliseconds);
-const both = (milliseconds: number) => setClocks({ servers: milliseconds, database: milliseconds });
+const wait = (milliseconds: number) => clocks.wait(milliseconds);
+const both = (milliseconds: number) => clocks.both(milliseconds);
 const rowsOf = (tenantId: TenantId) =>
   ledger.rows<{ id: string; at: Date }>(tenantId, "select id::text, created_at as at from audit_logs");
 
@@ -98,7 +85,7 @@ it("every row is verified or past its retention, and no reader stops a writer, w
         else if (next.kind === "wait") await wait(next.days * DAY + 3 * MINUTE);
         // One of the clocks is right, or both are wrong by hours.
         else if (next.kind === "jump")
-          await setClocks(next.servers > 0 ? { servers: next.servers, database: 0 } : next);
+          await clocks.set(next.servers > 0 ? { servers: next.servers, database: 0 } : next);
         else if (next.kind === "both") await both(next.hours * HOUR);
         else if (next.kind === "set right") await both(0);
         else if (next.kind === "seal") await seal();
@@ -129,7 +116,7 @@ it("every row is verified or past its retention, and no reader stops a writer, w
         for (const { id } of await rowsOf(tenantId)) left.add(id);
         expect((await ledger.verifyAttested(tenantId)).findings).toEqual([]);
       }
-      const oldest = oldestMonth(new Date(truth), DAYS);
+      const oldest = oldestMonth(new Date(clocks.truth), DAYS);
       for (const [id, at] of written) {
         if (left.has(id)) continue;
         removed += 1;

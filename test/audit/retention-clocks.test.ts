@@ -5,32 +5,19 @@ import { setBackLog } from "../../src/audit/chain/set-back-log.js";
 import { recordVaultEvent } from "../../src/audit/chain/vault-log.js";
 import { type TenantId, VAULT_TENANT_ID } from "../../src/base/ids.js";
 import { monthStart } from "../../src/store/audit/log-partitions.js";
-import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
+import { type Ledger, MINUTE } from "./support/ledger.js";
+import { DAY, DAYS, WrongClocks } from "./support/wrong-clocks.js";
 
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-const DAYS = 40;
-
+let clocks: WrongClocks;
 let ledger: Ledger;
-/** The right time. */
-let truth = 0;
-/** By how much the clocks of the servers and of the database are ahead of it. */
-let ahead = { servers: 0, database: 0 };
 beforeAll(async () => {
-  ledger = await openLedger({ hasMovableClock: true });
-  // A tenant's id contains its creation time, which must not be before its first seal: all of this is in the past.
-  truth = monthStart(new Date(), -58).getTime() + 2 * DAY;
+  clocks = await WrongClocks.open();
+  ledger = clocks.ledger;
 });
 afterAll(() => ledger?.[Symbol.asyncDispose]());
 
-async function setClocks(next: Partial<typeof ahead> = {}, passed = 0): Promise<void> {
-  truth += passed;
-  ahead = { ...ahead, ...next };
-  ledger.clock.time = truth + ahead.servers;
-  await ledger.setDatabaseAhead(truth + ahead.database - Date.now());
-}
-const wait = (milliseconds: number) => setClocks({}, milliseconds);
-const both = (milliseconds: number) => setClocks({ servers: milliseconds, database: milliseconds });
+const wait = (milliseconds: number) => clocks.wait(milliseconds);
+const both = (milliseconds: number) => clocks.both(milliseconds);
 beforeEach(async () => {
   ledger.clock.now = () => ledger.clock.time;
   await both(0);
@@ -102,7 +89,7 @@ describe("retention", () => {
       await ledger.log(tenantId, 1);
       await sealed();
     }
-    expect((await headOf(tenantId))?.getTime()).toBeGreaterThan(truth);
+    expect((await headOf(tenantId))?.getTime()).toBeGreaterThan(clocks.truth);
     await both(0);
     const outcome = await setBackLog(ledger, tenantId);
     if (outcome.kind !== "set back") throw new Error(`the log was ${outcome.kind}`);
@@ -119,10 +106,10 @@ describe("retention", () => {
       await wait(DAY);
     }
     await sealed();
-    expect(await headOf(tenantId)).toEqual(oldestMonth(new Date(truth), DAYS));
+    expect(await headOf(tenantId)).toEqual(oldestMonth(new Date(clocks.truth), DAYS));
     await ledger.turnMonths({ retentionDays: DAYS });
     for (const { at } of await rowsOf(tenantId)) {
-      expect(at.getTime()).toBeGreaterThanOrEqual(oldestMonth(new Date(truth), DAYS).getTime());
+      expect(at.getTime()).toBeGreaterThanOrEqual(oldestMonth(new Date(clocks.truth), DAYS).getTime());
     }
     expect(await ledger.verify(tenantId)).toMatchObject({ findings: [] });
   });
@@ -139,18 +126,18 @@ describe("retention", () => {
     ];
     const before = await facts();
     await ledger.tamper(tenantId, "update due set due_at = now() where kind = 'log_retention'");
-    await setClocks({ servers: 1_500 * DAY });
+    await clocks.set({ servers: 1_500 * DAY });
     await run(DAYS);
     await ledger.turnMonths({ retentionDays: DAYS });
     const after = await facts();
     // The chain has new attestations, and lost no entry.
     expect(after[1]).toEqual(expect.arrayContaining([...(before[1] ?? [])]));
     expect([after[0], ...after.slice(2)]).toEqual([before[0], ...before.slice(2)]);
-    expect(await headOf(tenantId)).toEqual(oldestMonth(new Date(truth), DAYS));
+    expect(await headOf(tenantId)).toEqual(oldestMonth(new Date(clocks.truth), DAYS));
     // By its right clock the look comes again.
-    await setClocks({ servers: 0 });
+    await clocks.set({ servers: 0 });
     const dues = await ledger.rows<{ at: Date }>(tenantId, "select due_at as at from due where kind = 'log_retention'");
-    expect(Math.min(...dues.map(({ at }) => at.getTime()))).toBeLessThanOrEqual(truth + DAY);
+    expect(Math.min(...dues.map(({ at }) => at.getTime()))).toBeLessThanOrEqual(clocks.truth + DAY);
   });
 
   it("forgets the counts of a tenant without rows, and ends then", async () => {

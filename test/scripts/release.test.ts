@@ -189,8 +189,8 @@ describe("the program without the server", () => {
   it("holds the commands over the API alone", async () => {
     const files = await bundleThinProgram();
     expect(files.map(({ path }) => path)).toContain("dist/cli/entry.js");
-    // 0.80 MB. With one operator's command, which reaches the store, it is several times that.
-    expect(files.reduce((sum, { content }) => sum + content.length, 0)).toBeLessThan(900_000);
+    // 0.73 MB. With one operator's command, which reaches the store, it is several times that.
+    expect(files.reduce((sum, { content }) => sum + content.length, 0)).toBeLessThan(800_000);
   });
 });
 

@@ -1,6 +1,7 @@
 // The entry for Node: all resources, over gRPC on one HTTP/2 connection.
 import { checkTimeout } from "./deadline.js";
 import { AllResources } from "./generated/all-resources.js";
+import { TokenExports } from "./generated/resources/token-exports.js";
 import { ClosableCalls } from "./node/closable-calls.js";
 import { fetchTransport } from "./node/fetch-transport.js";
 import { Http2Transport } from "./node/http2-transport.js";
@@ -19,6 +20,8 @@ const VERSION = "0.1.0";
 
 /** A client. It connects at the first call, and again when the connection is lost. */
 export class Cloakroom extends AllResources {
+  /** For people who are signed in, as the command line calls it: keys may not. */
+  readonly tokenExports: TokenExports = new TokenExports(this.calls);
   readonly #calls: ClosableCalls;
 
   constructor(options: NodeOptions = {}) {

@@ -11,12 +11,17 @@ export interface Shape {
   readonly times?: string;
   readonly bytes?: string;
   readonly longs?: string;
+  /** Longs that a response always has. */
+  readonly counts?: string;
   /** Left out, because other fields have the same as plain JSON. */
   readonly dropped?: string;
-  readonly nested?: Readonly<Record<string, Shape>>;
-  /** The shape of each entry of a map. */
-  readonly each?: Shape;
+  /** Messages. */
+  readonly nested?: Shapes;
+  /** Lists of messages, and maps of messages, which are in `maps` too. */
+  readonly items?: Shapes;
 }
+
+type Shapes = Readonly<Record<string, Shape>>;
 
 /** Completes a response in place, and vouches for its type: the generated method that names both keeps them in step. */
 export function assertComplete<T>(response: unknown, shape: Shape | undefined): asserts response is T {
@@ -27,36 +32,26 @@ type Fields = Record<string, unknown>;
 
 function complete(response: unknown, shape: Shape): void {
   if (!isFields(response)) return;
+  const each = (names: string | undefined, by: (value: unknown) => unknown) => {
+    for (const name of namesIn(names)) {
+      const value = by(response[name]);
+      if (value !== undefined) response[name] = value;
+    }
+  };
   for (const name of namesIn(shape.dropped)) delete response[name];
-  fill(response, shape.texts, () => "");
-  fill(response, shape.numbers, () => 0);
-  fill(response, shape.flags, () => false);
-  fill(response, shape.lists, () => []);
-  fill(response, shape.maps, () => ({}));
-  fill(response, shape.bytes, () => "");
-  convert(response, shape.times, (text) => new Date(text));
-  convert(response, shape.longs, Number);
-  convert(response, shape.bytes, (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
-  if (shape.each) completeAll(Object.values(response), shape.each);
-  for (const [name, inner] of Object.entries(shape.nested ?? {})) {
-    const value = response[name];
-    if (Array.isArray(value)) completeAll(value, inner);
-    else complete(value, inner);
-  }
-}
-
-function completeAll(responses: readonly unknown[], shape: Shape): void {
-  for (const response of responses) complete(response, shape);
-}
-
-function fill(response: Fields, names: string | undefined, empty: () => unknown): void {
-  for (const name of namesIn(names)) response[name] ??= empty();
-}
-
-function convert(response: Fields, names: string | undefined, by: (text: string) => unknown): void {
-  for (const name of namesIn(names)) {
-    const value = response[name];
-    if (typeof value === "string") response[name] = by(value);
+  each(shape.texts, (value) => value ?? "");
+  each(shape.numbers, (value) => value ?? 0);
+  each(shape.flags, (value) => value ?? false);
+  each(shape.lists, (value) => value ?? []);
+  each(shape.maps, (value) => value ?? {});
+  each(shape.counts, (value) => Number(value ?? 0));
+  each(shape.longs, (value) => value && Number(value));
+  each(shape.times, (value) => value && new Date(String(value)));
+  each(shape.bytes, (value) => Uint8Array.from(atob(String(value ?? "")), (letter) => letter.charCodeAt(0)));
+  for (const [name, inner] of Object.entries(shape.nested ?? {})) complete(response[name], inner);
+  for (const [name, inner] of Object.entries(shape.items ?? {})) {
+    response[name] ??= [];
+    for (const item of Object.values(Object(response[name]))) complete(item, inner);
   }
 }
 

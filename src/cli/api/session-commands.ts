@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { CloakroomError } from "@cloakroom/client";
-import type { WhoAmIResponse } from "../../../gen/cloakroom/v1/sign_ins_pb.js";
+import type { WhoAmIResponse } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
 import { terminal } from "../../base/terminal.js";
 import { UsageError } from "../usage-error.js";
 import { type ApiCall, clientFor } from "./api-call.js";

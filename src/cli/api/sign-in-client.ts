@@ -1,8 +1,8 @@
 import { CloakroomError } from "@cloakroom/client";
 import { type Client, Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { SignInService, type WhoAmIResponse } from "../../../gen/cloakroom/v1/sign_ins_pb.js";
-import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import { SignInService, type WhoAmIResponse } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
+import { ErrorInfoSchema } from "#client/proto/google/rpc/error_details_pb.js";
 import { clientFor } from "./api-call.js";
 import type { VaultAddress } from "./credentials.js";
 import { OWN_PAGE_HEADERS } from "./own-page-headers.js";

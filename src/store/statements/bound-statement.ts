@@ -1,7 +1,7 @@
 import { type Columns, columnKindsOf, type ReadRow } from "../wire/columns.js";
-import type { Execution } from "../wire/connection.js";
 import type { MessageWriter } from "../wire/message-writer.js";
 import { PreparedStatement } from "../wire/prepared-statement.js";
+import type { Execution } from "../wire/step.js";
 import { type Parameter, time, uuid } from "./parameter.js";
 import { inPreparedSizes } from "./prepared-sizes.js";
 import { CurrentGroup, QueryGroup } from "./query-group.js";

@@ -1,4 +1,5 @@
-import type { Connection, Execution } from "../wire/connection.js";
+import type { Connection } from "../wire/connection.js";
+import type { Execution } from "../wire/step.js";
 import type { StatementBatch, StatementContext, StatementGroup } from "./statement-batch.js";
 import type { Table } from "./tables.js";
 

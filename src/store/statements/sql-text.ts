@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
 import { readArrayText, toArrayText } from "../wire/array-text.js";
 import type { Columns } from "../wire/columns.js";
-import type { Execution } from "../wire/connection.js";
 import type { DescribedColumn } from "../wire/described-column.js";
 import type { MessageWriter } from "../wire/message-writer.js";
 import { PreparedStatement } from "../wire/prepared-statement.js";
+import type { Execution } from "../wire/step.js";
 
 /**
  * Statements that template strings put together for each call. Aggregates off the hot path still use them. Values

@@ -2,7 +2,8 @@ import type { CallerTurns } from "../../base/caller-turns.js";
 import { ConnectionLost } from "../postgres/database-error.js";
 import type { Engine, Opened } from "../postgres/open-connection.js";
 import { StatementBatch } from "../statements/statement-batch.js";
-import type { Connection, LateStep, StepEnd } from "../wire/connection.js";
+import type { Connection } from "../wire/connection.js";
+import type { LateStep, StepEnd } from "../wire/step.js";
 import { Pace } from "./pace.js";
 import {
   culpritAmong,

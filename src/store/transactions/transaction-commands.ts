@@ -3,8 +3,9 @@ import type { Engine } from "../postgres/open-connection.js";
 import { boundQuery } from "../statements/bound-statement.js";
 import { bigint } from "../statements/parameter.js";
 import { StatementBatch, type StatementContext } from "../statements/statement-batch.js";
-import type { Connection, Execution } from "../wire/connection.js";
+import type { Connection } from "../wire/connection.js";
 import { PreparedStatement } from "../wire/prepared-statement.js";
+import type { Execution } from "../wire/step.js";
 import type { Guard } from "./started-works.js";
 
 /** A statement of the transaction itself, without rows to read. */

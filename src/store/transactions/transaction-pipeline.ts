@@ -2,8 +2,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { ConnectionLost, classifyFailure } from "../postgres/database-error.js";
 import type { Opened } from "../postgres/open-connection.js";
 import { StatementBatch } from "../statements/statement-batch.js";
-import { type Connection, type LateStep, NotPreparedYet, type StepEnd } from "../wire/connection.js";
+import type { Connection } from "../wire/connection.js";
 import { DatabaseError } from "../wire/server-error.js";
+import { type LateStep, NotPreparedYet, type StepEnd } from "../wire/step.js";
 import type { BatchedRequest } from "./batched-request.js";
 import { Pace } from "./pace.js";
 import {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Columns } from "../../../src/store/wire/columns.js";
-import { NotPreparedYet } from "../../../src/store/wire/connection.js";
 import { PreparedStatement } from "../../../src/store/wire/prepared-statement.js";
+import { NotPreparedYet } from "../../../src/store/wire/step.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
 import { PostgresProxy } from "../../support/postgres-proxy.js";
 import { openSession, Run, throwUnlessDone, type WireSession } from "./support/wire-session.js";

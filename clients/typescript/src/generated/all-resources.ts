@@ -13,13 +13,12 @@ import { Reactors } from "./resources/reactors.js";
 import { Server } from "./resources/server.js";
 import { Sessions } from "./resources/sessions.js";
 import { ThreeDS } from "./resources/three-ds.js";
-import { TokenExports } from "./resources/token-exports.js";
 import { Tokens } from "./resources/tokens.js";
 import { Transactions } from "./resources/transactions.js";
 import { Webhooks } from "./resources/webhooks.js";
 import { Tokenization } from "./resources/tokenization.js";
 
-/** A client with everything that the server has. */
+/** A client with everything that keys may call. */
 export abstract class AllResources extends Tokenization {
   readonly tokens: Tokens = new Tokens(this.calls);
   readonly applications: Applications = new Applications(this.calls);
@@ -33,7 +32,6 @@ export abstract class AllResources extends Tokenization {
   readonly transactions: Transactions = new Transactions(this.calls);
   readonly threeDS: ThreeDS = new ThreeDS(this.calls);
   readonly webhooks: Webhooks = new Webhooks(this.calls);
-  readonly tokenExports: TokenExports = new TokenExports(this.calls);
   readonly logs: Logs = new Logs(this.calls);
   readonly tenant: OwnTenant = new OwnTenant(this.calls);
   readonly members: Members = new Members(this.calls);

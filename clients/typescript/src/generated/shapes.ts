@@ -9,17 +9,17 @@ export const applicationKeyShape: Shape = { texts: "id tenantId", times: "create
 
 export const accessConditionShape: Shape = { texts: "attribute operator value" };
 
-export const accessRuleShape: Shape = { numbers: "priority", lists: "conditions permissions", nested: { conditions: accessConditionShape } };
+export const accessRuleShape: Shape = { numbers: "priority", lists: "permissions", items: { conditions: accessConditionShape } };
 
 export const tokenTemplateShape: Shape = { texts: "name", lists: "searchIndexes" };
 
-export const applicationShape: Shape = { texts: "id tenantId name type", lists: "keys permissions rules allowedOrigins templates", times: "createdAt modifiedAt", nested: { keys: applicationKeyShape, rules: accessRuleShape, templates: tokenTemplateShape } };
+export const applicationShape: Shape = { texts: "id tenantId name type", lists: "permissions allowedOrigins", times: "createdAt modifiedAt", items: { keys: applicationKeyShape, rules: accessRuleShape, templates: tokenTemplateShape } };
 
 export const permissionShape: Shape = { texts: "type description", lists: "applicationTypes" };
 
 export const accessStepShape: Shape = { texts: "outcome", nested: { rule: accessRuleShape } };
 
-export const explainedAccessShape: Shape = { numbers: "keys", lists: "steps", nested: { steps: accessStepShape } };
+export const explainedAccessShape: Shape = { numbers: "keys", items: { steps: accessStepShape } };
 
 export const sessionShape: Shape = { texts: "sessionKey nonce", times: "expiresAt" };
 
@@ -27,9 +27,9 @@ export const proxyShape: Shape = { texts: "id tenantId name key destinationUrl s
 
 export const httpHeaderShape: Shape = { texts: "name value" };
 
-export const testedRequestShape: Shape = { texts: "path query", lists: "headers", nested: { headers: httpHeaderShape } };
+export const testedRequestShape: Shape = { texts: "path query", items: { headers: httpHeaderShape } };
 
-export const testedAnswerShape: Shape = { numbers: "status", lists: "headers", nested: { headers: httpHeaderShape } };
+export const testedAnswerShape: Shape = { numbers: "status", items: { headers: httpHeaderShape } };
 
 export const sourcePositionShape: Shape = { numbers: "line column" };
 
@@ -37,21 +37,19 @@ export const codeErrorShape: Shape = { numbers: "status", texts: "detail", neste
 
 export const consoleLineShape: Shape = { texts: "level text" };
 
-export const testedStepShape: Shape = { texts: "kind", lists: "console", nested: { error: codeErrorShape, console: consoleLineShape } };
+export const testedStepShape: Shape = { texts: "kind", nested: { error: codeErrorShape }, items: { console: consoleLineShape } };
 
 export const testedCallShape: Shape = { texts: "to method answeredBy" };
 
-export const testProxyResponseShape: Shape = { lists: "steps calls", nested: { request: testedRequestShape, answer: testedAnswerShape, error: codeErrorShape, steps: testedStepShape, calls: testedCallShape } };
+export const testProxyResponseShape: Shape = { nested: { request: testedRequestShape, answer: testedAnswerShape, error: codeErrorShape }, items: { steps: testedStepShape, calls: testedCallShape } };
 
-export const failedRunShape: Shape = { texts: "id kind", lists: "console", times: "createdAt", nested: { error: codeErrorShape, console: consoleLineShape } };
+export const failedRunShape: Shape = { texts: "id kind", times: "createdAt", nested: { error: codeErrorShape }, items: { console: consoleLineShape } };
 
 export const httpBodyShape: Shape = { texts: "contentType", bytes: "data" };
 
-export const invokeProxyResponseShape: Shape = { numbers: "status", lists: "headers", nested: { headers: httpHeaderShape, body: httpBodyShape } };
+export const invokeProxyResponseShape: Shape = { numbers: "status", items: { headers: httpHeaderShape }, nested: { body: httpBodyShape } };
 
 export const applicationReferenceShape: Shape = { texts: "id" };
-
-export const reactorFormulaReferenceShape: Shape = { texts: "id" };
 
 export const runtimeShape: Shape = { maps: "dependencies resolutions", lists: "permissions" };
 
@@ -59,31 +57,29 @@ export const reactorFormulaConfigurationShape: Shape = { texts: "name type" };
 
 export const reactorFormulaParameterShape: Shape = { texts: "name type", flags: "optional" };
 
-export const reactorFormulaShape: Shape = { texts: "id name type status code", lists: "configuration requestParameters", times: "createdAt modifiedAt", nested: { configuration: reactorFormulaConfigurationShape, requestParameters: reactorFormulaParameterShape } };
+export const reactorFormulaShape: Shape = { texts: "id name type status code", times: "createdAt modifiedAt", items: { configuration: reactorFormulaConfigurationShape, requestParameters: reactorFormulaParameterShape } };
 
-export const reactorShape: Shape = { texts: "id tenantId name state", maps: "configuration", times: "createdAt modifiedAt", nested: { application: applicationReferenceShape, formula: reactorFormulaReferenceShape, runtime: runtimeShape, formulaDetails: reactorFormulaShape } };
+export const reactorShape: Shape = { texts: "id tenantId name state", maps: "configuration", times: "createdAt modifiedAt", nested: { application: applicationReferenceShape, formula: applicationReferenceShape, runtime: runtimeShape, formulaDetails: reactorFormulaShape } };
 
-export const reactorHttpResponseShape: Shape = { numbers: "status", lists: "headers", nested: { headers: httpHeaderShape } };
-
-export const reactResponseShape: Shape = { nested: { response: reactorHttpResponseShape } };
+export const reactResponseShape: Shape = { nested: { response: testedAnswerShape } };
 
 export const reactAsyncResponseShape: Shape = { texts: "asyncReactorRequestId" };
 
-export const testReactorResponseShape: Shape = { lists: "console calls warnings", nested: { error: codeErrorShape, response: reactorHttpResponseShape, console: consoleLineShape, calls: testedCallShape } };
+export const testReactorResponseShape: Shape = { lists: "warnings", nested: { error: codeErrorShape, response: testedAnswerShape }, items: { console: consoleLineShape, calls: testedCallShape } };
 
 export const connectionShape: Shape = { texts: "id connectionFormulaId displayName status", lists: "acceptedCountries acceptedCurrencies", flags: "threeDSecureEnabled active" };
 
 export const connectionFormulaFieldShape: Shape = { texts: "key displayName format", flags: "required secret" };
 
-export const connectionFormulaShape: Shape = { texts: "id displayName method", lists: "fields supportedCurrencies supportedCountries", maps: "supportedFeatures", nested: { fields: connectionFormulaFieldShape } };
+export const connectionFormulaShape: Shape = { texts: "id displayName method", lists: "supportedCurrencies supportedCountries", maps: "supportedFeatures", items: { fields: connectionFormulaFieldShape } };
 
 export const paymentMethodShape: Shape = { texts: "type method mode token" };
 
 export const transactionConnectionShape: Shape = { texts: "type id connectionFormulaId method displayName" };
 
-export const transactionShape: Shape = { texts: "type id currency reconciliationId intent intentOutcome status paymentSource", numbers: "amount authorizedAmount capturedAmount refundedAmount", longs: "amount authorizedAmount capturedAmount refundedAmount", times: "authorizedAt capturedAt voidedAt createdAt updatedAt approvalExpiresAt", flags: "merchantInitiated isSubsequentPayment", nested: { paymentMethod: paymentMethodShape, connection: transactionConnectionShape } };
+export const transactionShape: Shape = { texts: "type id currency reconciliationId intent intentOutcome status paymentSource", counts: "amount authorizedAmount capturedAmount refundedAmount", times: "authorizedAt capturedAt voidedAt createdAt updatedAt approvalExpiresAt", flags: "merchantInitiated isSubsequentPayment", nested: { paymentMethod: paymentMethodShape, connection: transactionConnectionShape } };
 
-export const refundShape: Shape = { texts: "type id transactionId status currency", numbers: "amount", longs: "amount", times: "createdAt updatedAt" };
+export const refundShape: Shape = { texts: "type id transactionId status currency", counts: "amount", times: "createdAt updatedAt" };
 
 export const createThreeDSSessionResponseShape: Shape = { texts: "id type" };
 
@@ -101,41 +97,39 @@ export const webhookDeliveryShape: Shape = { texts: "eventId webhookId eventType
 
 export const tokenExportRuleShape: Shape = { texts: "container transform" };
 
-export const tokenExportShape: Shape = { texts: "id state applicationId reason requestedBy applicationName", times: "requestedAt expiresAt", lists: "rules keyIds", nested: { rules: tokenExportRuleShape } };
+export const tokenExportShape: Shape = { texts: "id state applicationId reason requestedBy applicationName", times: "requestedAt expiresAt", lists: "keyIds", items: { rules: tokenExportRuleShape } };
 
 export const logChangeShape: Shape = { texts: "field", flags: "truncated" };
 
-export const logShape: Shape = { texts: "id tenantId entityType entityId operation message", times: "createdAt", lists: "changes", nested: { changes: logChangeShape } };
+export const logShape: Shape = { texts: "id tenantId entityType entityId operation message", times: "createdAt", items: { changes: logChangeShape } };
 
 export const logEntityTypeShape: Shape = { texts: "displayName value" };
 
 export const tenantShape: Shape = { texts: "id ownerId name", maps: "settings", times: "createdAt modifiedAt" };
 
-export const tokenMetricsShape: Shape = { numbers: "count", longs: "count", times: "lastCreatedAt" };
+export const tokenMetricsShape: Shape = { counts: "count", times: "lastCreatedAt" };
 
-export const monthlyActiveTokensShape: Shape = { texts: "month", numbers: "count", longs: "count" };
+export const monthlyActiveTokensShape: Shape = { texts: "month", counts: "count" };
 
-export const tokenReportShape: Shape = { maps: "metricsByType", numbers: "includedMonthlyActiveTokens monthlyActiveTokens", longs: "includedMonthlyActiveTokens monthlyActiveTokens", lists: "activeByMonth", nested: { metricsByType: { each: tokenMetricsShape }, activeByMonth: monthlyActiveTokensShape } };
+export const tokenReportShape: Shape = { maps: "metricsByType", counts: "includedMonthlyActiveTokens monthlyActiveTokens", items: { metricsByType: tokenMetricsShape, activeByMonth: monthlyActiveTokensShape } };
 
 export const usageReportShape: Shape = { nested: { tokenReport: tokenReportShape } };
 
-export const activityCountsShape: Shape = { numbers: "revealed masked redacted other denied failed changes", longs: "revealed masked redacted other denied failed changes" };
+export const activityCountsShape: Shape = { counts: "revealed masked redacted other denied failed changes" };
 
 export const activityBucketShape: Shape = { times: "at", nested: { counts: activityCountsShape } };
 
 export const activityGroupShape: Shape = { texts: "name", nested: { counts: activityCountsShape } };
 
-export const activityShape: Shape = { lists: "data groups", times: "countedUntil", nested: { data: activityBucketShape, groups: activityGroupShape } };
+export const activityShape: Shape = { times: "countedUntil", items: { data: activityBucketShape, groups: activityGroupShape } };
 
 export const logOutageShape: Shape = { texts: "part", times: "since" };
 
 export const logReceiverShape: Shape = { texts: "name", times: "sentUntil" };
 
-export const healthShape: Shape = { times: "sealedUntil keysCreatedAt", lists: "outages receivers", numbers: "applicationKeys oldApplicationKeys", longs: "applicationKeys oldApplicationKeys", nested: { outages: logOutageShape, receivers: logReceiverShape } };
+export const healthShape: Shape = { times: "sealedUntil keysCreatedAt", counts: "applicationKeys oldApplicationKeys", items: { outages: logOutageShape, receivers: logReceiverShape } };
 
-export const userShape: Shape = { texts: "id" };
-
-export const memberShape: Shape = { texts: "id tenantId role", times: "createdAt createdDate modifiedAt", lists: "containers", nested: { user: userShape } };
+export const memberShape: Shape = { texts: "id tenantId role", times: "createdAt createdDate modifiedAt", lists: "containers", nested: { user: applicationReferenceShape } };
 
 export const roleShape: Shape = { texts: "name" };
 

@@ -2,9 +2,10 @@ import type { DatabaseAddress } from "../../../../src/store/postgres/connect.js"
 import { type Engine, openPostgresConnection } from "../../../../src/store/postgres/open-connection.js";
 import type { Parameter } from "../../../../src/store/statements/parameter.js";
 import { type Columns, columnKindsOf, type ReadRow } from "../../../../src/store/wire/columns.js";
-import type { Connection, Execution, StepEnd } from "../../../../src/store/wire/connection.js";
+import type { Connection } from "../../../../src/store/wire/connection.js";
 import type { MessageWriter } from "../../../../src/store/wire/message-writer.js";
 import { PreparedStatement } from "../../../../src/store/wire/prepared-statement.js";
+import type { Execution, StepEnd } from "../../../../src/store/wire/step.js";
 
 /** A run of a statement that keeps its result. */
 export class Run<Row> implements Execution {
