@@ -28,10 +28,10 @@ export function admitPerson(
   const isSigningIn = getOption(desc, policyOption).auth === AuthMode.SIGNING_IN;
   return async ({ visit, audit, memory }, credential) => {
     if (credential.kind === "key" && credential.text !== undefined) {
-      throw invalid("BT-API-KEY", "must not be sent: this operation is for people in a browser");
+      throw invalid("BT-API-KEY", "must not be sent: this operation is for people who are signed in");
     }
     if (!visit)
-      throw new Fault("unauthenticated", "This operation is for people in a browser; an API key cannot call it.");
+      throw new Fault("unauthenticated", "This operation is for people who are signed in; an API key cannot call it.");
     visit.requireOwnPage();
     if (isSigningIn) {
       memory.prove({ kind: "sign_in" });

@@ -73,7 +73,7 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
   get visit(): Visit {
     const { visit } = this.#parts.head;
     if (!visit)
-      throw new Fault("unauthenticated", "This operation is for people in a browser; an API key cannot call it.");
+      throw new Fault("unauthenticated", "This operation is for people who are signed in; an API key cannot call it.");
     return visit;
   }
 
