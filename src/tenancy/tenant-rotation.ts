@@ -30,6 +30,12 @@ export const RETIRE_AFTER_MS = 120_000;
 /** A shorter time would interrupt shared transactions that are under way. */
 export const RETIRE_AFTER_LEAST_MS = 2_000;
 
+/**
+ * The command that begins a rotation goes on with it at once and shows its progress: servers that came first would leave
+ * it nothing to show. They look at whole minutes, so they come 30 to 90 s later.
+ */
+const CONTINUED_AFTER_MS = 90_000;
+
 /** If a process dies during the work, the lease blocks others for this long. */
 const LEASE_SECONDS = 10;
 
@@ -99,7 +105,7 @@ async function tryToBegin(
     for (const { purpose, version, wrapped: bytes, rootKeyId, state } of added) {
       tx.enqueue(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });
     }
-    scheduleDue(tx, { kind: "key_rotation", at: tx.now });
+    scheduleDue(tx, { kind: "key_rotation", at: new Date(tx.now.getTime() + CONTINUED_AFTER_MS) });
     writeLog(tx, logEntry("tenant", tenantId, "update", { remark: "keys rotated", context: OPERATOR_CONTEXT }));
     return "begun";
   });
