@@ -1,3 +1,4 @@
+// Waits: 60 s
 // Needs: chromium
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
