@@ -185,15 +185,15 @@ export const endOfIndexRange = defineStatement<LogIndexRange, LogPlace | null, P
   kind: "read",
   sortKey: () => "",
   queries: (sql, tenantId, ranges) =>
-    ranges.map(({ by: { entityType, isRefused, ...by }, from, until, after, rows }) => {
-      return sql`
+    ranges.map(
+      ({ by: { entityType, isRefused, ...by }, from, until, after, rows }) => sql`
         select l.created_at as "createdAt" from audit_logs l
         where l.tenant_id = ${tenantId} ${conditionsOf(sql, tenantId, { ...by, from, until })}
           ${entityType === undefined ? sql`` : sql`and l.entity_type = ${entityType} and l.${sql.unsafe(IS_RARE_TYPE)}`}
           ${isRefused ? sql`and l.outcome <> 'allowed'` : sql``}
           ${after?.id === BEFORE_ROWS ? sql`and l.created_at < ${after.createdAt}` : sql``}
           ${after && after.id !== BEFORE_ROWS ? sql`and l.created_at <= ${after.createdAt}` : sql``}
-        order by l.created_at desc limit 1 offset ${rows - 1}`;
-    }),
+        order by l.created_at desc limit 1 offset ${rows - 1}`,
+    ),
   outputs: (rows) => rows.map(([row]) => (row ? { createdAt: row.createdAt, id: BEFORE_ROWS } : null)),
 });
