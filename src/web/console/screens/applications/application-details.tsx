@@ -18,7 +18,7 @@ import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
 import { useConflictCheck } from "../../use-conflict-check.js";
 import { useLeaveTo } from "../../use-leave-to.js";
-import { applicationDraftOf, updateOf } from "./application-draft.js";
+import { openApplicationDraft, updateOf } from "./application-draft.js";
 import { ApplicationForm } from "./application-form.js";
 import { ApplicationKeys } from "./application-keys.js";
 
@@ -124,7 +124,7 @@ function Editor({ application, update, onDone }: EditorProps) {
   const check = useConflictCheck(application, () => client.getApplication({ id }));
   return (
     <ApplicationForm
-      {...{ initial: applicationDraftOf(application), isNew: false, submitText: "Save", change: update, check }}
+      {...{ initial: openApplicationDraft(application), isNew: false, submitText: "Save", change: update, check }}
       onSubmit={(draft) => update.run({ ...updateOf(draft), id }, onDone)}
       onCancel={onDone}
     />

@@ -4,7 +4,7 @@ import { type Application, ApplicationService } from "#client/proto/cloakroom/v1
 import { useChange } from "../../api/queries.js";
 import { NoRight } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
-import { applicationRequestOf, emptyDraft } from "./application-draft.js";
+import { applicationRequest, emptyDraft } from "./application-draft.js";
 import { ApplicationForm } from "./application-form.js";
 import { NewKey } from "./new-key.js";
 
@@ -27,7 +27,7 @@ export function NewApplication() {
           initial={emptyDraft()}
           submitText="Create application and key"
           change={create}
-          onSubmit={(draft) => create.run({ ...applicationRequestOf(draft), type: draft.type }, setCreated)}
+          onSubmit={(draft) => create.run({ ...applicationRequest(draft), type: draft.type }, setCreated)}
         />
       ) : (
         <NoRight operation={create.operation} />
