@@ -1,5 +1,6 @@
 import { causeFields, tenantFailure } from "../api/observation/log-cause.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
+import { ArchiveFailure, type Archiving } from "../audit/archive/log-archive.js";
 import { monthName } from "../audit/chain/log-months.js";
 import type { SealParts } from "../audit/chain/seal-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
@@ -37,6 +38,7 @@ export interface BackgroundParts {
   readonly meters: Meters;
   readonly sealing: SealParts;
   readonly sinks: readonly LogSink[];
+  readonly archiving: Archiving;
   readonly parts: Pick<Composition, "runs" | "deliveries" | "payments">;
 }
 
@@ -105,11 +107,12 @@ function sweeps({ vault: { database, tenants }, clock, log }: BackgroundParts): 
   });
 }
 
-function logSeals({ config, clock, log, meters, sealing }: BackgroundParts): Job {
+function logSeals({ config, clock, log, meters, sealing, archiving }: BackgroundParts): Job {
   return logSealsJob({
     ...sealing,
     clock,
     retentionDays: config.auditRetentionDays,
+    archiving,
     onFailure: tenantFailure(log, "log seals", "the log of this tenant could not be sealed; this will be tried again"),
     onBroken: (tenantId, outcome) => {
       meters.auditIncident(outcome);
@@ -118,17 +121,29 @@ function logSeals({ config, clock, log, meters, sealing }: BackgroundParts): Job
   });
 }
 
-function logMonths({ vault: { address, ownerAddress }, config, clock, log, sealing }: BackgroundParts): Job {
+function logMonths({ vault, config, clock, log, meters, sealing, archiving }: BackgroundParts): Job {
+  const { address, ownerAddress } = vault;
   return logMonthsJob({
     ...sealing,
     address,
     ownerAddress,
     clock,
     retentionDays: config.auditRetentionDays,
+    archiving,
+    onLag: (seconds) => meters.monthLag(seconds),
+    onArchive(problem) {
+      if (problem === undefined) return log.info({ job: "log months" }, "log archive working again");
+      meters.auditIncident("archive_failed");
+      log.error({ job: "log months", reason: problem }, "log archive failing; months stay and will be archived later");
+    },
+    onFailure(tenantId, error) {
+      const reason = error instanceof ArchiveFailure ? { reason: error.message } : causeFields(error);
+      log.error({ tenant_id: tenantId, ...reason }, "a month of this tenant could not be archived, and stays");
+    },
     onBlocked: ({ month, tenants }) =>
       log.warn(
         { reason: `${monthName(month)} of ${tenants.length} tenants, the first ${tenants[0]}` },
-        "a month of the log is past its retention and stays: its rows are not sealed, not in every sink, or freed in the next days",
+        "a month of the log is past its retention and stays: its rows are not sealed, not in every sink, not archived, or freed in the next days",
       ),
     onStuck: ({ month, reason }, step) =>
       log.warn(

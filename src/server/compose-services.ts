@@ -1,6 +1,7 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { causeFields } from "../api/observation/log-cause.js";
 import type { InvokeProxy } from "../api/proxy/proxy-route.js";
+import type { Archiving } from "../audit/archive/log-archive.js";
 import { recordTenantEvent } from "../audit/chain/vault-log.js";
 import { readBuildVersion } from "../base/build-version.js";
 import type { CompileFor } from "../functions/code.js";
@@ -28,6 +29,7 @@ import type { Webhooks } from "./compose-webhooks.js";
 import type { CoreParts } from "./core-parts.js";
 
 interface ServiceParts extends Reactors, Pick<Functions, "setUpTest">, Pick<Webhooks, "deliveries"> {
+  readonly archiving: Archiving;
   readonly invoke: InvokeProxy;
 }
 
@@ -35,9 +37,9 @@ interface ServiceParts extends Reactors, Pick<Functions, "setUpTest">, Pick<Webh
 export function composeServices(
   parts: CoreParts,
   { egress: policy }: Config,
-  { invoke, react, runs, deliveries, setUpTest }: ServiceParts,
+  { archiving, invoke, react, runs, deliveries, setUpTest }: ServiceParts,
 ): readonly ServedMethod[] {
-  const { keyring, clock, agents, sandbox, bins } = parts;
+  const { database, keyring, clock, agents, sandbox, bins } = parts;
   const compileFor: CompileFor = (tenantId) => (code) => sandbox.compile(tenantId, code);
   return [
     ...applicationService(),
@@ -51,7 +53,7 @@ export function composeServices(
     ...memberService(),
     ...invitationService(),
     ...sessionService(),
-    ...logService(clock),
+    ...logService({ clock, database, archive: typeof archiving === "object" ? archiving : undefined }),
     ...proxyService({ policy, compileFor, invoke }),
     ...reactorService({ compileFor }),
     ...functionTestService({ setUpTest, agents, bins }),

@@ -1,5 +1,6 @@
 import { Authenticator } from "../access/authenticate.js";
 import { FramePasses } from "../access/frame-passes.js";
+import type { Archiving } from "../audit/archive/log-archive.js";
 import type { OverloadCheck } from "../api/arrival/load-shedder.js";
 import type { CallersByKey } from "../api/arrival/turn-gate.js";
 import { oncePerSecond } from "../api/observation/once-per-second.js";
@@ -71,12 +72,13 @@ export interface CompositionInputs {
   readonly endPart: EndPart;
   /** The runner of tenants' code, if the processes of this server share one. */
   readonly sharedRunner: SharedRunnerAccess | undefined;
+  readonly archiving: Archiving;
   readonly signInLimits: SignInLimits;
 }
 
 /** Builds the parts bottom-up: each gets the parts it uses and does not know the others. */
 export function compose(vault: Vault, config: Config, inputs: CompositionInputs): Composition {
-  const { log, clock, bins, address, endPart, signInLimits: limits } = inputs;
+  const { log, clock, bins, address, endPart, archiving, signInLimits: limits } = inputs;
   const { database, keyring, tenants } = vault;
   const refusals = composeRefusals(vault, inputs);
   const authenticator = new Authenticator(database, keyring, clock, refusals.ofKey);
@@ -102,7 +104,7 @@ export function compose(vault: Vault, config: Config, inputs: CompositionInputs)
   const { runs, react } = composeReactors(core, functions);
   const payments = composePayments({ vault, agents, clock, log, address, addresses: config.paymentAddresses });
   const { deliveries, webhookKey } = composeWebhooks(core);
-  const services = composeServices(core, config, { invoke, react, runs, deliveries, setUpTest });
+  const services = composeServices(core, config, { archiving, invoke, react, runs, deliveries, setUpTest });
 
   const stopWork = async () => {
     await Promise.all([runs.stop(), deliveries.stop(), payments.stop()]);

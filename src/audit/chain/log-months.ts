@@ -1,5 +1,5 @@
 import { DAY_MS } from "../../base/clock.js";
-import type { TenantId } from "../../base/ids.js";
+import { type TenantId, VAULT_TENANT_ID } from "../../base/ids.js";
 import { hasLogRows } from "../../store/audit/audit-logs.js";
 import {
   dropLogPartition,
@@ -83,6 +83,17 @@ export function removeOldMonths({ database, ownerAddress }: LogMonthsParts, olde
     const strayed = await keeping(database, sql, { from: new Date(0), until: oldest });
     if (strayed.length === 0) await deleteStrayRows(sql, oldest);
     return { blocked, stuck };
+  });
+}
+
+/** The tenants whose logs may have rows before a time in some table. */
+export function tenantsWithOldMonths(ownerAddress: DatabaseAddress, oldest: Date): Promise<readonly TenantId[]> {
+  return asLogin(ownerAddress, async (sql) => {
+    if (!(await ownsLog(sql))) return [];
+    const hasMonth = (await listLogPartitions(sql)).some(({ until }) => until <= oldest);
+    const hasOld = hasMonth || (await strayMonths(sql)).some(({ month }) => month < oldest);
+    const logs = hasOld ? await listKeptLogs(sql, oldest) : [];
+    return logs.map(({ tenantId }) => tenantId).filter((tenantId) => tenantId !== VAULT_TENANT_ID);
   });
 }
 
