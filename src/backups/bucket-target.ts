@@ -15,9 +15,7 @@ export class BucketTarget implements BackupTarget {
 
   constructor(bucket: string, prefix: string, { endpoint, region, credentials }: BucketSettings) {
     if (!credentials) {
-      throw new BackupError(
-        "For s3:// set CLOAKROOM_S3_ACCESS_KEY_ID and CLOAKROOM_S3_SECRET_ACCESS_KEY.",
-      );
+      throw new BackupError("For s3:// set CLOAKROOM_S3_ACCESS_KEY_ID and CLOAKROOM_S3_SECRET_ACCESS_KEY.");
     }
     const { accessKeyId, secretAccessKey, sessionToken } = credentials;
     this.name = `s3://${bucket}${prefix === "" ? "" : `/${prefix}`}`;

@@ -11,13 +11,13 @@ import {
 import { pruneVaultChain } from "../audit/chain/prune-vault-chain.js";
 import type { SealParts } from "../audit/chain/seal-log.js";
 import { type Clock, HOUR_MS, MINUTE_MS } from "../base/clock.js";
-import { monthStart, type StuckMonth } from "../store/audit/log-partitions.js";
 import type { TenantId } from "../base/ids.js";
+import { monthStart, type StuckMonth } from "../store/audit/log-partitions.js";
 import type { Job } from "./schedule.js";
 
 const LEASE_SECONDS = 600;
 /** The vault's own chain loses at most two months at a time, and so a day: see `pruneVaultChain`. */
-const PRUNED_EVERY_MS = 20 * HOUR_MS;
+const PRUNED_EVERY_SECONDS = 20 * 3_600;
 
 export interface LogMonthsJobParts extends SealParts, Pick<LogMonthsParts, "address" | "ownerAddress"> {
   readonly clock: Clock;
@@ -42,7 +42,6 @@ export interface LogMonthsJobParts extends SealParts, Pick<LogMonthsParts, "addr
 export function logMonthsJob(parts: LogMonthsJobParts): Job {
   const { database, clock, retentionDays: days, archiving, onBlocked, onStuck, onLag, onArchive } = parts;
   const lease = database.lease("log-months", LEASE_SECONDS);
-  let prunedAt = Number.NEGATIVE_INFINITY;
   let hasFailed = false;
   const tellArchive = (problem: string | undefined) => {
     if ((problem !== undefined) !== hasFailed) onArchive(problem);
@@ -58,14 +57,14 @@ export function logMonthsJob(parts: LogMonthsJobParts): Job {
       for (const month of await makeLogMonths(parts, now)) onStuck(month, "made");
       if (days === 0) return;
       // What is removed is gone: of two clocks, one of which may be fast, the earlier one counts.
-      const oldest = oldestMonth(new Date(Math.min(now.getTime(), (await database.ping()).getTime())), days);
-      if (performance.now() - prunedAt >= PRUNED_EVERY_MS) {
-        await pruneVaultChain(parts, oldest, signal);
-        prunedAt = performance.now();
-      }
+      const today = new Date(Math.min(now.getTime(), (await database.ping()).getTime()));
+      const oldest = oldestMonth(today, days);
+      // A lease that nobody renews: until it expires, no process prunes the chain again, whichever was restarted.
+      const isDue = await database.lease("vault-chain-pruned", PRUNED_EVERY_SECONDS).hold();
+      if (isDue) await pruneVaultChain(parts, oldest, signal);
       const archive = typeof archiving === "object" ? archiving : undefined;
       const isHeld = () => lease.hold();
-      if (archive) tellArchive(await archiveOldLogs({ ...parts, archive, isHeld }, { oldest, now, signal }));
+      if (archive) tellArchive(await archiveOldLogs({ ...parts, archive, isHeld }, { oldest, now: today, signal }));
       const { blocked, stuck } = await removeOldMonths(parts, oldest);
       const waiting = Math.min(...[...blocked, ...stuck].map(({ month }) => monthStart(month, 1).getTime()));
       onLag(Math.max(0, (oldest.getTime() - waiting) / 1_000));
@@ -77,9 +76,10 @@ export function logMonthsJob(parts: LogMonthsJobParts): Job {
   };
 }
 
-type ArchiveRun = ArchiveParts & Pick<LogMonthsJobParts, "ownerAddress" | "onFailure"> & {
-  readonly isHeld: () => Promise<boolean>;
-};
+type ArchiveRun = ArchiveParts &
+  Pick<LogMonthsJobParts, "ownerAddress" | "onFailure"> & {
+    readonly isHeld: () => Promise<boolean>;
+  };
 
 /** Archives the old months of all logs. @returns what is wrong with the archive itself, which ends the run. */
 async function archiveOldLogs(

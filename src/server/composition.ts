@@ -1,6 +1,5 @@
 import { Authenticator } from "../access/authenticate.js";
 import { FramePasses } from "../access/frame-passes.js";
-import type { Archiving } from "../audit/archive/log-archive.js";
 import type { OverloadCheck } from "../api/arrival/load-shedder.js";
 import type { CallersByKey } from "../api/arrival/turn-gate.js";
 import { oncePerSecond } from "../api/observation/once-per-second.js";
@@ -9,6 +8,7 @@ import { buildPipeline, type Pipeline } from "../api/pipeline/pipeline.js";
 import { buildStreamPipeline, type StreamPipeline } from "../api/pipeline/stream-pipeline.js";
 import type { InvokeProxy } from "../api/proxy/proxy-route.js";
 import { internalCalls } from "../api/rest/internal-calls.js";
+import type { Archiving } from "../audit/archive/log-archive.js";
 import { type RefusedCredential, RefusedCredentials } from "../audit/refused-credentials.js";
 import type { Clock } from "../base/clock.js";
 import type { Fault } from "../base/fault.js";

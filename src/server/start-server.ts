@@ -11,8 +11,8 @@ import { openVault } from "../vault/vault.js";
 import { backgroundJobs, mailDelivery } from "./background-jobs.js";
 import { compose } from "./composition.js";
 import { readTls, type TlsIdentity } from "./listening.js";
-import { createLogSealing, watchLogClock } from "./log-sealing.js";
 import { configuredArchiving } from "./log-archiving.js";
+import { createLogSealing, watchLogClock } from "./log-sealing.js";
 import { createLogSinks } from "./log-sinks.js";
 import { openPorts } from "./ports.js";
 import { openRateCounters } from "./rate-limiting.js";
@@ -58,7 +58,16 @@ export async function startServer(
   const address = () => url;
   const counters = await openRateCounters(config, log, part);
   endLater("the counters of rate limits", async () => counters[Symbol.asyncDispose]());
-  const inputs = { log, clock, bins, address, endPart, sharedRunner: part?.runner, archiving, signInLimits: counters.signIns };
+  const inputs = {
+    log,
+    clock,
+    bins,
+    address,
+    endPart,
+    sharedRunner: part?.runner,
+    archiving,
+    signInLimits: counters.signIns,
+  };
   const parts = opened.use(compose(vault, config, inputs));
   const state = readinessOfVault(vault, clock, draining.signal, sinkNames);
   const readiness = warningOfRunner(state, parts.sandbox);

@@ -27,9 +27,7 @@ export function readBuckets(environment: Environment): BucketSettings {
   const secretAccessKey = readSecret(environment, "CLOAKROOM_S3_SECRET_ACCESS_KEY");
   const sessionToken = readSecret(environment, "CLOAKROOM_S3_SESSION_TOKEN");
   if ((accessKeyId === undefined) !== (secretAccessKey === undefined)) {
-    throw new ConfigError(
-      "Set both CLOAKROOM_S3_ACCESS_KEY_ID and CLOAKROOM_S3_SECRET_ACCESS_KEY, or neither.",
-    );
+    throw new ConfigError("Set both CLOAKROOM_S3_ACCESS_KEY_ID and CLOAKROOM_S3_SECRET_ACCESS_KEY, or neither.");
   }
   return {
     endpoint: readEndpoint(readOptional(environment, "S3_ENDPOINT")) ?? `https://s3.${region}.amazonaws.com`,
@@ -43,9 +41,7 @@ function readEndpoint(text: string | undefined): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isPlain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username && !url.password;
   if (!isPlain) {
-    throw new ConfigError(
-      "CLOAKROOM_S3_ENDPOINT must be an http or https URL without a login, query or fragment.",
-    );
+    throw new ConfigError("CLOAKROOM_S3_ENDPOINT must be an http or https URL without a login, query or fragment.");
   }
   return url.href.replace(/\/+$/, "");
 }

@@ -2,7 +2,7 @@ import type { TenantId } from "../../base/ids.js";
 import { logSigningKey } from "../../crypto/log-signing.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import { moveChainHead, readSeal, type SealRow } from "../../store/audit/audit-seals.js";
-import { readSealsAfter, readSinkPositions } from "../../store/audit/audit-sinks.js";
+import { readSinkPositions } from "../../store/audit/audit-sinks.js";
 import { monthStart } from "../../store/audit/log-partitions.js";
 import { type LogSnapshot, openLogSnapshot } from "../../store/audit/log-snapshot.js";
 import type { DatabaseAddress } from "../../store/postgres/connect.js";
@@ -54,11 +54,13 @@ export async function archiveOldLog(
     const due = await next();
     if (!due) return;
     await archiveMonth(parts, keys, due);
-    const isFreed = await log.bulk((tx) => freeMonth(tx, due)).catch((error: unknown) => {
-      // Another process has sealed a minute meanwhile. The next run verifies the file again.
-      if (error instanceof ChainConflict) return false;
-      throw error;
-    });
+    const isFreed = await log
+      .bulk((tx) => freeMonth(tx, due))
+      .catch((error: unknown) => {
+        // Another process has sealed a minute meanwhile. The next run verifies the file again.
+        if (error instanceof ChainConflict) return false;
+        throw error;
+      });
     if (!isFreed) return;
   }
 }
@@ -143,7 +145,8 @@ async function whyNotMonth(
 
 async function hasRestart(snapshot: LogSnapshot, first: number): Promise<boolean> {
   const isRestart = ({ kind }: SealRow) => kind === "restart";
-  for await (const page of snapshot.seals({ first, last: Number.MAX_SAFE_INTEGER })) if (page.some(isRestart)) return true;
+  for await (const page of snapshot.seals({ first, last: Number.MAX_SAFE_INTEGER }))
+    if (page.some(isRestart)) return true;
   return false;
 }
 

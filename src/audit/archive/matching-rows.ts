@@ -2,6 +2,7 @@ import { BlockList, isIP } from "node:net";
 import { isUuid, type TenantId, type Uuid } from "../../base/ids.js";
 import type { LogFilter, LogPlace, LogRow } from "../../store/audit/log-listing.js";
 import type { RawLogRow } from "../../store/audit/raw-log.js";
+import { fieldsOf } from "../export/export-format.js";
 import { type RowJson, readRowJson } from "../export/row-json.js";
 import { ArchiveFailure } from "./log-archive.js";
 
@@ -22,7 +23,10 @@ export class NewestRows {
   /** A full list takes no older rows. */
   #oldest: LogRow | undefined;
 
-  constructor(tenantId: TenantId, filter: LogFilter & { readonly after: LogPlace | undefined; readonly limit: number }) {
+  constructor(
+    tenantId: TenantId,
+    filter: LogFilter & { readonly after: LogPlace | undefined; readonly limit: number },
+  ) {
     this.#limit = filter.limit;
     this.#tenantId = tenantId;
     this.#after = filter.after;
@@ -47,7 +51,8 @@ export class NewestRows {
     if (this.#oldest && time < this.#oldest.created_at.getTime()) return;
     if (this.#after && time > this.#after.createdAt.getTime()) return;
     if (!this.#isMatch(line)) return;
-    const raw = readRowJson(this.#tenantId, line.toString("utf8", 0, line.length - 1));
+    const text = line.toString("utf8", 0, line.length - 1);
+    const raw = fieldsOf(text) && readRowJson(this.#tenantId, text);
     const row = raw && listedRow(raw);
     if (!row) throw new ArchiveFailure("a row of the archive is not one of this log", { isDown: false });
     if (this.#after && !isBefore(row, this.#after)) return;
@@ -128,9 +133,9 @@ function listedRow(raw: RawLogRow): LogRow | undefined {
   const { micros, set_aside: _, id, ...row } = raw;
   if (!isUuid(id)) return undefined;
   return {
-    ...row,
     id,
     created_at: new Date(Math.floor(Number(micros) / 1_000)),
+    ...row,
     actor_id: uuidIn(row.actor_id),
     key_id: uuidIn(row.key_id),
     trace_id: uuidIn(row.trace_id),

@@ -120,10 +120,15 @@ export class ArchivedLog {
     const latest = [range.until, listing.until, listing.after && new Date(listing.after.createdAt.getTime() + 1)];
     const until = new Date(Math.min(...latest.flatMap((time) => time?.getTime() ?? [])));
     let compared = 0;
-    for (let month = monthStart(new Date(until.getTime() - 1)); month >= monthStart(from); month = monthStart(month, -1)) {
+    for (
+      let month = monthStart(new Date(until.getTime() - 1));
+      month >= monthStart(from);
+      month = monthStart(month, -1)
+    ) {
       compared += await this.#readMonth(month, range, (line) => newest.take(line, { from, until }));
       const isEnd = newest.isFull || (compared >= MAX_ROWS && month > from);
-      if (isEnd) return { rows: newest.rows, endedAt: newest.isFull ? undefined : { createdAt: month, id: BEFORE_ROWS } };
+      if (isEnd)
+        return { rows: newest.rows, endedAt: newest.isFull ? undefined : { createdAt: month, id: BEFORE_ROWS } };
     }
     return { rows: newest.rows, endedAt: undefined };
   }

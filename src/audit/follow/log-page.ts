@@ -61,11 +61,7 @@ const CALL_MS = 5_000;
  * The rows behind a page up to the first one that belongs to no call of its end. Rows of one transaction have the same
  * time, and those of calls that shared it lie among each other.
  */
-async function restOfCalls(
-  find: FindRows,
-  listing: LogListing,
-  page: readonly LogRow[],
-): Promise<readonly LogRow[]> {
+async function restOfCalls(find: FindRows, listing: LogListing, page: readonly LogRow[]): Promise<readonly LogRow[]> {
   const last = page.at(-1);
   if (!last) return [];
   const time = last.created_at.getTime();

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { ChainHistory } from "../../../src/audit/chain/chain-history.js";
 import type { Archiving } from "../../../src/audit/archive/log-archive.js";
+import { ChainHistory } from "../../../src/audit/chain/chain-history.js";
 import type { BlockedMonth } from "../../../src/audit/chain/log-months.js";
 import type { SealParts } from "../../../src/audit/chain/seal-log.js";
 import { logEntry } from "../../../src/audit/log-entry.js";
