@@ -59,7 +59,7 @@ export function logMonthsJob(parts: LogMonthsJobParts): Job {
       // What is removed is gone: of two clocks, one of which may be fast, the earlier one counts.
       const today = new Date(Math.min(now.getTime(), (await database.ping()).getTime()));
       const oldest = oldestMonth(today, days);
-      // A lease that nobody renews: until it expires, no process prunes the chain again, whichever was restarted.
+      // A lease that is never renewed: until it expires, no process prunes the chain, also after a restart.
       const isDue = await database.lease("vault-chain-pruned", PRUNED_EVERY_SECONDS).hold();
       if (isDue) await pruneVaultChain(parts, oldest, signal);
       const archive = typeof archiving === "object" ? archiving : undefined;

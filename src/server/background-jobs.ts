@@ -1,6 +1,6 @@
 import { causeFields, tenantFailure } from "../api/observation/log-cause.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
-import { ArchiveFailure, type Archiving } from "../audit/archive/log-archive.js";
+import { ArchiveFailure } from "../audit/archive/log-archive.js";
 import { monthName } from "../audit/chain/log-months.js";
 import type { SealParts } from "../audit/chain/seal-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
@@ -27,6 +27,7 @@ import { Outbox } from "../tenancy/outbox.js";
 import type { Vault } from "../vault/vault.js";
 import { writeDisabledWebhookMessage } from "../webhooks/disabled-message.js";
 import type { Composition } from "./composition.js";
+import { configuredArchiving } from "./log-archiving.js";
 import { TAMPERED } from "./log-sealing.js";
 import { timeStampAuthority } from "./time-stamp-authority.js";
 
@@ -38,7 +39,6 @@ export interface BackgroundParts {
   readonly meters: Meters;
   readonly sealing: SealParts;
   readonly sinks: readonly LogSink[];
-  readonly archiving: Archiving;
   readonly parts: Pick<Composition, "runs" | "deliveries" | "payments">;
 }
 
@@ -107,12 +107,12 @@ function sweeps({ vault: { database, tenants }, clock, log }: BackgroundParts): 
   });
 }
 
-function logSeals({ config, clock, log, meters, sealing, archiving }: BackgroundParts): Job {
+function logSeals({ config, clock, log, meters, sealing }: BackgroundParts): Job {
   return logSealsJob({
     ...sealing,
     clock,
     retentionDays: config.auditRetentionDays,
-    archiving,
+    archiving: configuredArchiving(config),
     onFailure: tenantFailure(log, "log seals", "the log of this tenant could not be sealed; this will be tried again"),
     onBroken: (tenantId, outcome) => {
       meters.auditIncident(outcome);
@@ -121,7 +121,7 @@ function logSeals({ config, clock, log, meters, sealing, archiving }: Background
   });
 }
 
-function logMonths({ vault, config, clock, log, meters, sealing, archiving }: BackgroundParts): Job {
+function logMonths({ vault, config, clock, log, meters, sealing }: BackgroundParts): Job {
   const { address, ownerAddress } = vault;
   return logMonthsJob({
     ...sealing,
@@ -129,7 +129,7 @@ function logMonths({ vault, config, clock, log, meters, sealing, archiving }: Ba
     ownerAddress,
     clock,
     retentionDays: config.auditRetentionDays,
-    archiving,
+    archiving: configuredArchiving(config),
     onLag: (seconds) => meters.monthLag(seconds),
     onArchive(problem) {
       if (problem === undefined) return log.info({ job: "log months" }, "log archive working again");

@@ -1,7 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { causeFields } from "../api/observation/log-cause.js";
 import type { InvokeProxy } from "../api/proxy/proxy-route.js";
-import type { Archiving } from "../audit/archive/log-archive.js";
 import { recordTenantEvent } from "../audit/chain/vault-log.js";
 import { readBuildVersion } from "../base/build-version.js";
 import type { CompileFor } from "../functions/code.js";
@@ -27,19 +26,21 @@ import type { Functions } from "./compose-functions.js";
 import type { Reactors } from "./compose-reactors.js";
 import type { Webhooks } from "./compose-webhooks.js";
 import type { CoreParts } from "./core-parts.js";
+import { configuredArchiving } from "./log-archiving.js";
 
 interface ServiceParts extends Reactors, Pick<Functions, "setUpTest">, Pick<Webhooks, "deliveries"> {
-  readonly archiving: Archiving;
   readonly invoke: InvokeProxy;
 }
 
 /** The methods of all services except payments and tokens. Tenants' code calls the latter too. */
 export function composeServices(
   parts: CoreParts,
-  { egress: policy }: Config,
-  { archiving, invoke, react, runs, deliveries, setUpTest }: ServiceParts,
+  config: Config,
+  { invoke, react, runs, deliveries, setUpTest }: ServiceParts,
 ): readonly ServedMethod[] {
   const { database, keyring, clock, agents, sandbox, bins } = parts;
+  const { egress: policy } = config;
+  const archiving = configuredArchiving(config);
   const compileFor: CompileFor = (tenantId) => (code) => sandbox.compile(tenantId, code);
   return [
     ...applicationService(),

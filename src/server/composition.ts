@@ -8,7 +8,6 @@ import { buildPipeline, type Pipeline } from "../api/pipeline/pipeline.js";
 import { buildStreamPipeline, type StreamPipeline } from "../api/pipeline/stream-pipeline.js";
 import type { InvokeProxy } from "../api/proxy/proxy-route.js";
 import { internalCalls } from "../api/rest/internal-calls.js";
-import type { Archiving } from "../audit/archive/log-archive.js";
 import { type RefusedCredential, RefusedCredentials } from "../audit/refused-credentials.js";
 import type { Clock } from "../base/clock.js";
 import type { Fault } from "../base/fault.js";
@@ -72,13 +71,12 @@ export interface CompositionInputs {
   readonly endPart: EndPart;
   /** The runner of tenants' code, if the processes of this server share one. */
   readonly sharedRunner: SharedRunnerAccess | undefined;
-  readonly archiving: Archiving;
   readonly signInLimits: SignInLimits;
 }
 
 /** Builds the parts bottom-up: each gets the parts it uses and does not know the others. */
 export function compose(vault: Vault, config: Config, inputs: CompositionInputs): Composition {
-  const { log, clock, bins, address, endPart, archiving, signInLimits: limits } = inputs;
+  const { log, clock, bins, address, endPart, signInLimits: limits } = inputs;
   const { database, keyring, tenants } = vault;
   const refusals = composeRefusals(vault, inputs);
   const authenticator = new Authenticator(database, keyring, clock, refusals.ofKey);
@@ -104,7 +102,7 @@ export function compose(vault: Vault, config: Config, inputs: CompositionInputs)
   const { runs, react } = composeReactors(core, functions);
   const payments = composePayments({ vault, agents, clock, log, address, addresses: config.paymentAddresses });
   const { deliveries, webhookKey } = composeWebhooks(core);
-  const services = composeServices(core, config, { archiving, invoke, react, runs, deliveries, setUpTest });
+  const services = composeServices(core, config, { invoke, react, runs, deliveries, setUpTest });
 
   const stopWork = async () => {
     await Promise.all([runs.stop(), deliveries.stop(), payments.stop()]);

@@ -11,7 +11,6 @@ import { openVault } from "../vault/vault.js";
 import { backgroundJobs, mailDelivery } from "./background-jobs.js";
 import { compose } from "./composition.js";
 import { readTls, type TlsIdentity } from "./listening.js";
-import { configuredArchiving } from "./log-archiving.js";
 import { createLogSealing, watchLogClock } from "./log-sealing.js";
 import { createLogSinks } from "./log-sinks.js";
 import { openPorts } from "./ports.js";
@@ -52,22 +51,12 @@ export async function startServer(
   if (!part) endLater("the record of the stop", () => record.stop());
   const draining = new AbortController();
   const sinks = createLogSinks(config.logSinks, log, meters);
-  const archiving = configuredArchiving(config);
   const sinkNames = sinks.map(({ name }) => name);
   let url = config.publicUrl ?? "";
   const address = () => url;
   const counters = await openRateCounters(config, log, part);
   endLater("the counters of rate limits", async () => counters[Symbol.asyncDispose]());
-  const inputs = {
-    log,
-    clock,
-    bins,
-    address,
-    endPart,
-    sharedRunner: part?.runner,
-    archiving,
-    signInLimits: counters.signIns,
-  };
+  const inputs = { log, clock, bins, address, endPart, sharedRunner: part?.runner, signInLimits: counters.signIns };
   const parts = opened.use(compose(vault, config, inputs));
   const state = readinessOfVault(vault, clock, draining.signal, sinkNames);
   const readiness = warningOfRunner(state, parts.sandbox);
@@ -77,7 +66,7 @@ export async function startServer(
   const sealing = createLogSealing(vault, sealed, log, meters);
   const logClock = watchLogClock(sealing, clock, log, meters);
   endLater("logs being set back", () => logClock.stop());
-  schedule.start(backgroundJobs({ vault, config, clock, log, meters, sealing, sinks, archiving, parts }));
+  schedule.start(backgroundJobs({ vault, config, clock, log, meters, sealing, sinks, parts }));
   const ports = await openPorts({ config, vault, clock, log, meters, tls, readiness, parts, counters, part, endLater });
   url ||= ports.url;
   // Links in messages lead to the server's address, which may be known only once it listens.

@@ -105,7 +105,7 @@ async function archiveMonth(parts: ArchiveParts, keys: TenantKeys, { month, unti
   await using snapshot = await openLogSnapshot(address, tenantId);
   const rows = await snapshot.countRows({ since: from, until });
   const whyBad = () => whyNotMonth(parts, snapshot, expected, rows);
-  // Without an answer it is not there, or the archive is down: writing tells.
+  // A file that cannot be read is not there, or the archive is down: writing tells.
   const known = await whyBad().catch(() => "absent");
   let problem = known;
   if (known === "absent") {

@@ -6,7 +6,7 @@ import { type EndLine, endText, fieldsOf, type Manifest, readEnd, readManifest }
 import { rawLines, Unreadable } from "../verify/raw-lines.js";
 import { ArchiveFailure, archivedFile, type LogArchive, readArchive } from "./log-archive.js";
 
-/** Whose month a file must be. */
+/** The month that a file must be. */
 export interface ArchivedMonth {
   readonly tenantId: TenantId;
   readonly key: LogSigningKey;

@@ -55,7 +55,7 @@ export function messageOf(error: unknown): string {
 
 async function beforeSilence<T>(awaited: Promise<T>): Promise<T> {
   const silence = Promise.withResolvers<never>();
-  const timer = setTimeout(() => silence.reject(new Error(`no answer for ${SILENT_MS / 1_000} seconds`)), SILENT_MS);
+  const timer = setTimeout(() => silence.reject(new Error(`nothing came for ${SILENT_MS / 1_000} seconds`)), SILENT_MS);
   try {
     return await Promise.race([awaited, silence.promise]);
   } finally {
