@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { S3Client, S3Errors } from "@bradenmacdonald/s3-lite-client";
-import type { BucketSettings } from "../settings/backups.js";
+import type { BucketSettings } from "../settings/buckets.js";
 import { BackupError } from "./backup-error.js";
 import type { BackupTarget } from "./backup-target.js";
 
@@ -15,9 +15,7 @@ export class BucketTarget implements BackupTarget {
 
   constructor(bucket: string, prefix: string, { endpoint, region, credentials }: BucketSettings) {
     if (!credentials) {
-      throw new BackupError(
-        "For s3:// set CLOAKROOM_BACKUP_S3_ACCESS_KEY_ID and CLOAKROOM_BACKUP_S3_SECRET_ACCESS_KEY.",
-      );
+      throw new BackupError("For s3:// set CLOAKROOM_S3_ACCESS_KEY_ID and CLOAKROOM_S3_SECRET_ACCESS_KEY.");
     }
     const { accessKeyId, secretAccessKey, sessionToken } = credentials;
     this.name = `s3://${bucket}${prefix === "" ? "" : `/${prefix}`}`;
@@ -84,5 +82,5 @@ function bucketFailure(error: unknown): string {
   }
   const cause = error instanceof Error ? error.cause : undefined;
   const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
-  return `the service does not answer as S3 does${code}; check CLOAKROOM_BACKUP_S3_ENDPOINT`;
+  return `the service does not answer as S3 does${code}; check CLOAKROOM_S3_ENDPOINT`;
 }

@@ -59,7 +59,7 @@ export class DirectoryTarget implements BackupTarget {
       ENOSPC: "its disk is full",
       EDQUOT: "its quota is used up",
     };
-    const isThere = error instanceof FileExists ? "a file has the name of this backup" : undefined;
+    const isThere = error instanceof FileExists ? "a file has the name already" : undefined;
     const reason = isThere ?? reasons[code ?? ""] ?? code ?? "unknown error";
     return new BackupError(`The directory ${this.name} cannot be ${verb}: ${reason}.`);
   }

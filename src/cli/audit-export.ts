@@ -2,13 +2,13 @@ import { pipeline } from "node:stream/promises";
 import { OPERATOR_CONTEXT } from "../audit/audit-context.js";
 import { sealUntilNow } from "../audit/chain/proven-until.js";
 import { exportRange, wholeMinutes } from "../audit/export/export-range.js";
+import { stampTokens } from "../audit/export/stamp-tokens.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { systemClock } from "../base/clock.js";
-import { type TenantId, type Uuid, VAULT_TENANT_ID } from "../base/ids.js";
+import type { TenantId } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
 import { terminal } from "../base/terminal.js";
 import { configuredSinks } from "../settings/log-sinks.js";
-import { readStamp } from "../store/audit/audit-anchors.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { openLogSnapshot } from "../store/audit/log-snapshot.js";
 import type { Vault } from "../vault/vault.js";
@@ -39,7 +39,7 @@ export async function auditExport({ config, options, say, printResult }: Command
   await using snapshot = await openLogSnapshot(vault.address, tenantId);
   let rows = 0;
   const tell = progressOf(say, `Tenant ${tenantId}`, snapshot.sealedRows);
-  const log = { tenantId, keys, isWhole, tokenOf: (id: Uuid) => tokenOf(vault, id) };
+  const log = { tenantId, keys, isWhole, tokenOf: stampTokens(vault.database) };
   const lines = exportRange(snapshot, log, range, (count) => {
     rows = count;
     tell(count);
@@ -59,12 +59,6 @@ async function recordExport({ database }: Vault, tenantId: TenantId): Promise<vo
   await database.of(tenantId).ordinary(async (tx) => {
     writeLog(tx, logEntry("log", ANY_ENTITY_ID, "list", details));
   });
-}
-
-/** The vault itself has the time stamps: one covers many tenants. */
-async function tokenOf({ database }: Vault, id: Uuid): Promise<Buffer | undefined> {
-  const stamp = await database.of(VAULT_TENANT_ID).bulk((tx) => tx.query(readStamp, id));
-  return stamp?.token;
 }
 
 function readTime(options: CommandInput["options"], name: "since" | "until"): Date | undefined {

@@ -25,7 +25,7 @@ const SAMPLE_ROWS = 1_000;
 export async function backupVerify(input: CommandInput): Promise<void> {
   const { config, options, say, printResult } = input;
   const sample = wholeOption(options, "sample", [1, 10_000_000]) ?? SAMPLE_ROWS;
-  const target = openTarget(requiredText(options, "from"), config.backups);
+  const target = openTarget(requiredText(options, "from"), config.buckets);
   const backup = await chosenBackup(target, options.backup);
   await using scratch = await newScratch();
   // Its own database: what DATABASE_URL names is not touched. The root key is the configured one.

@@ -12,7 +12,7 @@ export async function backupCommand({ config, options, say, printResult }: Comma
     keep: wholeOption(options, "keep", [1, 100_000]),
     keepDays: wholeOption(options, "keep-days", [1, 36_500]),
   };
-  const target = openTarget(requiredText(options, "to"), config.backups);
+  const target = openTarget(requiredText(options, "to"), config.buckets);
   await using vault = await openForCommand({ config, say });
   const onProgress = progressOf(say, "Backup", 0, "bytes");
   const taken = await takeBackup(vault, target, { by: operatorName(), onProgress });

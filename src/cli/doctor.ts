@@ -40,7 +40,7 @@ export async function doctor({ config, say, printResult }: CommandInput): Promis
       ...(await privilegedLogins(config)).map(({ warning }) => warning),
       ...(await lateLog(vault, config)),
       ...shortRetention(config),
-      ...(await logMonthWarnings(vault.ownerAddress, new Date(systemClock.now()))),
+      ...(await logMonthWarnings(vault.ownerAddress, new Date(systemClock.now()), config.auditRetentionDays)),
     ];
     printResult({
       healthy: problems.length === 0,

@@ -31,7 +31,7 @@ async function importSource({ config, options, say }: CommandInput): Promise<Sou
     return { name: file, bytes: countedBytes(createReadStream(file), progressOf(say, "Import", found.size, "bytes")) };
   }
   if (options.file !== undefined) throw new UsageError("Give --file or --from, not both.");
-  const target = openTarget(requiredText(options, "from"), config.backups);
+  const target = openTarget(requiredText(options, "from"), config.buckets);
   const backup = await chosenBackup(target, options.backup);
   const bytes = countedBytes(readBackup(target, backup), progressOf(say, "Import", backup.bytes, "bytes"));
   return { name: backup.name, bytes };

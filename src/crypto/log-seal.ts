@@ -53,6 +53,8 @@ export interface ChainHead {
   readonly number: number;
   readonly lastMac: Uint8Array;
   readonly keptFrom: Date | undefined;
+  /** Rows from here until `keptFrom` are in the archive. Absent: none are. */
+  readonly archivedFrom?: Date | undefined;
   /** The latest attestation of the chain. Absent before the first. */
   readonly attested: AttestationRef | undefined;
 }
@@ -100,6 +102,7 @@ export function macOfHead(keys: KeyVersions, version: number, tenantId: TenantId
     String(number),
     attestedMac,
     at?.toISOString() ?? "",
+    ...(head.archivedFrom ? [head.archivedFrom.toISOString()] : []),
   ]);
 }
 

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import type { Archiving } from "../audit/archive/log-archive.js";
 import { freeOldLog } from "../audit/chain/retain-log.js";
 import { type SealOutcome, type SealParts, sealLog } from "../audit/chain/seal-log.js";
 import { LOGS_AT_ONCE, sealLogs } from "../audit/chain/seal-logs.js";
@@ -23,6 +24,7 @@ export interface LogSealsParts extends SealParts {
   readonly clock: Clock;
   /** Days for which rows are kept; 0: forever. */
   readonly retentionDays: number;
+  readonly archiving: Archiving;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
   /**
    * Called when the chain of seals was tampered with. It continues with a gap (`broken`), or is not sealed until an
@@ -120,7 +122,9 @@ function attempt({ onFailure }: Run, { tenantId }: LogMinute, work: () => Promis
 }
 
 function freeOld(run: Run, { tenantId, minute: dueAt }: LogMinute): Promise<void> {
-  return freeOldLog({ ...run, days: run.retentionDays }, tenantId, { now: new Date(run.clock.now()), dueAt });
+  const { archiving, retentionDays: days } = run;
+  const frees = archiving === "off" ? "all" : archiving ? "none" : "unarchived";
+  return freeOldLog({ ...run, days, frees }, tenantId, { now: new Date(run.clock.now()), dueAt });
 }
 
 async function sealOne(run: Run, due: LogMinute): Promise<void> {

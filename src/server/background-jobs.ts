@@ -1,5 +1,6 @@
 import { causeFields, tenantFailure } from "../api/observation/log-cause.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
+import { ArchiveFailure } from "../audit/archive/log-archive.js";
 import { monthName } from "../audit/chain/log-months.js";
 import type { SealParts } from "../audit/chain/seal-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
@@ -26,6 +27,7 @@ import { Outbox } from "../tenancy/outbox.js";
 import type { Vault } from "../vault/vault.js";
 import { writeDisabledWebhookMessage } from "../webhooks/disabled-message.js";
 import type { Composition } from "./composition.js";
+import { configuredArchiving } from "./log-archiving.js";
 import { TAMPERED } from "./log-sealing.js";
 import { timeStampAuthority } from "./time-stamp-authority.js";
 
@@ -110,6 +112,7 @@ function logSeals({ config, clock, log, meters, sealing }: BackgroundParts): Job
     ...sealing,
     clock,
     retentionDays: config.auditRetentionDays,
+    archiving: configuredArchiving(config),
     onFailure: tenantFailure(log, "log seals", "the log of this tenant could not be sealed; this will be tried again"),
     onBroken: (tenantId, outcome) => {
       meters.auditIncident(outcome);
@@ -118,17 +121,29 @@ function logSeals({ config, clock, log, meters, sealing }: BackgroundParts): Job
   });
 }
 
-function logMonths({ vault: { address, ownerAddress }, config, clock, log, sealing }: BackgroundParts): Job {
+function logMonths({ vault, config, clock, log, meters, sealing }: BackgroundParts): Job {
+  const { address, ownerAddress } = vault;
   return logMonthsJob({
     ...sealing,
     address,
     ownerAddress,
     clock,
     retentionDays: config.auditRetentionDays,
+    archiving: configuredArchiving(config),
+    onLag: (seconds) => meters.monthLag(seconds),
+    onArchive(problem) {
+      if (problem === undefined) return log.info({ job: "log months" }, "log archive working again");
+      meters.auditIncident("archive_failed");
+      log.error({ job: "log months", reason: problem }, "log archive failing; months stay and will be archived later");
+    },
+    onFailure(tenantId, error) {
+      const reason = error instanceof ArchiveFailure ? { reason: error.message } : causeFields(error);
+      log.error({ tenant_id: tenantId, ...reason }, "a month of this tenant could not be archived, and stays");
+    },
     onBlocked: ({ month, tenants }) =>
       log.warn(
         { reason: `${monthName(month)} of ${tenants.length} tenants, the first ${tenants[0]}` },
-        "a month of the log is past its retention and stays: its rows are not sealed, not in every sink, or freed in the next days",
+        "a month of the log is past its retention and stays: its rows are not sealed, not in every sink, not archived, or freed in the next days",
       ),
     onStuck: ({ month, reason }, step) =>
       log.warn(

@@ -26,6 +26,7 @@ import type { Functions } from "./compose-functions.js";
 import type { Reactors } from "./compose-reactors.js";
 import type { Webhooks } from "./compose-webhooks.js";
 import type { CoreParts } from "./core-parts.js";
+import { configuredArchiving } from "./log-archiving.js";
 
 interface ServiceParts extends Reactors, Pick<Functions, "setUpTest">, Pick<Webhooks, "deliveries"> {
   readonly invoke: InvokeProxy;
@@ -34,10 +35,12 @@ interface ServiceParts extends Reactors, Pick<Functions, "setUpTest">, Pick<Webh
 /** The methods of all services except payments and tokens. Tenants' code calls the latter too. */
 export function composeServices(
   parts: CoreParts,
-  { egress: policy }: Config,
+  config: Config,
   { invoke, react, runs, deliveries, setUpTest }: ServiceParts,
 ): readonly ServedMethod[] {
-  const { keyring, clock, agents, sandbox, bins } = parts;
+  const { database, keyring, clock, agents, sandbox, bins } = parts;
+  const { egress: policy } = config;
+  const archiving = configuredArchiving(config);
   const compileFor: CompileFor = (tenantId) => (code) => sandbox.compile(tenantId, code);
   return [
     ...applicationService(),
@@ -51,7 +54,7 @@ export function composeServices(
     ...memberService(),
     ...invitationService(),
     ...sessionService(),
-    ...logService(clock),
+    ...logService({ clock, database, archive: typeof archiving === "object" ? archiving : undefined }),
     ...proxyService({ policy, compileFor, invoke }),
     ...reactorService({ compileFor }),
     ...functionTestService({ setUpTest, agents, bins }),

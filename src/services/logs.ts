@@ -2,16 +2,27 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { LogService } from "../../gen/cloakroom/v1/logs_pb.js";
 import type { Caller } from "../access/caller.js";
 import { recordLogRead } from "../access/record-log-read.js";
+import type { LogArchive } from "../audit/archive/log-archive.js";
+import { ArchivedLog } from "../audit/follow/archived-log.js";
+import { findLogRows } from "../audit/follow/find-log-rows.js";
 import { prepareLogPage } from "../audit/follow/log-page.js";
 import { type LogChange, readChanges } from "../audit/log-changes.js";
 import { ENTITY_TYPES } from "../audit/log-entry.js";
 import type { Clock } from "../base/clock.js";
 import type { LogRow } from "../store/audit/log-listing.js";
+import type { Database } from "../store/database.js";
 import { authorizeOnly, type ServedMethod, serve } from "./call.js";
 import { pageRequest } from "./show.js";
 import { toValue } from "./value.js";
 
-export function logService(clock: Clock): ServedMethod[] {
+export interface LogServiceParts {
+  readonly clock: Clock;
+  readonly database: Database;
+  /** Absent: rows are not archived. */
+  readonly archive: LogArchive | undefined;
+}
+
+export function logService({ clock, database, archive }: LogServiceParts): ServedMethod[] {
   const { method } = LogService;
   return [
     serve(method.listLogs, async (request, call) => {
@@ -19,19 +30,23 @@ export function logService(clock: Clock): ServedMethod[] {
       const { start } = request;
       const query = { ...request, page, size };
       const readPage = prepareLogPage(call.keys, query, new Date(clock.now()));
+      const archived = archive && new ArchivedLog({ database, keys: call.keys, archive });
       return call.list(
         async (tx) => {
           recordLogRead(tx);
-          return readPage(tx);
+          return archived ? archived.pageIn(tx, readPage) : readPage((listing) => findLogRows(tx, listing));
         },
-        ({ rows, next }, caller) => ({
-          pagination: {
-            pageSize: size,
-            ...(next === undefined ? {} : { after: next, next }),
-            ...(start === undefined ? { pageNumber: page } : {}),
-          },
-          data: rows.map((row) => showLogRow(row, caller)),
-        }),
+        async (found, caller) => {
+          const { rows, next } = typeof found === "function" ? await found() : found;
+          return {
+            pagination: {
+              pageSize: size,
+              ...(next === undefined ? {} : { after: next, next }),
+              ...(start === undefined ? { pageNumber: page } : {}),
+            },
+            data: rows.map((row) => showLogRow(row, caller)),
+          };
+        },
       );
     }),
     serve(method.listLogEntityTypes, async (_request, call) =>

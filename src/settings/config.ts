@@ -15,7 +15,7 @@ import {
   readPublicUrl,
   readRedisUrl,
 } from "./addresses.js";
-import { type BucketSettings, readBackups } from "./backups.js";
+import { type BucketSettings, readBuckets } from "./buckets.js";
 import { ConfigError } from "./config-error.js";
 import { readEgress } from "./egress.js";
 import { LOG_LEVELS, type LogLevel } from "./groups/records.js";
@@ -58,6 +58,8 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly bodyLimit: number;
   readonly auditRetentionDays: number;
+  /** A directory, `s3://BUCKET/PREFIX` or `off`. */
+  readonly logArchive: string | undefined;
   /** How much of client addresses log rows keep. */
   readonly auditClientAddresses: LoggedAddresses;
   /** The operator's data about card issuers. */
@@ -76,7 +78,7 @@ export interface Config {
   readonly mailFrom: string | undefined;
   /** Receivers of tenants' logs. */
   readonly logSinks: LogSinksConfig;
-  readonly backups: BucketSettings;
+  readonly buckets: BucketSettings;
   /** Absent: logs are not stamped. */
   readonly timeStamps: TimeStampConfig | undefined;
   /** Absent: traces are not sent. */
@@ -125,6 +127,7 @@ export function readConfig(environment: Environment): Config {
     logLevel: readLogLevel(text("LOG_LEVEL")),
     bodyLimit: whole("BODY_LIMIT_BYTES"),
     auditRetentionDays: whole("AUDIT_RETENTION_DAYS"),
+    logArchive: optional("LOG_ARCHIVE"),
     auditClientAddresses: readLoggedAddresses(text("AUDIT_CLIENT_ADDRESSES")),
     binTableFile: optional("BIN_TABLE_FILE"),
     egress: readEgress(optional("EGRESS_ALLOW"), optional("EGRESS_DENY")),
@@ -134,7 +137,7 @@ export function readConfig(environment: Environment): Config {
     smtpUrl: readSmtpUrl(secret("SMTP_URL")),
     mailFrom: readMailFrom(optional("MAIL_FROM")),
     logSinks: readLogSinks(environment),
-    backups: readBackups(environment),
+    buckets: readBuckets(environment),
     timeStamps: readTimeStamps(environment),
     traces: readTraces(environment),
     sandbox: readSandbox(environment),

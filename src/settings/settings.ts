@@ -1,4 +1,4 @@
-import { BACKUPS } from "./groups/backups.js";
+import { BUCKETS } from "./groups/buckets.js";
 import { DATABASE, DATABASE_SETTINGS } from "./groups/database.js";
 import { LISTENING } from "./groups/listening.js";
 import { OUTGOING } from "./groups/outgoing.js";
@@ -20,7 +20,7 @@ export const SETTINGS = {
   ...SANDBOX,
   ...RECORDS,
   ...SINKS,
-  ...BACKUPS,
+  ...BUCKETS,
   ...PEOPLE,
 };
 type Settings = typeof SETTINGS;
@@ -49,7 +49,7 @@ export const SETTING_GROUPS: readonly {
   { title: "Tenants' code", settings: prefixed(SANDBOX) },
   { title: "Logs and reports", settings: prefixed(RECORDS) },
   { title: "Sending the log on", settings: prefixed(SINKS) },
-  { title: "Backups", settings: prefixed(BACKUPS) },
+  { title: "Buckets", settings: prefixed(BUCKETS) },
   { title: "People", settings: prefixed(PEOPLE) },
 ];
 

@@ -19,6 +19,7 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
  * - `behind`: this server's clock is behind the database's
  * - `sink_failed`: a sink has begun to refuse the log
  * - `stamp_failed`: the time-stamp authority has begun to fail
+ * - `archive_failed`: the archive of the log has begun to fail
  */
 export const AUDIT_INCIDENT_REASONS = [
   "broken",
@@ -28,6 +29,7 @@ export const AUDIT_INCIDENT_REASONS = [
   "behind",
   "sink_failed",
   "stamp_failed",
+  "archive_failed",
 ] as const;
 export type AuditIncident = (typeof AUDIT_INCIDENT_REASONS)[number];
 
@@ -44,6 +46,8 @@ export interface Meters {
   sinkLag(sink: SinkName, seconds: number): void;
   /** The time in seconds that seals have been waiting for a time stamp. Set by the process that asks for them. */
   stampLag(seconds: number): void;
+  /** The time in seconds that the oldest month of the log has been past its retention. Set by the process that removes it. */
+  monthLag(seconds: number): void;
   /** Counts a request that was refused unread because its tenant sends too many. */
   requestShed(): void;
   /** Wraps a job, to count each run with its duration and outcome. */
@@ -62,7 +66,7 @@ export function createMeters(): Meters {
   collectDefaultMetrics({ register: registry });
   const { requests, calls, operations } = trafficInstruments(registers);
   const { refusals, shed, refusedBodies, unauthenticated } = refusalInstruments(registers);
-  const { incidents, jobs, sinkLag, stampLag } = backgroundInstruments(registers);
+  const { incidents, jobs, sinkLag, stampLag, monthLag } = backgroundInstruments(registers);
   const patternOf = patternReader();
   return {
     registry,
@@ -87,6 +91,7 @@ export function createMeters(): Meters {
     },
     auditIncident: (reason) => incidents.inc({ reason }),
     sinkLag: (sink, seconds) => sinkLag.set({ sink }, seconds),
+    monthLag: (seconds) => monthLag.set(seconds),
     stampLag: (seconds) => stampLag.set(seconds),
     requestShed: () => shed.inc(),
     rateRefused: (scope) => refusals.inc({ scope }),
@@ -186,7 +191,12 @@ function backgroundInstruments(registers: Registry[]) {
     help: "How long seals have been waiting for their daily time stamp.",
     registers,
   });
-  return { incidents, jobs, sinkLag, stampLag };
+  const monthLag = new Gauge({
+    name: "cloakroom_audit_month_lag_seconds",
+    help: "How long the oldest month of the log has been past its retention without being removed.",
+    registers,
+  });
+  return { incidents, jobs, sinkLag, stampLag, monthLag };
 }
 
 /** Turns the router's `:id` into `{id}`, and remembers each route. */

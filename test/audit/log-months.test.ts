@@ -48,16 +48,17 @@ describe("the months of the log", () => {
     const tenantId = await ledger.newTenant();
     expect(await monthsWithRows(tenantId)).toEqual(["audit_logs_default"]);
     const owner = ledger.stored.address;
-    expect(await logMonthWarnings(owner, new Date())).toEqual([
+    expect(await logMonthWarnings(owner, new Date(), 0)).toEqual([
       expect.stringContaining(`Rows of the log from ${new Date(ledger.clock.time).toISOString().slice(0, 7)}`),
     ]);
     await ensureLogPartitions(ledger.stored.owner, new Date());
     expect(await partitions()).toEqual([monthStart(now, -3), ...ahead]);
     expect(await monthsWithRows(tenantId)).toEqual([nameOf(monthStart(now, -3))]);
-    expect(await logMonthWarnings(owner, new Date())).toEqual([]);
-    expect(await logMonthWarnings(owner, monthStart(now, 2))).toEqual([
+    expect(await logMonthWarnings(owner, new Date(), 0)).toEqual([]);
+    expect(await logMonthWarnings(owner, monthStart(now, 2), 0)).toEqual([
       expect.stringContaining(`no table for ${monthStart(now, 4).toISOString().slice(0, 7)}`),
     ]);
+    expect(await logMonthWarnings(owner, new Date(), 40)).toEqual([expect.stringContaining("is past its retention")]);
     // Row-level security holds in each, also for the owner of the tables.
     const open = await ledger.stored.owner`
       select relname from pg_class where relname like 'audit_logs%' and relkind in ('r', 'p')

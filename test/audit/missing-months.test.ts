@@ -229,7 +229,7 @@ it("no month is removed by a login that sees no tenants", async () => {
   const removing = removeOldMonths(parts, oldestMonth(now, 40));
   await expect(removing).rejects.toThrow("alter policy of_operator on audit_heads to");
   const statements = expect.stringContaining("alter policy of_operator on tenants to");
-  expect(await logMonthWarnings(address, now)).toEqual([statements]);
+  expect(await logMonthWarnings(address, now, 0)).toEqual([statements]);
   expect((await months())[0]).toEqual(monthStart(now, -9));
   for (const table of ["tenants", "audit_heads"])
     await owner().unsafe(`alter policy of_operator on ${table} to current_user`);

@@ -92,6 +92,7 @@ function snapshotOf(log: readonly LogRecord[]): LogSnapshot {
     async *rows() {
       yield rows;
     },
+    countRows: async () => rows.length,
     async *rightsRows() {},
     anchors: async () => [],
     numbersOf: async () => ({ first: 1, last: seals.length, head: seals.length }),

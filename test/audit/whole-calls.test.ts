@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AuditContext, EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
+import { findLogRows } from "../../src/audit/follow/find-log-rows.js";
 import { prepareLogPage } from "../../src/audit/follow/log-page.js";
 import { logEntry } from "../../src/audit/log-entry.js";
 import { newUuid, type TenantId, type Uuid } from "../../src/base/ids.js";
@@ -35,7 +36,7 @@ async function pagesOf(tenantId: TenantId, size: number) {
   let start: string | undefined;
   do {
     const read = prepareLogPage(keys, { start, page: 1, size, wholeCalls: true }, new Date(ledger.clock.time));
-    const { rows, next } = await ledger.database.of(tenantId).bulk(read);
+    const { rows, next } = await ledger.database.of(tenantId).bulk((tx) => read((listing) => findLogRows(tx, listing)));
     pages.push(rows.map(({ id, trace_id }) => ({ id, trace: trace_id })));
     start = next;
   } while (start !== undefined);

@@ -4,18 +4,18 @@ import { buffer } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { openTarget } from "../../src/backups/open-target.js";
 import { listBackups } from "../../src/backups/stored-backups.js";
-import { readBackups } from "../../src/settings/backups.js";
+import { readBuckets } from "../../src/settings/buckets.js";
 import { type BucketServer, startBucket } from "./bucket-server.js";
 
 const LOGIN = { accessKeyId: "AKIATEST", secretAccessKey: "s3cr3t-of-the-bucket", sessionToken: "temp0rary" };
 
 const settingsOf = ({ endpoint }: BucketServer, secret = LOGIN.secretAccessKey) =>
-  readBackups({
-    CLOAKROOM_BACKUP_S3_ENDPOINT: endpoint,
-    CLOAKROOM_BACKUP_S3_REGION: "eu-central-1",
-    CLOAKROOM_BACKUP_S3_ACCESS_KEY_ID: LOGIN.accessKeyId,
-    CLOAKROOM_BACKUP_S3_SECRET_ACCESS_KEY: secret,
-    CLOAKROOM_BACKUP_S3_SESSION_TOKEN: LOGIN.sessionToken,
+  readBuckets({
+    CLOAKROOM_S3_ENDPOINT: endpoint,
+    CLOAKROOM_S3_REGION: "eu-central-1",
+    CLOAKROOM_S3_ACCESS_KEY_ID: LOGIN.accessKeyId,
+    CLOAKROOM_S3_SECRET_ACCESS_KEY: secret,
+    CLOAKROOM_S3_SESSION_TOKEN: LOGIN.sessionToken,
   });
 
 async function* pieces(bytes: Buffer, fails?: Error): AsyncGenerator<Buffer> {
@@ -71,8 +71,8 @@ describe("backups in a bucket", () => {
     const away = openTarget("s3://vault-backups", settingsOf(bucket));
     await bucket[Symbol.asyncDispose]();
     await expect(away.list()).rejects.toThrow(
-      "s3://vault-backups cannot be listed: the service does not answer as S3 does (ECONNREFUSED); check CLOAKROOM_BACKUP_S3_ENDPOINT.",
+      "s3://vault-backups cannot be listed: the service does not answer as S3 does (ECONNREFUSED); check CLOAKROOM_S3_ENDPOINT.",
     );
-    expect(() => openTarget("S3://x", readBackups({}))).toThrow("S3://x is no place for backups");
+    expect(() => openTarget("S3://x", readBuckets({}))).toThrow("S3://x is neither");
   });
 });

@@ -36,7 +36,7 @@ const database = openDatabase({ address: embedded.connection, sharedConnections:
 const keyring = new Keyring(database, { find: async () => root });
 const failed: unknown[] = [];
 const job = logSealsJob({
-  ...{ database, keyring, clock, history: new ChainHistory(), retentionDays: 0 },
+  ...{ database, keyring, clock, history: new ChainHistory(), retentionDays: 0, archiving: undefined },
   onFailure: (_, error) => failed.push(error),
   onBroken: (tenantId) => failed.push(tenantId),
 });

@@ -283,6 +283,14 @@ const ROWS: Readonly<Record<CheckedName, Row>> = {
     ],
     refused: ["WARN", "trace"],
   },
+  LOG_ARCHIVE: {
+    read: ({ logArchive }) => logArchive,
+    accepted: [
+      ["/var/lib/cloakroom-log", "/var/lib/cloakroom-log"],
+      ["s3://log/archive", "s3://log/archive"],
+      ["off", "off"],
+    ],
+  },
   AUDIT_CLIENT_ADDRESSES: {
     read: ({ auditClientAddresses }) => auditClientAddresses,
     accepted: [
@@ -299,33 +307,33 @@ const ROWS: Readonly<Record<CheckedName, Row>> = {
       ["audit.jsonl", { path: resolve("audit.jsonl"), bytes: 104_857_600 }],
     ],
   },
-  BACKUP_S3_ENDPOINT: {
-    read: ({ backups }) => backups.endpoint,
+  S3_ENDPOINT: {
+    read: ({ buckets }) => buckets.endpoint,
     accepted: [
       ["https://objects.example.com/", "https://objects.example.com"],
       ["http://127.0.0.1:9000", "http://127.0.0.1:9000"],
     ],
     refused: ["objects.example.com", "ftp://objects", "https://key:secret@objects", "https://objects/?x=1"],
   },
-  BACKUP_S3_REGION: {
-    read: ({ backups }) => [backups.region, backups.endpoint],
+  S3_REGION: {
+    read: ({ buckets }) => [buckets.region, buckets.endpoint],
     accepted: [["eu-central-1", ["eu-central-1", "https://s3.eu-central-1.amazonaws.com"]]],
     refused: ["eu central", "EU/1"],
   },
-  BACKUP_S3_ACCESS_KEY_ID: {
-    read: ({ backups }) => backups.credentials?.accessKeyId,
+  S3_ACCESS_KEY_ID: {
+    read: ({ buckets }) => buckets.credentials?.accessKeyId,
     accepted: [["AKIA1", "AKIA1"]],
-    beside: { CLOAKROOM_BACKUP_S3_SECRET_ACCESS_KEY: "s3cr3t" },
+    beside: { CLOAKROOM_S3_SECRET_ACCESS_KEY: "s3cr3t" },
   },
-  BACKUP_S3_SECRET_ACCESS_KEY: {
-    read: ({ backups }) => revealed(backups.credentials?.secretAccessKey),
+  S3_SECRET_ACCESS_KEY: {
+    read: ({ buckets }) => revealed(buckets.credentials?.secretAccessKey),
     accepted: [["s3cr3t", "s3cr3t"]],
-    beside: { CLOAKROOM_BACKUP_S3_ACCESS_KEY_ID: "AKIA1" },
+    beside: { CLOAKROOM_S3_ACCESS_KEY_ID: "AKIA1" },
   },
-  BACKUP_S3_SESSION_TOKEN: {
-    read: ({ backups }) => revealed(backups.credentials?.sessionToken),
+  S3_SESSION_TOKEN: {
+    read: ({ buckets }) => revealed(buckets.credentials?.sessionToken),
     accepted: [["t0ken", "t0ken"]],
-    beside: { CLOAKROOM_BACKUP_S3_ACCESS_KEY_ID: "AKIA1", CLOAKROOM_BACKUP_S3_SECRET_ACCESS_KEY: "s3cr3t" },
+    beside: { CLOAKROOM_S3_ACCESS_KEY_ID: "AKIA1", CLOAKROOM_S3_SECRET_ACCESS_KEY: "s3cr3t" },
   },
   AUDIT_SYSLOG: {
     read: ({ logSinks }) => logSinks.syslog,

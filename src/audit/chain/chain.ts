@@ -48,13 +48,15 @@ export async function readChain(tx: TenantTransaction): Promise<Chain> {
 
 /** The content of a stored head; undefined unless the vault made it. */
 export function verifiedHead(keys: TenantKeys, row: HeadRow): ChainHead | undefined {
-  const { version, number, last_mac, kept_from, key_version, mac, attested_number, attested_mac, attested_at } = row;
+  const { version, number, last_mac, kept_from, archived_from, key_version, mac } = row;
+  const { attested_number, attested_mac, attested_at } = row;
   if (version !== SEAL_FORMAT) return undefined;
   const attested =
     attested_number !== null && attested_mac && attested_at
       ? { number: attested_number, mac: attested_mac, at: attested_at }
       : undefined;
-  const head = { number, lastMac: last_mac, keptFrom: kept_from ?? undefined, attested };
+  const [keptFrom, archivedFrom] = [kept_from ?? undefined, archived_from ?? undefined];
+  const head = { number, lastMac: last_mac, keptFrom, archivedFrom, attested };
   return isMac(mac, () => macOfHead(keys.audit, key_version, keys.tenantId, head)) ? head : undefined;
 }
 
@@ -66,6 +68,7 @@ export function signHead(keys: TenantKeys, head: ChainHead): HeadRow {
     number: head.number,
     last_mac: Buffer.from(head.lastMac),
     kept_from: head.keptFrom ?? null,
+    archived_from: head.archivedFrom ?? null,
     key_version: version,
     mac: macOfHead(keys.audit, version, keys.tenantId, head),
     attested_number: head.attested?.number ?? null,

@@ -1,5 +1,5 @@
 import { DAY_MS } from "../../base/clock.js";
-import type { TenantId } from "../../base/ids.js";
+import { type TenantId, VAULT_TENANT_ID } from "../../base/ids.js";
 import { hasLogRows } from "../../store/audit/audit-logs.js";
 import {
   dropLogPartition,
@@ -86,23 +86,45 @@ export function removeOldMonths({ database, ownerAddress }: LogMonthsParts, olde
   });
 }
 
-/** Sentences for the operator about months without a partition, and rows outside of their months. */
-export function logMonthWarnings(ownerAddress: DatabaseAddress, now: Date): Promise<readonly string[]> {
+/** The tenants whose logs may have rows before a time in some table. */
+export function tenantsWithOldMonths(ownerAddress: DatabaseAddress, oldest: Date): Promise<readonly TenantId[]> {
+  return asLogin(ownerAddress, async (sql) => {
+    if (!(await ownsLog(sql))) return [];
+    const hasMonth = (await listLogPartitions(sql)).some(({ until }) => until <= oldest);
+    const hasOld = hasMonth || (await strayMonths(sql)).some(({ month }) => month < oldest);
+    const logs = hasOld ? await listKeptLogs(sql, oldest) : [];
+    return logs.map(({ tenantId }) => tenantId).filter((tenantId) => tenantId !== VAULT_TENANT_ID);
+  });
+}
+
+/** A month that is past its retention for longer was not archived, sealed or sent, or could not be removed. */
+const REMOVED_WITHIN_MS = 2 * DAY_MS;
+
+/**
+ * Sentences for the operator about months without a partition, rows outside of their months, and months that stay.
+ * @param days for which rows are kept; 0: forever.
+ */
+export function logMonthWarnings(ownerAddress: DatabaseAddress, now: Date, days: number): Promise<readonly string[]> {
   return asLogin(ownerAddress, async (sql) => {
     const known = await listLogPartitions(sql);
     const missing = monthsAhead(now).find((month) => !hasPartition(known, month));
     const isOwner = await ownsLog(sql);
     const [stray] = isOwner ? await strayMonths(sql) : [];
+    const oldest = oldestMonth(new Date(now.getTime() - REMOVED_WITHIN_MS), days);
+    const old = known.find(({ until }) => days > 0 && until <= oldest);
     const blind = isOwner ? await blindLoginProblem(sql) : undefined;
     const advice = "Servers repair this within an hour; to do so now, run: cloakroom migrate";
     return [
       ...(missing ? [`The log has no table for ${monthName(missing)} yet. ${advice}`] : []),
       ...(stray ? [`Rows of the log from ${monthName(stray.month)} are in no month's table. ${advice}`] : []),
+      ...(old ? [`${monthName(old.from)} of the log is past its retention and still there. ${WHY_THERE}`] : []),
       ...(isOwner ? [] : [NOT_OWNER]),
       ...(blind === undefined ? [] : [blind]),
     ];
   });
 }
+
+const WHY_THERE = "A server's log says each hour what it waits for: a seal, a sink, the archive or an operator.";
 
 const NOT_OWNER =
   "The login of DATABASE_URL does not own the tables. A server with it makes the months of the log, but cannot remove those past their retention: give at least one server MIGRATE_DATABASE_URL.";

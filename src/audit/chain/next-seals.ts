@@ -62,8 +62,8 @@ export async function nextSeals(
   });
   const seals = await signSeals(keys, unsigned, { before: chain.signed, at });
   // The content of a tampered head is not carried over.
-  const { keptFrom, attested } = chain.head ?? { keptFrom: undefined, attested: undefined };
-  const head: ChainHead = { number, lastMac: previous, keptFrom, attested };
+  const kept = chain.head ?? { keptFrom: undefined, attested: undefined };
+  const head: ChainHead = { ...kept, number, lastMac: previous };
   const signed = seals.at(-1)?.signed_body ?? chain.signed;
   const stored = signHead(keys, head);
   return {

@@ -49,7 +49,8 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
     digest: writeAcknowledged(known.findings),
   });
   const [signed = unsigned(row)] = tenantId === VAULT_TENANT_ID ? [] : await signSeals(keys, [row], { before, at });
-  const head: ChainHead = { number, lastMac: row.mac, keptFrom: chain.head?.keptFrom, attested: undefined };
+  const { keptFrom, archivedFrom } = chain.head ?? { keptFrom: undefined };
+  const head: ChainHead = { number, lastMac: row.mac, keptFrom, archivedFrom, attested: undefined };
   const stored = signHead(keys, head);
   const now = await work.bulk(async (tx) => {
     const details = { remark: "seals restarted", context: OPERATOR_CONTEXT };

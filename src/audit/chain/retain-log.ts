@@ -17,6 +17,8 @@ import type { SealParts } from "./seal-log.js";
 export interface Retention extends SealParts {
   /** Days for which rows are kept; 0 for no limit. */
   readonly days: number;
+  /** Which logs free rows here. Those of archived months are freed after they were archived. */
+  readonly frees: "all" | "unarchived" | "none";
 }
 
 /**
@@ -36,25 +38,26 @@ export async function freeOldLog(
   tenantId: TenantId,
   { now, dueAt }: { readonly now: Date; readonly dueAt: Date },
 ): Promise<void> {
-  const { database, keyring, days, sinks = [] } = parts;
+  const { database, keyring, days, frees, sinks = [] } = parts;
   const keys = await keyring.of(tenantId);
   const log = asServer(database, keys);
   const chain = await log.bulk((tx) => readChain(tx));
   if (chain.isWhole) await attestWhenDue(parts, [{ ...chain, keys }], now);
   // A server with a fast clock must not remove rows early by the database's clock.
   const today = new Date(Math.min(now.getTime(), (await database.ping()).getTime()));
-  if (days > 0) {
+  if (days > 0 && frees !== "none") {
     await log.bulk(async (tx) => {
       const { stored, head, last, isWhole } = await readChain(tx);
       // A tampered log is evidence, so nothing is removed.
       if (!stored || !head || !last || !isWhole) return;
+      if (head.archivedFrom && frees === "unarchived") return;
       const wanted = oldestMonth(today, days).getTime();
       const first = head.keptFrom ?? (await tx.query(readSeal, 1))?.window_start;
       const most = first ? monthStart(first, MONTHS_AT_ONCE).getTime() : wanted;
       const sent = sentUntil(await tx.query(readSinkPositions, "all"), sinks);
       const keptFrom = new Date(Math.min(wanted, most, sealedUntil(last).getTime(), sent));
       if (head.keptFrom && head.keptFrom >= keptFrom) return;
-      const moved = signHead(keys, { ...head, keptFrom });
+      const moved = signHead(keys, { ...head, keptFrom, archivedFrom: undefined });
       if (!(await tx.query(moveChainHead, { before: stored.mac, head: moved }))) throw new ChainConflict();
     });
   }
@@ -79,6 +82,6 @@ export async function freeOldLog(
 }
 
 /** The time before which every sink of the configuration has all rows, in milliseconds. */
-function sentUntil(positions: ReadonlyMap<string, SinkPosition>, sinks: readonly SinkName[]): number {
+export function sentUntil(positions: ReadonlyMap<string, SinkPosition>, sinks: readonly SinkName[]): number {
   return Math.min(...sinks.map((sink) => positions.get(sink)?.sentUntil.getTime() ?? 0));
 }

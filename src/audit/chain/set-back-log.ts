@@ -83,14 +83,14 @@ export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<
       const count = await tx.query(countSetAside, range);
       const mark = { kind: "set_back", at: to, number, count, digest: NO_SEAL, subject: undefined, previous } as const;
       const row = signMark(keys, mark);
-      const { keptFrom, attested } = head ?? { keptFrom: undefined, attested: undefined };
+      const { keptFrom, archivedFrom, attested } = head ?? { keptFrom: undefined, attested: undefined };
       if (!(await tx.query(reopenLog, plan))) throw new ChainConflict();
       tx.log("log", ANY_ENTITY_ID, "update", "clock set back");
       const signed = await signSeals(keys, [row], { before, at: tx.now });
       for (const seal of signed) tx.enqueue(insertSeal, seal);
       // By the fast clock rows were freed that are not past their retention, among them some to come.
       const kept = keptFrom && keptFrom > to ? to : keptFrom;
-      const next = signHead(keys, { number, lastMac: row.mac, keptFrom: kept, attested });
+      const next = signHead(keys, { number, lastMac: row.mac, keptFrom: kept, archivedFrom, attested });
       if (!(await tx.query(moveChainHead, { before: stored?.mac, head: next }))) throw new ChainConflict();
       return count;
     });

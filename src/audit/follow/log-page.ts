@@ -2,8 +2,7 @@ import { invalid } from "../../base/fault.js";
 import { isUuidPosition, readCursor, writeCursor } from "../../crypto/cursor.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { LogListing, LogRow } from "../../store/audit/log-listing.js";
-import type { Transaction } from "../../store/transactions/transaction.js";
-import { findLogRows } from "./find-log-rows.js";
+import type { FoundRows } from "./find-log-rows.js";
 import { type LogFilterQuery, nameOfFilter, readLogFilter } from "./log-filter.js";
 
 /** A caller's filter and page of the log, unparsed. */
@@ -22,11 +21,14 @@ export interface LogPage {
   readonly next: string | undefined;
 }
 
+/** Lists rows, newest first. */
+export type FindRows = (listing: LogListing) => Promise<FoundRows>;
+
 /**
  * Prepares a page of the log, newest first.
  * @throws {Fault} validation_failed for an invalid filter, or a cursor of another list.
  */
-export function prepareLogPage(keys: TenantKeys, query: LogQuery, now: Date): (tx: Transaction) => Promise<LogPage> {
+export function prepareLogPage(keys: TenantKeys, query: LogQuery, now: Date): (find: FindRows) => Promise<LogPage> {
   const filter = nameOfFilter(query);
   if (query.wholeCalls && query.start === undefined && query.page > 1) {
     throw invalid("page", "must not be given with whole_calls, whose pages have no fixed size; use start");
@@ -38,11 +40,11 @@ export function prepareLogPage(keys: TenantKeys, query: LogQuery, now: Date): (t
     // One row more than the page shows whether another page follows.
     limit: query.size + 1,
   };
-  return async (tx) => {
-    const found = await findLogRows(tx, listing);
+  return async (find) => {
+    const found = await find(listing);
     const page = found.rows.slice(0, query.size);
     const isCut = found.rows.length > query.size;
-    const rest = isCut && query.wholeCalls ? await restOfCalls(tx, listing, page) : [];
+    const rest = isCut && query.wholeCalls ? await restOfCalls(find, listing, page) : [];
     const rows = [...page, ...rest];
     const last = rows.at(-1);
     const continued = isCut && last ? { createdAt: last.created_at, id: last.id } : found.endedAt;
@@ -59,14 +61,14 @@ const CALL_MS = 5_000;
  * The rows behind a page up to the first one that belongs to no call of its end. Rows of one transaction have the same
  * time, and those of calls that shared it lie among each other.
  */
-async function restOfCalls(tx: Transaction, listing: LogListing, page: readonly LogRow[]): Promise<readonly LogRow[]> {
+async function restOfCalls(find: FindRows, listing: LogListing, page: readonly LogRow[]): Promise<readonly LogRow[]> {
   const last = page.at(-1);
   if (!last) return [];
   const time = last.created_at.getTime();
   const calls = new Set(page.filter((row) => row.created_at.getTime() - time < CALL_MS).map((row) => row.trace_id));
   calls.delete(null);
   const after = { createdAt: last.created_at, id: last.id };
-  const { rows } = await findLogRows(tx, { ...listing, after, offset: 0, limit: MAX_REST });
+  const { rows } = await find({ ...listing, after, offset: 0, limit: MAX_REST });
   const end = rows.findIndex((row) => row.created_at.getTime() !== time && !calls.has(row.trace_id));
   return end < 0 ? rows : rows.slice(0, end);
 }

@@ -42,6 +42,8 @@ export interface ExportVerdict {
   /** How often an operator continued a chain that had been tampered with. */
   readonly restarts: number;
   readonly sealedUntil: Date | undefined;
+  /** What the last line attests of it. */
+  readonly attestedUntil: Date | undefined;
   readonly stamps: Pick<ExportStamps, "verified" | "unverified" | "last">;
   readonly reasons: readonly string[];
   /** What the file is not about, although it seems to be. */
@@ -137,6 +139,7 @@ class ExportCheck {
       removedMinutes: entries?.removedMinutes ?? 0,
       restarts: entries?.restarts ?? 0,
       sealedUntil,
+      attestedUntil: this.#attestedUntil,
       reasons: this.#reasons,
       warnings: this.#manifest ? uncovered(this.#manifest, sealedUntil) : [],
       last: entries?.walk.last,

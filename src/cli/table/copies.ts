@@ -1,6 +1,6 @@
 import type { OperatorCommand } from "../operator-command.js";
 
-const PLACE = "a directory, or s3://BUCKET/PREFIX with the settings CLOAKROOM_BACKUP_S3_...";
+const PLACE = "a directory, or s3://BUCKET/PREFIX with the settings CLOAKROOM_S3_...";
 
 export const COPY_COMMANDS: readonly OperatorCommand[] = [
   {

@@ -14,6 +14,11 @@ export const RECORDS = {
     [0, 36_500],
     "Days that log rows are kept. They are removed by whole months (UTC), so at most 31 days later. 0 keeps all. PCI DSS 10.5.1 asks for 12 months: below 365, `cloakroom doctor` warns.",
   ),
+  LOG_ARCHIVE: optional(
+    "directory, `s3://BUCKET/PREFIX` or `off`",
+    "months past their retention are removed",
+    "Where months of the log go past `CLOAKROOM_AUDIT_RETENTION_DAYS`: a signed file for each tenant and month, from which `GET /logs` still answers. See [The archive](audit.md#the-archive). `off` ends an archive: months are removed, and those in it are listed no more.",
+  ),
   AUDIT_CLIENT_ADDRESSES: text(
     "`full`, `truncated` or `none`",
     "full",

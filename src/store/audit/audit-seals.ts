@@ -35,6 +35,7 @@ export interface HeadRow {
   readonly number: number;
   readonly last_mac: Buffer;
   readonly kept_from: Date | null;
+  readonly archived_from: Date | null;
   readonly key_version: number;
   readonly mac: Buffer;
   readonly attested_number: number | null;
@@ -126,7 +127,7 @@ export const readAttestation = defineRow<TenantId, SealRow>(
 );
 
 export const HEAD_COLUMNS =
-  "version, number, last_mac, kept_from, key_version, mac, attested_number, attested_mac, attested_at";
+  "version, number, last_mac, kept_from, archived_from, key_version, mac, attested_number, attested_mac, attested_at";
 
 export const readChainHead = defineRow<"head", HeadRow>(
   "read",

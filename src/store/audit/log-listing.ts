@@ -174,7 +174,7 @@ export interface LogIndexRange {
 }
 
 /** The id of a place before all rows of its time. */
-const BEFORE_ROWS = "00000000-0000-0000-0000-000000000000";
+export const BEFORE_ROWS = "00000000-0000-0000-0000-000000000000";
 
 /**
  * The place of about the last of a number of rows, newest first: it has all rows of that row's time. Null if there are

@@ -24,6 +24,8 @@ export interface LogSnapshot {
   seals(numbers?: Pick<EntryNumbers, "first" | "last">): AsyncGenerator<readonly SealRow[]>;
   /** Pages of rows, oldest first: all rows, or those that an entry has set aside; from a time on, if it is given. */
   rows(group: SealedGroup, from?: Date): AsyncGenerator<readonly RawLogRow[]>;
+  /** The number of rows in a range of time, sealed or not. */
+  countRows(range: { readonly since: Date; readonly until: Date }): Promise<number>;
   /** The rows that give rights in the tenant, as of the same moment. */
   rightsRows(): AsyncGenerator<RightsRow>;
   /** Entries with these numbers that time stamps cover. */
@@ -86,6 +88,12 @@ export async function openLogSnapshot(
     closedUntil: closing?.until ?? undefined,
     seals: (numbers = { first: 0, last: Number.MAX_SAFE_INTEGER }) => sealPages(sql, tenantId, numbers),
     rows: (group, from) => rowPages(sql, tenantId, group, from),
+    async countRows({ since, until }) {
+      const [count] = await sql<{ n: number }[]>`
+        select count(*) as n from audit_logs
+        where tenant_id = ${tenantId} and created_at >= ${since} and created_at < ${until}`;
+      return count?.n ?? 0;
+    },
     rightsRows: () => rightsRows(sql, tenantId),
     anchors: ({ first, last }) => sql<AnchorRow[]>`
       select number, stamp_id, proof from audit_anchors

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Archiving } from "../../../src/audit/archive/log-archive.js";
 import { ChainHistory } from "../../../src/audit/chain/chain-history.js";
 import type { BlockedMonth } from "../../../src/audit/chain/log-months.js";
 import type { SealParts } from "../../../src/audit/chain/seal-log.js";
@@ -33,6 +34,10 @@ export interface Ledger extends AsyncDisposable {
   readonly clock: { time: number; now(): number };
   /** Moves the database's clock, if it is movable. */
   setDatabaseAhead(milliseconds: number): Promise<void>;
+  /** Where its jobs archive months. */
+  readonly settings: { archiving: Archiving };
+  /** What could not be archived, of the archive itself and of tenants, by the last run of the months' job. */
+  readonly unarchived: string[];
   /** What this server remembers of chains. */
   readonly history: ChainHistory;
   /** Another server on the same database, without any memory. */
@@ -72,6 +77,8 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
   const rootKeys = { find: async () => root };
   const opened: Database[] = [];
   const stuck: (StuckMonth & { readonly step: string })[] = [];
+  const settings: { archiving: Archiving } = { archiving: undefined };
+  const unarchived: string[] = [];
   const another = () => {
     const database = openDatabase({ address: stored.address, sharedConnections: 2, bulkConnections: 2, clock });
     opened.push(database);
@@ -86,7 +93,7 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
     );
   };
   return {
-    ...{ stored, database, keyring, rootKeys, history, clock, another, stuck },
+    ...{ stored, database, keyring, rootKeys, history, clock, another, stuck, settings, unarchived },
     async setDatabaseAhead(milliseconds) {
       if (!databaseClock) throw new Error("the clock of this database cannot be moved");
       await databaseClock.setAhead(milliseconds);
@@ -106,7 +113,7 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
       const failed: unknown[] = [];
       const broken: string[] = [];
       const job = logSealsJob({
-        ...{ ...server, clock, retentionDays },
+        ...{ ...server, clock, retentionDays, archiving: settings.archiving },
         onFailure: (_, error) => failed.push(error),
         onBroken: (tenantId, outcome) => broken.push(outcome === "broken" ? tenantId : `${outcome} ${tenantId}`),
         onVaultBroken: () => broken.push("the vault"),
@@ -120,8 +127,13 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
       const blocked: BlockedMonth[] = [];
       stuck.splice(0);
       const parts = { ...own, sinks, clock, retentionDays, address: stored.address, ownerAddress: stored.address };
+      unarchived.splice(0);
       const job = logMonthsJob({
         ...parts,
+        archiving: settings.archiving,
+        onLag: () => {},
+        onArchive: (problem) => unarchived.push(problem ?? "working again"),
+        onFailure: (_, error) => unarchived.push(error instanceof Error ? error.message : "unknown"),
         onBlocked: (month) => blocked.push(month),
         onStuck: (month, step) => stuck.push({ ...month, step }),
       });

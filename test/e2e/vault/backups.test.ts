@@ -170,8 +170,8 @@ describe("a backup in a directory", () => {
     const nowhere = join(directory, "nowhere");
     for (const [args, code, problem] of [
       [["--to", nowhere], 1, `The directory ${nowhere} cannot be written to: it or the file does not exist.`],
-      [["--to", "s3://b"], 1, "s3://b is no place for backups"],
-      [["--to", "s3://bucket/x"], 1, "set CLOAKROOM_BACKUP_S3_ACCESS_KEY_ID"],
+      [["--to", "s3://b"], 1, "s3://b is neither"],
+      [["--to", "s3://bucket/x"], 1, "set CLOAKROOM_S3_ACCESS_KEY_ID"],
       [["--to", nowhere, "--keep", "0"], 2, "--keep must be a number from 1 to 100000."],
       [[], 2, "--to is missing."],
     ] as const) {

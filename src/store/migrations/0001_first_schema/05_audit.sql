@@ -100,6 +100,7 @@ create table audit_heads (
   number bigint not null,
   last_mac bytea not null,
   kept_from timestamptz,
+  archived_from timestamptz,
   attested_number bigint,
   attested_mac bytea,
   attested_at timestamptz,
@@ -112,6 +113,8 @@ comment on table audit_heads is
 comment on column audit_heads.version is 'Of the mac''s layout.';
 comment on column audit_heads.number is 'Of the last entry.';
 comment on column audit_heads.kept_from is 'Rows before this were removed when their time was over. Their seals stay.';
+comment on column audit_heads.archived_from is
+  'Rows from here until kept_from are in the archive: a file for each month. Null: none are.';
 comment on column audit_heads.attested_number is 'The last attestation of the tenant in the vault''s own chain.';
 
 create table audit_sinks (

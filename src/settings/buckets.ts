@@ -2,7 +2,7 @@ import type { Sensitive } from "../crypto/sensitive.js";
 import { ConfigError } from "./config-error.js";
 import { type Environment, readOptional, readSecret, readSettingText } from "./setting-values.js";
 
-/** How the bucket of backups is reached. */
+/** How buckets of backups and of the archive are reached. */
 export interface BucketSettings {
   /** Without a slash at the end. */
   readonly endpoint: string;
@@ -18,21 +18,19 @@ export interface BucketCredentials {
 }
 
 /** @throws {ConfigError} */
-export function readBackups(environment: Environment): BucketSettings {
-  const region = readSettingText(environment, "BACKUP_S3_REGION");
+export function readBuckets(environment: Environment): BucketSettings {
+  const region = readSettingText(environment, "S3_REGION");
   if (!/^[a-z0-9-]+$/.test(region)) {
-    throw new ConfigError(`CLOAKROOM_BACKUP_S3_REGION must be a region such as eu-central-1; it is "${region}".`);
+    throw new ConfigError(`CLOAKROOM_S3_REGION must be a region such as eu-central-1; it is "${region}".`);
   }
-  const accessKeyId = readOptional(environment, "BACKUP_S3_ACCESS_KEY_ID");
-  const secretAccessKey = readSecret(environment, "CLOAKROOM_BACKUP_S3_SECRET_ACCESS_KEY");
-  const sessionToken = readSecret(environment, "CLOAKROOM_BACKUP_S3_SESSION_TOKEN");
+  const accessKeyId = readOptional(environment, "S3_ACCESS_KEY_ID");
+  const secretAccessKey = readSecret(environment, "CLOAKROOM_S3_SECRET_ACCESS_KEY");
+  const sessionToken = readSecret(environment, "CLOAKROOM_S3_SESSION_TOKEN");
   if ((accessKeyId === undefined) !== (secretAccessKey === undefined)) {
-    throw new ConfigError(
-      "Set both CLOAKROOM_BACKUP_S3_ACCESS_KEY_ID and CLOAKROOM_BACKUP_S3_SECRET_ACCESS_KEY, or neither.",
-    );
+    throw new ConfigError("Set both CLOAKROOM_S3_ACCESS_KEY_ID and CLOAKROOM_S3_SECRET_ACCESS_KEY, or neither.");
   }
   return {
-    endpoint: readEndpoint(readOptional(environment, "BACKUP_S3_ENDPOINT")) ?? `https://s3.${region}.amazonaws.com`,
+    endpoint: readEndpoint(readOptional(environment, "S3_ENDPOINT")) ?? `https://s3.${region}.amazonaws.com`,
     region,
     credentials: accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey, sessionToken } : undefined,
   };
@@ -43,9 +41,7 @@ function readEndpoint(text: string | undefined): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isPlain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username && !url.password;
   if (!isPlain) {
-    throw new ConfigError(
-      "CLOAKROOM_BACKUP_S3_ENDPOINT must be an http or https URL without a login, query or fragment.",
-    );
+    throw new ConfigError("CLOAKROOM_S3_ENDPOINT must be an http or https URL without a login, query or fragment.");
   }
   return url.href.replace(/\/+$/, "");
 }
