@@ -74,6 +74,14 @@ const PAYMENTS: NavigationItem = {
   ...lazyScreen(() => import("./screens/payments/payments.js")),
 };
 
+const WEBHOOKS: NavigationItem = {
+  path: "/webhooks",
+  name: "Webhooks",
+  icon: "send",
+  operation: "WebhookService/ListWebhooks",
+  ...lazyScreen(() => import("./screens/webhooks/webhooks.js")),
+};
+
 const LOG: NavigationItem = {
   path: "/log",
   name: "Log",
@@ -118,7 +126,7 @@ export const SIGN_INS: NavigationItem = {
 export const NAVIGATION: readonly NavigationGroup[] = [
   { name: "Overview", items: [START] },
   { name: "Vault", items: [TOKENS, ACCESS] },
-  { name: "Connect", items: [APPLICATIONS, PROXIES, REACTORS, PAYMENTS] },
+  { name: "Connect", items: [APPLICATIONS, PROXIES, REACTORS, WEBHOOKS, PAYMENTS] },
   { name: "Observe", items: [LOG, USAGE] },
   { name: "Tenant", items: [MEMBERS, SETTINGS] },
 ];

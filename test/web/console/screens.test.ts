@@ -42,6 +42,7 @@ const PLACES = [
   ["/applications", "Applications"],
   ["/proxies", "Proxies"],
   ["/reactors", "Reactors"],
+  ["/webhooks", "Webhooks"],
   ["/payments", "Payments"],
   ["/log", "Log"],
   ["/usage", "Usage"],

@@ -5,13 +5,13 @@ import { type ApplicationKey, ApplicationKeyService } from "#client/proto/cloakr
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Empty, Loaded } from "../../components/loaded.js";
+import { NewSecret } from "../../components/new-secret.js";
 import { Table } from "../../components/table.js";
 import { Id, Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
 import { type Mention, type Names, useNames } from "../names.js";
 import { MakeKey } from "./make-key.js";
-import { NewKey } from "./new-key.js";
 
 interface ApplicationKeysProps {
   readonly id: string;
@@ -35,7 +35,7 @@ export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
   return (
     <section aria-labelledby="keys">
       <h2 id="keys">Keys</h2>
-      {secret !== undefined && <NewKey secret={secret} />}
+      {secret !== undefined && <NewSecret name="key" secret={secret} />}
       <Loaded read={keys}>
         {({ data }) =>
           data.length === 0 ? (
