@@ -82,6 +82,14 @@ const WEBHOOKS: NavigationItem = {
   ...lazyScreen(() => import("./screens/webhooks/webhooks.js")),
 };
 
+const EXPORTS: NavigationItem = {
+  path: "/exports",
+  name: "Exports",
+  icon: "out",
+  operation: "TokenExportService/ListTokenExports",
+  ...lazyScreen(() => import("./screens/exports/exports.js")),
+};
+
 const LOG: NavigationItem = {
   path: "/log",
   name: "Log",
@@ -125,7 +133,7 @@ export const SIGN_INS: NavigationItem = {
 
 export const NAVIGATION: readonly NavigationGroup[] = [
   { name: "Overview", items: [START] },
-  { name: "Vault", items: [TOKENS, ACCESS] },
+  { name: "Vault", items: [TOKENS, ACCESS, EXPORTS] },
   { name: "Connect", items: [APPLICATIONS, PROXIES, REACTORS, WEBHOOKS, PAYMENTS] },
   { name: "Observe", items: [LOG, USAGE] },
   { name: "Tenant", items: [MEMBERS, SETTINGS] },

@@ -39,6 +39,7 @@ const PLACES = [
   ["/", "Home"],
   ["/tokens", "Tokens"],
   ["/access", "Who can see this?"],
+  ["/exports", "Exports"],
   ["/applications", "Applications"],
   ["/proxies", "Proxies"],
   ["/reactors", "Reactors"],
@@ -51,7 +52,7 @@ const PLACES = [
   ["/sign-ins", "Your sign-ins"],
 ] as const;
 const HIDDEN: Readonly<Partial<Record<RoleName, readonly string[]>>> = {
-  DEVELOPER: ["Tokens", "Log", "Payments", "Members", "Usage"],
+  DEVELOPER: ["Tokens", "Exports", "Log", "Payments", "Members", "Usage"],
 };
 
 describe.each(ROLES)("for %s", (role) => {

@@ -9,6 +9,7 @@ const STROKES = {
   proxy: "M3 4h7v7H3zM14 13h7v7h-7zM6.5 11v3A2.5 2.5 0 0 0 9 16.5h5",
   reactor: "M13 3L5 14h6l-1 7 8-11h-6z",
   send: "M21 3L10 14M21 3l-7 18-4-7-7-4z",
+  out: "M12 15V3M8 7l4-4 4 4M4 14v6h16v-6",
   card: "M4 5h16a1 1 0 0 1 1 1v12a1 1 0 0 1-1 1H4a1 1 0 0 1-1-1V6a1 1 0 0 1 1-1zM3 10h18M7 15h3",
   log: "M6 3h12a1 1 0 0 1 1 1v16a1 1 0 0 1-1 1H6a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1zM9 8h6M9 12h6M9 16h4",
   chart: "M4 4v16h16M9 16v-5M13 16V8M17 16v-3",
