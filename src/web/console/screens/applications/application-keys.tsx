@@ -10,7 +10,8 @@ import { Table } from "../../components/table.js";
 import { Id, Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
-import { type Mention, type Names, useNames } from "../names.js";
+import { Author } from "../author.js";
+import { type Mention, useNames } from "../names.js";
 import { MakeKey } from "./make-key.js";
 
 interface ApplicationKeysProps {
@@ -87,11 +88,6 @@ function KeyName({ applicationKey: { id, name } }: { applicationKey: Application
       {name !== undefined && <Name>{name}</Name>} <Id>{id}</Id>
     </>
   );
-}
-
-function Author({ id, names }: { id: string; names: Names }) {
-  const name = names.get(id)?.name;
-  return name === undefined ? <Id>{id}</Id> : <Name>{name}</Name>;
 }
 
 /** A key that has expired is refused, and stays in the list until somebody revokes it. */

@@ -40,7 +40,7 @@ export default function Exports() {
           data.length === 0 ? (
             <Empty>
               <p>No request or approval is open.</p>
-              <a href="/docs/moving-in" className="button">
+              <a href="/docs/guides/moving-in" className="button">
                 Read how tokens move in and out
               </a>
             </Empty>

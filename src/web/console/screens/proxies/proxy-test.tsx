@@ -40,7 +40,7 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
     setReal(false);
   };
   return (
-    <section aria-labelledby="try">
+    <section className="form wide" aria-labelledby="try">
       <h2 id="try">Try it</h2>
       <p className="quiet">Runs in the sandbox and saves nothing. The sample partner answers with what you write.</p>
       <SampleEditor label="Sample request body" sample={sample} hasNoValues={isReal} onChange={setSample} />

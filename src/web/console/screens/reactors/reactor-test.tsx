@@ -31,7 +31,7 @@ export function ReactorTest({ code, configuration }: ReactorTestProps) {
     setNetwork(false);
   };
   return (
-    <section aria-labelledby="try">
+    <section className="form wide" aria-labelledby="try">
       <h2 id="try">Try it</h2>
       <p className="quiet">Runs in the sandbox and saves nothing.</p>
       <SampleEditor label="Sample arguments" sample={sample} hasNoValues={hasNetwork} onChange={setSample} />

@@ -13,6 +13,7 @@ import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useConflictCheck } from "../../use-conflict-check.js";
 import { useLeaveTo } from "../../use-leave-to.js";
+import { Author } from "../author.js";
 import { type Mention, useNames } from "../names.js";
 import { Deliveries } from "./deliveries.js";
 import { propertiesOf, WebhookForm } from "./webhook-form.js";
@@ -64,14 +65,7 @@ function Facts({ webhook }: { webhook: Webhook }) {
         ["Events", <code key="events">{events.join(", ")}</code>],
         ["Former secret", formerSecretExpiresAt && <FormerSecret key="former" at={formerSecretExpiresAt} />],
         ["Created", <Time key="created" at={createdAt} />],
-        [
-          "By",
-          createdBy && (
-            <span key="by" title={createdBy}>
-              <Name>{names.get(createdBy)?.name ?? createdBy}</Name>
-            </span>
-          ),
-        ],
+        ["By", createdBy && <Author key="by" id={createdBy} names={names} />],
         ["Changed", modifiedAt && <Time key="modified" at={modifiedAt} />],
       ]}
     />
@@ -113,7 +107,11 @@ function Switch({ webhook: { id, name, url, notifyEmail = "", events, status } }
   if (status === "enabled") {
     const disable = (done: () => void) => run({ ...properties, status: "disabled" }, done);
     return (
-      <Confirm {...{ isPending, problem, cancel }} action="Disable" title="Disable this webhook?" onConfirm={disable}>
+      <Confirm
+        {...{ isPending, problem, cancel, isDangerous: false, action: "Disable" }}
+        title="Disable this webhook?"
+        onConfirm={disable}
+      >
         <p>Deliveries that wait end as failed. They can be sent again once it is enabled.</p>
       </Confirm>
     );
@@ -137,7 +135,7 @@ function RotateSecret({ id, onRotated }: { id: string; onRotated: (secret: strin
       done();
     });
   return (
-    <Confirm {...change} action="Rotate secret" title="Make another secret?" onConfirm={rotate}>
+    <Confirm {...change} isDangerous={false} action="Rotate secret" title="Make another secret?" onConfirm={rotate}>
       <p>Requests are signed with both secrets for a day. The former one ends then.</p>
     </Confirm>
   );
