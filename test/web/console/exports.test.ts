@@ -9,7 +9,7 @@ import { openBrowser, openOwner } from "./support/console.js";
 
 const RULE = { priority: 1, container: "/pci/", transform: "reveal", permissions: ["token:export"] };
 
-it("an export is requested with an application, a container and a reason, and a new member reads that they must wait", async () => {
+it("an export is requested with an application, a container and a reason, and a new member learns how long to wait", async () => {
   await using browser = await sharedBrowser();
   const tenant = await newTenant();
   await tenant.application({ type: "private", rules: [RULE] });

@@ -98,7 +98,7 @@ describe("a webhook", () => {
     expect(console.wrongs).toEqual([]);
   });
 
-  it("shows a DEVELOPER its deliveries, and offers no change; a lost network is shown, and what failed is read again after it", async () => {
+  it("shows a DEVELOPER its deliveries, and offers no change; a lost network is reported, and what failed is read again after it", async () => {
     const tenant = await newTenant();
     const given = { name: "Read only", url: "https://shop.example.com/", events: ["token.created"] };
     const { body } = await tenant.manage("POST", "/webhooks", { body: given });

@@ -5,7 +5,7 @@ import { useChange } from "../../api/queries.js";
 import { NoRight } from "../../components/loaded.js";
 import { NewSecret } from "../../components/new-secret.js";
 import { Screen } from "../../components/screen.js";
-import { propertiesOf, WebhookForm } from "./webhook-form.js";
+import { WebhookForm, webhookRequestOf } from "./webhook-form.js";
 
 /** Makes a webhook, and shows its secret once. */
 export function NewWebhook() {
@@ -26,7 +26,7 @@ export function NewWebhook() {
           initial={{ name: "", url: "", notifyEmail: "", events: [] }}
           submitText="Create webhook and secret"
           change={create}
-          onSubmit={(draft) => create.run(propertiesOf(draft), setCreated)}
+          onSubmit={(draft) => create.run(webhookRequestOf(draft), setCreated)}
         />
       ) : (
         <NoRight operation={create.operation} />

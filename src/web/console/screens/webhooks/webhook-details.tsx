@@ -16,7 +16,7 @@ import { useLeaveTo } from "../../use-leave-to.js";
 import { Author } from "../author.js";
 import { type Mention, useNames } from "../names.js";
 import { Deliveries } from "./deliveries.js";
-import { propertiesOf, WebhookForm } from "./webhook-form.js";
+import { WebhookForm, webhookRequestOf } from "./webhook-form.js";
 import { WebhookState } from "./webhook-state.js";
 
 /** One webhook: what it gets, its secret and its deliveries. */
@@ -95,7 +95,7 @@ function Editor({ webhook, onDone }: EditorProps) {
     <WebhookForm
       initial={{ name, url, notifyEmail, events }}
       {...{ submitText: "Save", change: replace, check, onCancel: onDone }}
-      onSubmit={(draft) => replace.run({ ...propertiesOf(draft), id }, onDone)}
+      onSubmit={(draft) => replace.run({ ...webhookRequestOf(draft), id }, onDone)}
     />
   );
 }
@@ -103,7 +103,7 @@ function Editor({ webhook, onDone }: EditorProps) {
 /** Disables a webhook, after a question, or enables it. */
 function Switch({ webhook: { id, name, url, notifyEmail = "", events, status } }: { webhook: Webhook }) {
   const { run, isPending, problem, cancel } = useChange(WebhookService.method.replaceWebhook);
-  const properties = { ...propertiesOf({ name, url, notifyEmail, events }), id };
+  const properties = { ...webhookRequestOf({ name, url, notifyEmail, events }), id };
   if (status === "enabled") {
     const disable = (done: () => void) => run({ ...properties, status: "disabled" }, done);
     return (
