@@ -13,6 +13,11 @@ const THIN_NAME =
   /^(?:MOST|FEWEST|LEAST)(?:_|$)|^(?:place|text|hash|error|codes|bytes|parts|response|source|steps|made)Of$/;
 /** A place is where something is in a text or a document. Columns, keys and rights of a row have names of their own. */
 const PLACE = "place";
+/** Folders in which no name but `LogPlace` and its values has the word. */
+const WITHOUT_PLACES = /^src\/(?:audit\/(?:chain|delivery|export|verify)|web\/console)\//;
+const PLACE_AS_WORD = /(?:^|[^A-Za-z])places?(?![a-z])|[a-z]Places?(?![a-z])|^Places?(?![a-z])/;
+/** Folders in which private functions are called by what they return. */
+const WITH_NOUNS = /^src\/(?:audit\/(?!archive)|store\/audit|web\/console)/;
 /** Parameters of a function. More are an object of the domain that has no name yet. */
 const MAX_PARAMETERS = 4;
 /** Tenants' code calls these functions as it calls Node's own. */
@@ -34,7 +39,14 @@ export function thinNames(files: readonly SourceText[]): readonly string[] {
       if (parameters <= MAX_PARAMETERS || AS_IN_NODE.test(path)) return;
       problems.push(`${at(node)} has a function of ${parameters} parameters; ${MAX_PARAMETERS} are allowed`);
     };
+    const names = (node: Node, name: string) => {
+      if (WITHOUT_PLACES.test(path) && PLACE_AS_WORD.test(name)) {
+        problems.push(`${at(node)} calls ${name} a place: it is no place in a text or a document`);
+      }
+    };
     new Visitor({
+      Identifier: (node) => names(node, node.name),
+      PrivateIdentifier: (node) => names(node, node.name),
       FunctionExpression: (node) => count(node, node.params.length),
       ArrowFunctionExpression: (node) => count(node, node.params.length),
       TSFunctionType: (node) => count(node, node.params.length),
@@ -58,6 +70,9 @@ export function thinNames(files: readonly SourceText[]): readonly string[] {
       },
     }).visit(program);
     for (const node of program.body) {
+      if (node.type === "FunctionDeclaration" && WITH_NOUNS.test(path) && node.id?.name.endsWith("Of")) {
+        problems.push(`${at(node)} declares ${node.id.name}: name what it returns`);
+      }
       if (node.type !== "ExportNamedDeclaration" || node.declaration?.type !== "FunctionDeclaration") continue;
       const name = node.declaration.id?.name;
       if (name !== undefined) exported.set(name, [...(exported.get(name) ?? []), path]);

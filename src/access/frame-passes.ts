@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import { type Clock, HOUR_MS } from "../base/clock.js";
 import { Fault, invalid } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
+import { lruEntries } from "../base/lru-entries.js";
 import { Semaphore } from "../base/semaphore.js";
 import type { TenantKeySource } from "../crypto/tenant-keys.js";
 import { type CredentialRow, findApplicationKey, findApplicationRights } from "../store/access/credentials.js";
@@ -69,7 +70,7 @@ export class FramePasses {
   readonly #database: Database;
   readonly #keyring: TenantKeySource;
   readonly #clock: Clock;
-  readonly #applications = new LRUCache<string, FramedApplication>({ max: 10_000, ttl: CACHED_MS });
+  readonly #applications = new LRUCache<string, FramedApplication>({ ...lruEntries(10_000), ttl: CACHED_MS });
   readonly #lookUps = new Semaphore(AT_ONCE, WAITING);
   /** Look-ups for new frames, running or waiting, by the name of the key. */
   readonly #pending = new Map<string, Promise<FramedApplication | undefined>>();

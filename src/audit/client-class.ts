@@ -17,7 +17,7 @@ const KNOWN: readonly (readonly [start: RegExp, name: string])[] = [
  * could write anything.
  * @returns undefined without a user agent.
  */
-export function clientClassOf(userAgent: string | undefined): string | undefined {
+export function classifyClient(userAgent: string | undefined): string | undefined {
   if (userAgent === undefined || userAgent === "") return undefined;
   for (const [start, name] of KNOWN) {
     const found = start.exec(userAgent);

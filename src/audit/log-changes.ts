@@ -22,7 +22,7 @@ const MAX_CHARACTERS = 8_192;
  */
 export function changesBetween(before: object | undefined, after: object): readonly LogChange[] {
   return Object.entries(after).flatMap(([name, value]) => {
-    const [old, next] = [jsonOf(before && Reflect.get(before, name)), jsonOf(value)];
+    const [old, next] = [toJson(before && Reflect.get(before, name)), toJson(value)];
     if (JSON.stringify(old) === JSON.stringify(next) || isNothing(before, next)) return [];
     return [{ field: snakeCased(name), before: old, after: next, isTruncated: false }];
   });
@@ -65,10 +65,10 @@ function stored({ field, before, after, isTruncated }: LogChange) {
 }
 
 function truncated({ field, before, after }: LogChange): LogChange {
-  return { field, before: digestOf(before), after: digestOf(after), isTruncated: true };
+  return { field, before: valueDigest(before), after: valueDigest(after), isTruncated: true };
 }
 
-function digestOf(value: Json): Json {
+function valueDigest(value: Json): Json {
   return value === null ? null : `sha256:${createHash("sha256").update(JSON.stringify(value)).digest("hex")}`;
 }
 
@@ -77,7 +77,7 @@ function isNothing(before: object | undefined, next: Json): boolean {
   return before === undefined && (next === null || next === false || (Array.isArray(next) && next.length === 0));
 }
 
-function jsonOf(value: unknown): Json {
+function toJson(value: unknown): Json {
   if (value === undefined) return null;
   const json: Json = JSON.parse(JSON.stringify(value));
   return json;

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
+import { lruEntries } from "../base/lru-entries.js";
 
 /** Events `token.read` of one tenant in a minute, of each process: a receiver takes about as many. */
 export const MAX_READ_EVENTS = 6_000;
@@ -11,7 +12,7 @@ interface Counted {
   events: number;
 }
 
-const counted = new LRUCache<TenantId, Counted>({ max: 10_000 });
+const counted = new LRUCache<TenantId, Counted>(lruEntries(10_000));
 
 /**
  * Whether a read of a token may have an event. Every list reads hundreds of tokens, and what a receiver cannot take would

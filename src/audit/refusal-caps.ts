@@ -22,11 +22,11 @@ export class RefusalMinute {
 
   /** @param at any time within the minute, in milliseconds. */
   constructor(at: number) {
-    this.#start = startOf(at);
+    this.#start = windowStart(at);
   }
 
   isOver(now: number): boolean {
-    return startOf(now) !== this.#start;
+    return windowStart(now) !== this.#start;
   }
 
   /** Counts a refusal. Returns whether it gets a row of its own. */
@@ -74,6 +74,6 @@ export class RefusalMinute {
 
 const OTHERS = "others";
 
-function startOf(time: number): number {
+function windowStart(time: number): number {
   return Math.floor(time / MINUTE_MS) * MINUTE_MS;
 }

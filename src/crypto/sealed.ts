@@ -83,15 +83,21 @@ export function open(keys: KeyVersions, context: SealContext, sealed: Uint8Array
   }
 }
 
+/** The last key derived from each tenant key: the values of one row follow each other, and deriving takes 6 us. */
+const lastDerived = new WeakMap<KeyObject, { readonly entity: string; readonly derivedKey: KeyObject }>();
+
 /** A cipher or HMAC takes 16 us longer with a key in bytes than with a `KeyObject` (Node 24.21). */
 function entityKey(keys: KeyVersions, version: number, entity: string): KeyObject {
   const key = keys.byVersion.get(version);
   if (!key) throw new SealBroken("the key of a sealed value is gone");
+  const last = lastDerived.get(key);
+  if (last?.entity === entity) return last.derivedKey;
   const derived = createHmac("sha256", key)
     .update(lengthPrefixed([DERIVATION, entity]))
     .digest();
   const derivedKey = createSecretKey(derived);
   derived.fill(0);
+  lastDerived.set(key, { entity, derivedKey });
   return derivedKey;
 }
 

@@ -6,6 +6,7 @@ import { LOGS_AT_ONCE, sealLogs } from "../audit/chain/seal-logs.js";
 import { LogOutages, OUTAGE_MS } from "../audit/delivery/log-outages.js";
 import { type Clock, HOUR_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
+import { lruEntries } from "../base/lru-entries.js";
 import { SEALED_AFTER_MS } from "../store/audit/audit-logs.js";
 import { type DueMinute, type LogDueKind, TENANT_SHARDS } from "../store/jobs/due.js";
 import { SEALING_LEASE } from "../store/tenancy/operator-tenants.js";
@@ -40,7 +41,7 @@ export function logSealsJob(parts: LogSealsParts): Job {
   const { database } = parts;
   const leases = database.sharedLeases({ name: SEALING_LEASE, parts: TENANT_SHARDS, seconds: LEASE_SECONDS });
   const outages = new LogOutages(database, "sealing");
-  const told = new LRUCache<TenantId, true>({ max: 10_000, ttl: TOLD_EVERY_MS });
+  const told = new LRUCache<TenantId, true>({ ...lruEntries(10_000), ttl: TOLD_EVERY_MS });
   return {
     name: "log seals",
     intervalMs: INTERVAL_MS,

@@ -6,6 +6,7 @@ import { readSettings } from "../access/tenant-settings.js";
 import type { AuditContext } from "../audit/audit-context.js";
 import type { Clock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
+import { lruEntries } from "../base/lru-entries.js";
 import { Semaphore } from "../base/semaphore.js";
 import type { Database } from "../store/database.js";
 import { findSignIn, type PresentedSignInRow, touchSignIn } from "../store/people/sign-ins.js";
@@ -32,7 +33,7 @@ export class PersonAuthenticator {
   readonly #idleMs: number;
   readonly #unverified = new Semaphore(UNVERIFIED_AT_ONCE, UNVERIFIED_WAITING);
   /** By the hash of the cookie. */
-  readonly #verified = new LRUCache<string, true>({ max: 10_000 });
+  readonly #verified = new LRUCache<string, true>(lruEntries(10_000));
 
   /** @param idleMs time without a request after which a sign-in ends. */
   constructor(database: Database, keyring: Keyring, clock: Clock, idleMs: number) {

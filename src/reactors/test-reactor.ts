@@ -11,6 +11,8 @@ export interface ReactorSample {
   readonly code: string;
   readonly args: Json;
   readonly configuration: Readonly<Record<string, string>>;
+  /** Whether args have values in place of expressions, as in a call. */
+  readonly isEvaluated: boolean;
 }
 
 export interface ReactorTest {
@@ -27,12 +29,13 @@ export interface ReactorTest {
 export async function testReactor(
   runner: TestRunner,
   tenantId: TenantId,
-  { code, args, configuration }: ReactorSample,
+  { code, args, configuration, isEvaluated }: ReactorSample,
   signal: AbortSignal,
 ): Promise<ReactorTest> {
   const fn = testedFunction(tenantId, "reactor", code, configuration);
   const nothing = { failure: undefined, returned: undefined, response: undefined };
-  const unresolved = JSON.stringify(args).includes("{{")
+  const isUnresolved = !isEvaluated && JSON.stringify(args).includes("{{");
+  const unresolved = isUnresolved
     ? ["The expressions in args reached the code as they are. A reactor that is called gets the values of the tokens."]
     : [];
   try {

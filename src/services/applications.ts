@@ -45,12 +45,10 @@ function applicationReads(): ServedMethod[] {
       const listing = { ...page, ids: request.id.map(uuidOf), types: request.type, name, isByName: sort === "name" };
       return call.list((tx) => listApplications(tx, listing), showItems(page, show));
     }),
-    serve(method.getApplication, async ({ id }, call) => {
-      return call.transact((tx) => getApplication(tx, uuidOf(id)), show);
-    }),
-    serve(method.getApplicationByKey, async (_request, call) => {
-      return call.transact((tx) => getApplication(tx, applicationOf(call.caller).id), show);
-    }),
+    serve(method.getApplication, async ({ id }, call) => call.transact((tx) => getApplication(tx, uuidOf(id)), show)),
+    serve(method.getApplicationByKey, async (_request, call) =>
+      call.transact((tx) => getApplication(tx, applicationOf(call.caller).id), show),
+    ),
   ];
 }
 
@@ -80,9 +78,7 @@ function applicationChanges(): ServedMethod[] {
     ),
     serve(
       method.regenerateApplicationKey,
-      async ({ id }, call) => {
-        return call.transact((tx) => regenerateKey(tx, uuidOf(id)), showCreated);
-      },
+      async ({ id }, call) => call.transact((tx) => regenerateKey(tx, uuidOf(id)), showCreated),
       { replay: replayWhole("application", withoutKey) },
     ),
     serve(method.deleteApplication, async ({ id }, call) =>

@@ -24,15 +24,14 @@ import { toJson } from "./value.js";
 /** Tokens from another vault, batch by batch. Each batch commits or fails as a whole, with one result for each row. */
 export function importingTokens(clock: Clock): ServedMethod {
   return serve(TokenService.method.importTokens, async (request, call) => {
-    const { keys } = call;
     const { importId, position } = request;
     const bytes = call.memory.bodyBytes;
     const body = toBinary(ImportTokensRequestSchema, request);
     await yieldToEventLoop(bytes);
-    const record = new ImportRecord(call.caller, keys, { importId, position, body });
+    const record = new ImportRecord(call.caller, call.keys, { importId, position, body });
     const rows = request.rows.map((row) => () => withoutPlace(() => toJson(row, ROW)));
     const prepared = await prepareRows(
-      { caller: call.caller, keys, now: new Date(clock.now()) },
+      { caller: call.caller, keys: call.keys, now: new Date(clock.now()) },
       { position, rows, bytes },
     );
     return call.transactShared(

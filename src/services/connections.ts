@@ -32,20 +32,18 @@ export function connectionService(parts: ConnectionServiceParts): ServedMethod[]
 function connectionReads({ webhookUrl }: ConnectionServiceParts): ServedMethod[] {
   const { method } = ConnectionService;
   return [
-    serve(method.listConnections, async (_request, call) => {
-      const { keys } = call;
-      return call.list(
+    serve(method.listConnections, async (_request, call) =>
+      call.list(
         (tx) => listConnections(tx),
-        (found) => ({ data: found.map((item) => showWhole(item, webhookUrl(keys, item.id))) }),
-      );
-    }),
-    serve(method.getConnection, async ({ id }, call) => {
-      const { keys } = call;
-      return call.transact(
+        (found) => ({ data: found.map((item) => showWhole(item, webhookUrl(call.keys, item.id))) }),
+      ),
+    ),
+    serve(method.getConnection, async ({ id }, call) =>
+      call.transact(
         (tx) => connections.get(tx, uuidOf(id)),
-        (found) => showWhole(found, webhookUrl(keys, found.id)),
-      );
-    }),
+        (found) => showWhole(found, webhookUrl(call.keys, found.id)),
+      ),
+    ),
     serve(method.listConnectionFormulas, async (_request, call) =>
       call.transact(
         (tx) => listConnectionFormulas(tx),
@@ -61,14 +59,12 @@ function connectionChanges({ webhookUrl, checkSoon }: ConnectionServiceParts): S
     serve(
       method.createConnection,
       async (request, call) => {
-        const { tenantId } = call.caller;
-        const { keys } = call;
         const draft = readDraft(request);
         const shown = await call.transact(
           (tx) => createConnection(tx, draft),
-          ({ id, ...rest }) => ({ ...show({ id, ...rest }), webhookUrl: webhookUrl(keys, id) }),
+          ({ id, ...rest }) => ({ ...show({ id, ...rest }), webhookUrl: webhookUrl(call.keys, id) }),
         );
-        checkSoon(tenantId);
+        checkSoon(call.caller.tenantId);
         return shown;
       },
       { replay: replayWhole("connection") },
@@ -76,14 +72,12 @@ function connectionChanges({ webhookUrl, checkSoon }: ConnectionServiceParts): S
     serve(
       method.replaceConnection,
       async (request, call) => {
-        const { tenantId } = call.caller;
-        const { keys } = call;
         const draft = readDraft(request);
         const shown = await call.transact(
           (tx) => replaceConnection(tx, uuidOf(request.id), draft),
-          (changed) => showWhole(changed, webhookUrl(keys, changed.id)),
+          (changed) => showWhole(changed, webhookUrl(call.keys, changed.id)),
         );
-        checkSoon(tenantId);
+        checkSoon(call.caller.tenantId);
         return shown;
       },
       { replay: replayWhole("connection") },

@@ -13,18 +13,18 @@ import { showConsole, showError, showUsage } from "./show-run.js";
 /** Errors of tenants' code, for tenants to read. */
 export function failedRunService(): ServedMethod[] {
   return [
-    serve(ReactorService.method.listFailedReactorRuns, async ({ id }, call) => {
-      return call.list(
+    serve(ReactorService.method.listFailedReactorRuns, async ({ id }, call) =>
+      call.list(
         (tx) => failedRunsOfReactor(tx, uuidOf(id)),
         (runs) => ({ data: runs.map(showRun) }),
-      );
-    }),
-    serve(ProxyService.method.listFailedProxyRuns, async ({ id }, call) => {
-      return call.list(
+      ),
+    ),
+    serve(ProxyService.method.listFailedProxyRuns, async ({ id }, call) =>
+      call.list(
         (tx) => failedRunsOfProxy(tx, uuidOf(id)),
         (runs) => ({ data: runs.map(showRun) }),
-      );
-    }),
+      ),
+    ),
   ];
 }
 

@@ -32,19 +32,17 @@ interface Found {
 export function followLogs(): ServedStream {
   const feeds = new LogFeeds();
   return serveStream(LogService.method.followLogs, async function* ({ entityType, entityId, after }, call) {
-    const { keys } = call;
-    const { tenantId } = call.caller;
     const cursorScope = ["logs/follow", entityType ?? "", entityId ?? ""];
     const entityTypes = entityType === undefined ? undefined : entityTypesMatching(entityType);
-    const start = after === undefined ? undefined : readAfter(keys, cursorScope, after);
+    const start = after === undefined ? undefined : readAfter(call.keys, cursorScope, after);
     // Under the present settings: those that the caller was admitted with may be seconds old.
     await call.read(async (tx) => recordLogRead(tx, "followed"));
-    const reader = feeds.join(tenantId);
+    const reader = feeds.join(call.caller.tenantId);
     let sentAt = Number.NEGATIVE_INFINITY;
     try {
       for await (const { rows, position } of follow({ entityTypes, entityId }, start, reader, call)) {
         if (rows.length === 0 && performance.now() - sentAt < HEARTBEAT_MS) continue;
-        const cursor = writeCursor(keys.proof, cursorScope, position);
+        const cursor = writeCursor(call.keys.proof, cursorScope, position);
         yield { data: rows.map((row) => showLogRow(row, call.caller)), cursor };
         sentAt = performance.now();
       }

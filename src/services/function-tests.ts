@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import type { TestedCallSchema, TestOutside as TestOutsideMessage } from "../../gen/cloakroom/v1/functions_pb.js";
 import {
@@ -10,7 +10,11 @@ import {
   type TestProxyRequest,
   type TestProxyResponseSchema,
 } from "../../gen/cloakroom/v1/proxies_pb.js";
-import { ReactorService, type TestReactorResponseSchema } from "../../gen/cloakroom/v1/reactors_pb.js";
+import {
+  ReactorService,
+  type TestReactorRequest,
+  type TestReactorResponseSchema,
+} from "../../gen/cloakroom/v1/reactors_pb.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { ANY_ENTITY_ID, type EntityType } from "../audit/log-entry.js";
 import { invalid } from "../base/fault.js";
@@ -22,11 +26,13 @@ import type { ObservedRun } from "../functions/observed-run.js";
 import type { SetUpTest, TestSetup } from "../functions/test-run.js";
 import type { TestStubs } from "../functions/test-stubs.js";
 import { type NamedStep, requireUsableSteps } from "../proxy/check-steps.js";
-import { findSampleTokens, resolvedSample, scanSample } from "../proxy/sample-tokens.js";
+import { resolvedSample, scanSample } from "../proxy/resolve-sample.js";
 import { type ProxySample, type ProxyTest, testProxy } from "../proxy/test-proxy.js";
 import { parseTransform, type Step } from "../proxy/transform.js";
+import { tokensOfArgs } from "../reactors/react.js";
 import { type ReactorTest, testReactor } from "../reactors/test-reactor.js";
-import { openTokens } from "../tokens/detokenize.js";
+import { detokenize, openTokens } from "../tokens/detokenize.js";
+import { findSampleTokens } from "../tokens/sample-tokens.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { type Call, type ServedMethod, serve } from "./call.js";
 import { transformDraft } from "./proxies.js";
@@ -44,11 +50,16 @@ export function functionTestService({ setUpTest, agents, bins }: FunctionTestPar
   return [
     serve(ReactorService.method.testReactor, async (request, call) => {
       const { caller, signal } = call;
-      const { code, configuration } = request;
+      const { code, configuration, evaluateTokens: isEvaluated = false } = request;
       requireShort("code", code);
-      const sample = { code, configuration, args: request.args ? toJson(request.args, "args") : {} };
+      requireNoValuesOutside(request);
+      const given = request.args ? toJson(request.args, "args") : {};
+      const ids = isEvaluated ? tokensOfArgs(given) : [];
       const setup = setUpTest(caller.tenantId, outsideOf(request.outside));
+      // Its row stays if the tokens are refused.
       await call.commit((tx) => logTest(tx, "reactor"));
+      const args = isEvaluated ? detokenize(given, "args", await openSampleTokens(call, ids, bins)) : given;
+      const sample = { code, configuration, args, isEvaluated };
       const test = await testReactor(setup.runner, caller.tenantId, sample, signal);
       return { ...showReactorTest(test), calls: showCalls(setup) };
     }),
@@ -67,21 +78,25 @@ export function functionTestService({ setUpTest, agents, bins }: FunctionTestPar
 }
 
 /** @throws {Fault} validation_failed if the values of a test could leave it. */
-function requireNoValuesOutside({ evaluateTokens = false, destinationUrl, outside }: TestProxyRequest): void {
+function requireNoValuesOutside(request: TestProxyRequest | TestReactorRequest): void {
+  const { evaluateTokens = false, outside } = request;
+  const destinationUrl = "destinationUrl" in request ? request.destinationUrl : undefined;
   if (!evaluateTokens) return;
   const way = destinationUrl !== undefined ? "destination_url" : outside?.network ? "outside.network" : undefined;
   if (way) throw invalid("evaluate_tokens", `must not be given with ${way}, which would send masked values`);
 }
 
-/** The sample with the masked values of its tokens. A caller who reads no tokens is refused before any is looked up. */
-async function withTokens(
-  sample: ProxySample,
-  call: Pick<Call<typeof TestProxyResponseSchema>, "commit" | "keys" | "memory">,
-  bins: BinTable | undefined,
-): Promise<ProxySample> {
+type TokenReadingCall = Pick<Call<DescMessage>, "commit" | "keys" | "memory">;
+
+/** The masked values of a sample's tokens. A caller who reads no tokens is refused before any is looked up. */
+async function openSampleTokens(call: TokenReadingCall, ids: readonly string[], bins: BinTable | undefined) {
+  return openTokens(call.keys, await call.commit((tx) => findSampleTokens(tx, ids)), bins);
+}
+
+async function withTokens(sample: ProxySample, call: TokenReadingCall, bins: BinTable | undefined) {
   const scanned = await scanSample(sample, call.memory);
-  const { tokens } = await call.commit((tx) => findSampleTokens(tx, scanned.references.tokenIds()));
-  return resolvedSample(sample, scanned, await openTokens(call.keys, tokens, bins));
+  const lookup = await openSampleTokens(call, scanned.references.tokenIds(), bins);
+  return resolvedSample(sample, scanned, lookup);
 }
 
 async function logTest(tx: CallerTransaction, entityType: EntityType): Promise<undefined> {

@@ -36,14 +36,10 @@ export function invitationService(): ServedMethod[] {
       const status = statusOf(request.status);
       return call.list((tx) => listInvitations(tx, { ...page, status }), showItems(page, show));
     }),
-    serve(method.getInvitation, async ({ id }, call) => {
-      return call.transact((tx) => getInvitation(tx, uuidOf(id)), show);
-    }),
+    serve(method.getInvitation, async ({ id }, call) => call.transact((tx) => getInvitation(tx, uuidOf(id)), show)),
     serve(
       method.resendInvitation,
-      async ({ id }, call) => {
-        return call.transact((tx) => resendInvitation(tx, uuidOf(id)), show);
-      },
+      async ({ id }, call) => call.transact((tx) => resendInvitation(tx, uuidOf(id)), show),
       { replay: replayWhole("invitation") },
     ),
     serve(method.deleteInvitation, async ({ id }, call) =>

@@ -19,17 +19,14 @@ export function memberService(): ServedMethod[] {
     }),
     serve(
       method.updateMember,
-      async ({ id, role, containers }, call) => {
-        return call.transact((tx) => updateMember(tx, uuidOf(id), { role, containers }), show);
-      },
+      async ({ id, role, containers }, call) =>
+        call.transact((tx) => updateMember(tx, uuidOf(id), { role, containers }), show),
       { replay: replayWhole("member") },
     ),
     serve(method.deleteMember, async ({ id }, call) =>
       call.transact((tx) => deleteMember(tx, uuidOf(id)), showNothing),
     ),
-    serve(method.getOwner, async (_request, call) => {
-      return call.transact((tx) => getOwner(tx), show);
-    }),
+    serve(method.getOwner, async (_request, call) => call.transact((tx) => getOwner(tx), show)),
     serve(method.listRoles, async (_request, call) =>
       call.transact(
         (tx) => namesOfRoles(tx),

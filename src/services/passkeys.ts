@@ -53,9 +53,7 @@ function registration(parts: PasskeyServiceParts): ServedMethod[] {
 function lists(): ServedMethod[] {
   const { method } = PasskeyService;
   return [
-    serve(method.confirmPasskey, async ({ id }, call) => {
-      return call.transact((tx) => confirmPasskeyAs(tx, uuidOf(id)), show);
-    }),
+    serve(method.confirmPasskey, async ({ id }, call) => call.transact((tx) => confirmPasskeyAs(tx, uuidOf(id)), show)),
     serve(method.listPasskeys, async ({ memberId, waiting }, call) => {
       if (waiting) {
         return call.transact(
@@ -69,15 +67,15 @@ function lists(): ServedMethod[] {
         (found) => ({ data: found.map(show) }),
       );
     }),
-    serve(method.renamePasskey, async ({ id, name }, call) => {
-      return call.transact((tx) => renamePasskey(tx, uuidOf(id), name), show);
-    }),
-    serve(method.deletePasskey, async ({ id }, call) => {
-      return call.transact((tx) => deletePasskey(tx, uuidOf(id)), showNothing);
-    }),
-    serve(method.resetPasskeys, async ({ memberId }, call) => {
-      return call.transact((tx) => resetPasskeysOf(tx, uuidOf(memberId)), showNothing);
-    }),
+    serve(method.renamePasskey, async ({ id, name }, call) =>
+      call.transact((tx) => renamePasskey(tx, uuidOf(id), name), show),
+    ),
+    serve(method.deletePasskey, async ({ id }, call) =>
+      call.transact((tx) => deletePasskey(tx, uuidOf(id)), showNothing),
+    ),
+    serve(method.resetPasskeys, async ({ memberId }, call) =>
+      call.transact((tx) => resetPasskeysOf(tx, uuidOf(memberId)), showNothing),
+    ),
   ];
 }
 

@@ -50,9 +50,7 @@ function proxyReads({ invoke }: ProxyServiceParts): ServedMethod[] {
       const listing = { ...page, ids: request.id.map(uuidOf), name: request.name };
       return call.list((tx) => proxies.list(tx, listing), showItems(page, show));
     }),
-    serve(method.getProxy, async ({ id }, call) => {
-      return call.transact((tx) => proxies.get(tx, uuidOf(id)), show);
-    }),
+    serve(method.getProxy, async ({ id }, call) => call.transact((tx) => proxies.get(tx, uuidOf(id)), show)),
     serve(method.invokeProxy, (request, call) => invokeOverRpc(invoke, request, call)),
   ];
 }
@@ -64,8 +62,7 @@ function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[]
     serve(
       method.createProxy,
       async (request, call) => {
-        const { tenantId } = call.caller;
-        const definition = await checkProxy(checksFor(tenantId), proxyDraft(request));
+        const definition = await checkProxy(checksFor(call.caller.tenantId), proxyDraft(request));
         return call.transact((tx) => createProxy(tx, proxyProperties(request), definition), showWritten);
       },
       { replay: replayWhole("proxy") },
@@ -73,8 +70,7 @@ function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[]
     serve(
       method.replaceProxy,
       async (request, call) => {
-        const { tenantId } = call.caller;
-        const definition = await checkProxy(checksFor(tenantId), proxyDraft(request));
+        const definition = await checkProxy(checksFor(call.caller.tenantId), proxyDraft(request));
         const replaced = { ...proxyProperties(request), definition };
         return call.transact((tx) => updateProxy(tx, uuidOf(request.id), () => replaced), showWritten);
       },

@@ -40,11 +40,10 @@ export function reactService({ policy, react, wake }: ReactServiceParts): Served
       return showOutcome(await react(call, run, args), call.reply);
     }),
     serve(method.reactAsync, async ({ id, args: given }, call) => {
-      const { caller } = call;
       const args = readArgs(given);
       tokensOfArgs(args);
       const started = await call.commit((tx) => startRun(tx, uuidOf(id), { args, callbackUrl: undefined }));
-      wake(caller.tenantId);
+      wake(call.caller.tenantId);
       return { asyncReactorRequestId: started };
     }),
     serve(method.getReactorResult, async ({ id, requestId }, call) => {

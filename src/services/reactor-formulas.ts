@@ -48,9 +48,9 @@ export function reactorFormulaService({ compileFor }: ReactorFormulaParts): Serv
         showItems(page, showFormula),
       );
     }),
-    serve(method.getReactorFormula, async ({ id }, call) => {
-      return call.transact((tx) => formulas.get(tx, uuidOf(id)), showFormula);
-    }),
+    serve(method.getReactorFormula, async ({ id }, call) =>
+      call.transact((tx) => formulas.get(tx, uuidOf(id)), showFormula),
+    ),
     serve(
       method.replaceReactorFormula,
       async (request, call) => {

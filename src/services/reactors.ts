@@ -52,9 +52,7 @@ function reactorReads(): ServedMethod[] {
       const listing = { ...page, ids: request.id.map(uuidOf), name: request.name };
       return call.list((tx) => reactors.list(tx, listing), showItems(page, show));
     }),
-    serve(method.getReactor, async ({ id }, call) => {
-      return call.transact((tx) => reactors.get(tx, uuidOf(id)), show);
-    }),
+    serve(method.getReactor, async ({ id }, call) => call.transact((tx) => reactors.get(tx, uuidOf(id)), show)),
   ];
 }
 
@@ -64,8 +62,7 @@ function reactorChanges({ compileFor }: ReactorServiceParts): ServedMethod[] {
     serve(
       method.createReactor,
       async (request, call) => {
-        const { tenantId } = call.caller;
-        const { code, ...others } = await readProperties(compileFor(tenantId), request);
+        const { code, ...others } = await readProperties(compileFor(call.caller.tenantId), request);
         if (!code) throw lacksCode();
         const properties = { ...others, code };
         return call.transact((tx) => createReactor(tx, properties), show);
@@ -75,8 +72,7 @@ function reactorChanges({ compileFor }: ReactorServiceParts): ServedMethod[] {
     serve(
       method.replaceReactor,
       async (request, call) => {
-        const { tenantId } = call.caller;
-        const { code, ...others } = await readProperties(compileFor(tenantId), request);
+        const { code, ...others } = await readProperties(compileFor(call.caller.tenantId), request);
         const replace = (current: Reactor) => ({ ...others, code: code ?? keptFormula(current) });
         return call.transact((tx) => changeReactor(tx, uuidOf(request.id), replace), show);
       },

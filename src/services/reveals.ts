@@ -12,10 +12,9 @@ export interface RevealServiceParts {
 export function revealService({ bins }: RevealServiceParts): ServedMethod[] {
   return [
     serve(RevealService.method.revealToken, async ({ id }, call) => {
-      const { keys } = call;
       const read: ReadOfAtMost = (maxBytes) => call.commit((tx) => readForReveal(tx, { id, maxBytes }));
       const found = await readBySize({ small: read, large: read, count: (work) => call.commit(work) });
-      return showToken(showRevealed(call.caller, keys, found, { bins }));
+      return showToken(showRevealed(call.caller, call.keys, found, { bins }));
     }),
   ];
 }

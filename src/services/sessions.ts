@@ -8,8 +8,8 @@ import { replayWhole } from "./replay.js";
 export function sessionService(): ServedMethod[] {
   const { method } = SessionService;
   return [
-    serve(method.createSession, async (_request, call) => {
-      return call.transact(
+    serve(method.createSession, async (_request, call) =>
+      call.transact(
         async (tx) => {
           if (!isKeyOf("public", call.caller)) throw wrongApplicationType(call.caller, "public");
           return createSession(tx);
@@ -19,8 +19,8 @@ export function sessionService(): ServedMethod[] {
           nonce: nonce.reveal(),
           expiresAt: timestampFromDate(expiresAt),
         }),
-      );
-    }),
+      ),
+    ),
     serve(
       method.authorizeSession,
       async ({ nonce, permissions, rules, expiresAt, frameRequired = false, frameAddress }, call) => {

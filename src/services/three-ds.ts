@@ -45,33 +45,29 @@ export function threeDSService({ directory, challengeUrl }: ThreeDSServiceParts)
       },
       { replay: replayWhole("three_ds_session") },
     ),
-    serve(method.getThreeDSSession, async ({ id }, call) => {
-      const { tenantId } = call.caller;
-      const { keys } = call;
-      return call.transact(
+    serve(method.getThreeDSSession, async ({ id }, call) =>
+      call.transact(
         (tx) => getSession(tx, uuidOf(id)),
-        (session) => show(tenantId, session, challengeUrl(keys, session.id)),
-      );
-    }),
+        (session) => show(call.caller.tenantId, session, challengeUrl(call.keys, session.id)),
+      ),
+    ),
     serve(
       method.authenticateThreeDSSession,
       async (request, call) => {
-        const { keys } = call;
         const purchase = readPurchase(request);
         return call.transact(
           (tx) => authenticateSession(tx, directory, uuidOf(request.id), purchase),
-          (session) => showAuthentication(session, challengeUrl(keys, session.id)),
+          (session) => showAuthentication(session, challengeUrl(call.keys, session.id)),
         );
       },
       { replay: replayWhole("three_ds_session") },
     ),
-    serve(method.getThreeDSChallengeResult, async ({ id }, call) => {
-      const { keys } = call;
-      return call.transact(
+    serve(method.getThreeDSChallengeResult, async ({ id }, call) =>
+      call.transact(
         (tx) => getSession(tx, uuidOf(id)),
-        (session) => showAuthentication(session, challengeUrl(keys, session.id)),
-      );
-    }),
+        (session) => showAuthentication(session, challengeUrl(call.keys, session.id)),
+      ),
+    ),
   ];
 }
 

@@ -33,34 +33,31 @@ export function tokenLists(bins: BinTable | undefined): ServedMethod[] {
   const shared = { memory: new ListMemory(), bins };
   return [
     serve(method.listTokens, async (request, call) => {
-      const { keys } = call;
-      const filter = listFilter(keys, request);
+      const filter = listFilter(call.keys, request);
       return listPage(
         call,
-        { caller: call.caller, keys, permission: "token:read", filter },
+        { caller: call.caller, keys: call.keys, permission: "token:read", filter },
         pageRequest(request),
         shared,
       );
     }),
     serve(method.searchTokens, async (request, call) => {
-      const { keys } = call;
-      const filter = searchFilter(keys, request.query ?? "");
+      const filter = searchFilter(call.keys, request.query ?? "");
       return listPage(
         call,
-        { caller: call.caller, keys, permission: "token:search", filter },
+        { caller: call.caller, keys: call.keys, permission: "token:search", filter },
         pageRequest(request),
         shared,
       );
     }),
     serve(method.listTokensByCursor, async (request, call) => {
-      const { keys } = call;
       const { container, type, fingerprint, metadata } = request;
       const fields = { container, type, fingerprint, metadata, data: undefined };
       const query: TokenQuery = {
         caller: call.caller,
-        keys,
+        keys: call.keys,
         permission: "token:read",
-        filter: cursorFilter(keys, fields),
+        filter: cursorFilter(call.keys, fields),
       };
       return listByCursor(call, query, { ...request, container }, bins);
     }),
@@ -69,10 +66,9 @@ export function tokenLists(bins: BinTable | undefined): ServedMethod[] {
       return call.list(page(start, size), showCursorPage(query, size, bins));
     }),
     serve(method.searchTokensByCursor, async (request, call) => {
-      const { keys } = call;
       const fields = cursorSearchFields(request.query ?? "");
-      const filter = cursorFilter(keys, fields, "query");
-      const query: TokenQuery = { caller: call.caller, keys, permission: "token:search", filter };
+      const filter = cursorFilter(call.keys, fields, "query");
+      const query: TokenQuery = { caller: call.caller, keys: call.keys, permission: "token:search", filter };
       return listByCursor(call, query, { ...request, container: fields.container }, bins);
     }),
   ];

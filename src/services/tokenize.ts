@@ -23,16 +23,15 @@ export function tokenizeService({ clock, bins }: TokenizeServiceParts): ServedMe
       method.tokenize,
       async ({ value }, call) => {
         if (!value) throw invalid("value", "must be given");
-        const { caller, keys } = call;
         const now = new Date(clock.now());
         const body = toJson(value, "value");
         const bytes = call.memory.bodyBytes;
         await yieldToEventLoop(bytes);
-        const plan = planTokenize({ caller, keys, now }, body);
+        const plan = planTokenize({ caller: call.caller, keys: call.keys, now }, body);
         await yieldToEventLoop(bytes);
         const hasOwnMask = plan.items.some(({ prepared }) => prepared.attributes.mask !== undefined);
         const shown = hasOwnMask ? await maskAllAhead(plan.items) : plan.items;
-        const items = await sealAllAhead(keys, shown, bytes);
+        const items = await sealAllAhead(call.keys, shown, bytes);
         return call.transactShared(
           async (tx) => createTokens(tx, items, bins),
           (views) => ({ value: toValue(plan.assemble(views, viewToJson)) }),
@@ -43,14 +42,13 @@ export function tokenizeService({ clock, bins }: TokenizeServiceParts): ServedMe
     ),
     serve(method.detokenize, async ({ value }, call) => {
       if (!value) throw invalid("value", "must be given");
-      const { keys } = call;
       const body = toJson(value, "value");
       const bytes = call.memory.bodyBytes;
       await yieldToEventLoop(bytes);
       const ids = referencedTokens(body, "value");
       await yieldToEventLoop(bytes);
       const tokens = await call.commitShared((tx) => findTokens(tx, ids, "read"));
-      const lookup = await openTokens(keys, tokens, bins);
+      const lookup = await openTokens(call.keys, tokens, bins);
       // Without a reference, the response is the request.
       if (ids.length === 0) return { value };
       const resolved = detokenize(body, "value", lookup);

@@ -66,21 +66,18 @@ export function tokenService({ clock, bins, bodyLimit }: TokenServiceParts): Ser
       },
       { replay: replayToken("token:update", bins) },
     ),
-    serve(method.deleteToken, async ({ id }, call) => {
-      return call.transact((tx) => deleteToken(tx, id), showNothing);
-    }),
+    serve(method.deleteToken, async ({ id }, call) => call.transact((tx) => deleteToken(tx, id), showNothing)),
   ];
 }
 
 function readingToken({ bins }: Pick<TokenServiceParts, "bins">) {
   return serve(TokenService.method.getToken, async ({ id }, call) => {
-    const { keys } = call;
     const found = await readBySize({
       small: (maxBytes) => call.commitShared((tx) => readToken(tx, { id, maxBytes })),
       large: (maxBytes) => call.commit((tx) => readToken(tx, { id, maxBytes })),
       count: (work) => call.commitShared(work),
     });
-    const view = await openReadable(call.caller, keys, found, { bins });
+    const view = await openReadable(call.caller, call.keys, found, { bins });
     const shown = showToken(view);
     await yieldToEventLoop(found.row.data.length);
     return shown;

@@ -35,13 +35,12 @@ function paymentReads({ engine, hosts }: TransactionServiceParts): ServedMethod[
         showItems(page, showPayment),
       );
     }),
-    serve(method.getTransaction, async ({ id }, call) => {
-      return call.transact((tx) => getPayment(tx, uuidOf(id)), showPayment);
-    }),
+    serve(method.getTransaction, async ({ id }, call) =>
+      call.transact((tx) => getPayment(tx, uuidOf(id)), showPayment),
+    ),
     serve(method.syncTransaction, async ({ id }, call) => {
-      const { keys } = call;
       const leased = await call.commit((tx) => leasePayment({ tx, hosts }, uuidOf(id)));
-      return showPayment(await engine.reconcile(keys, leased));
+      return showPayment(await engine.reconcile(call.keys, leased));
     }),
   ];
 }
@@ -52,14 +51,12 @@ function paymentOperations({ engine, hosts }: TransactionServiceParts): ServedMe
     serve(
       method.createTransaction,
       async (request, call) => {
-        const { caller } = call;
-        const { keys } = call;
         const draft = readDraft(request);
-        await engine.awaitConnection(caller.tenantId, draft.connectionId, call.signal);
+        await engine.awaitConnection(call.caller.tenantId, draft.connectionId, call.signal);
         return call.operate(
           {
             begin: async (tx) => withSubject(await createPayment({ tx, hosts }, draft)),
-            carryOut: (begun) => engine.send(keys, begun),
+            carryOut: (begun) => engine.send(call.keys, begun),
             resume: (tx, id) => getPayment(tx, id),
           },
           showPayment,
@@ -70,12 +67,11 @@ function paymentOperations({ engine, hosts }: TransactionServiceParts): ServedMe
     serve(
       method.captureTransaction,
       async ({ id, amount }, call) => {
-        const { keys } = call;
         const wanted = amount === undefined ? undefined : Number(amount);
         return call.operate(
           {
             begin: async (tx) => withSubject(await beginCapture({ tx, hosts }, uuidOf(id), wanted)),
-            carryOut: (begun) => engine.send(keys, begun),
+            carryOut: (begun) => engine.send(call.keys, begun),
             resume: (tx, subject) => getPayment(tx, subject, "capture"),
           },
           showPayment,
@@ -85,17 +81,15 @@ function paymentOperations({ engine, hosts }: TransactionServiceParts): ServedMe
     ),
     serve(
       method.voidTransaction,
-      async ({ id }, call) => {
-        const { keys } = call;
-        return call.operate(
+      async ({ id }, call) =>
+        call.operate(
           {
             begin: async (tx) => withSubject(await beginVoid({ tx, hosts }, uuidOf(id))),
-            carryOut: (begun) => engine.send(keys, begun),
+            carryOut: (begun) => engine.send(call.keys, begun),
             resume: (tx, subject) => getPayment(tx, subject),
           },
           showPayment,
-        );
-      },
+        ),
       { replay: replayPayment("token:use") },
     ),
   ];
@@ -107,7 +101,6 @@ function refundMethods({ engine, hosts }: TransactionServiceParts): ServedMethod
     serve(
       method.createRefund,
       async ({ id, amount, reason }, call) => {
-        const { keys } = call;
         const wanted = amount === undefined ? undefined : Number(amount);
         return call.operate(
           {
@@ -116,8 +109,8 @@ function refundMethods({ engine, hosts }: TransactionServiceParts): ServedMethod
               return { ...begun, subject: begun.refund.id };
             },
             carryOut: async (begun) => {
-              await engine.send(keys, begun);
-              return engine.refund(keys, begun.refund);
+              await engine.send(call.keys, begun);
+              return engine.refund(call.keys, begun.refund);
             },
             resume: (tx, subject) => getRefund(tx, subject),
           },
@@ -126,15 +119,13 @@ function refundMethods({ engine, hosts }: TransactionServiceParts): ServedMethod
       },
       { replay: REPLAY_REFUND },
     ),
-    serve(method.listRefunds, async ({ id }, call) => {
-      return call.transact(
+    serve(method.listRefunds, async ({ id }, call) =>
+      call.transact(
         (tx) => listRefunds(tx, uuidOf(id)),
         (refunds) => ({ pagination: { limit: Math.max(refunds.length, 20) }, data: refunds.map(showRefund) }),
-      );
-    }),
-    serve(method.getRefund, async ({ id }, call) => {
-      return call.transact((tx) => getRefund(tx, uuidOf(id)), showRefund);
-    }),
+      ),
+    ),
+    serve(method.getRefund, async ({ id }, call) => call.transact((tx) => getRefund(tx, uuidOf(id)), showRefund)),
   ];
 }
 

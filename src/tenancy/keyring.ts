@@ -2,6 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { Fault } from "../base/fault.js";
 import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
+import { lruEntries } from "../base/lru-entries.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import {
@@ -48,8 +49,8 @@ interface Entry {
 export class Keyring implements TenantKeySource {
   readonly #database: Database;
   readonly #roots: Pick<RootKeys, "find">;
-  readonly #entries = new LRUCache<TenantId, Entry>({ max: 10_000 });
-  readonly #expected = new LRUCache<TenantId, number>({ max: 20_000 });
+  readonly #entries = new LRUCache<TenantId, Entry>(lruEntries(10_000));
+  readonly #expected = new LRUCache<TenantId, number>(lruEntries(20_000));
   readonly #loading = new Map<TenantId, Promise<Entry>>();
   /** Kept for good: keys of this purpose are not rotated. */
   #keyMark: KeyObject | undefined;

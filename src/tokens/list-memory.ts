@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { lruEntries } from "../base/lru-entries.js";
 import type { TokenKey } from "../store/tokens/token-selection.js";
 
 /**
@@ -18,7 +19,7 @@ const PAGE_END_MS = 60_000;
  */
 export class ListMemory {
   readonly #now: () => number;
-  readonly #ends = new LRUCache<string, TokenKey>({ max: 20_000, ttl: PAGE_END_MS });
+  readonly #ends = new LRUCache<string, TokenKey>({ ...lruEntries(20_000), ttl: PAGE_END_MS });
   readonly #totals = new LRUCache<string, CountedTotal>({ max: 5_000 });
 
   /** @param now milliseconds of a monotonic clock. */

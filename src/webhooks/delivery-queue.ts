@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { asServer } from "../audit/tenant-database.js";
 import type { TenantId, Uuid } from "../base/ids.js";
+import { lruEntries } from "../base/lru-entries.js";
 import { Semaphore } from "../base/semaphore.js";
 import { KeyVersionUnknown, SealBroken } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -58,7 +59,7 @@ interface Ended {
 export class DeliveryQueue {
   readonly #parts: DeliveryQueueParts;
   readonly #working = new Map<string, Promise<void>>();
-  readonly #doubts = new LRUCache<string, Doubt>({ max: 10_000 });
+  readonly #doubts = new LRUCache<string, Doubt>(lruEntries(10_000));
   readonly #quick = new Semaphore(QUICK_WEBHOOKS, Number.POSITIVE_INFINITY);
   readonly #doubtful = new Semaphore(DOUBTFUL_WEBHOOKS, Number.POSITIVE_INFINITY);
   readonly #stopping = new AbortController();

@@ -2,7 +2,7 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { addressReader } from "../../src/api/connection/client-address.js";
-import { clientClassOf } from "../../src/audit/client-class.js";
+import { classifyClient } from "../../src/audit/client-class.js";
 import { loggedTrace } from "../../src/audit/trace-id.js";
 
 describe("what log rows say of a request", () => {
@@ -16,7 +16,7 @@ describe("what log rows say of a request", () => {
     ["grpc-node-js/1.12.0", "grpc"],
     ["4111 1111 1111 1111", "other"],
   ])("about a client %j is its class", (agent, expected) => {
-    expect(clientClassOf(agent)).toBe(expected);
+    expect(classifyClient(agent)).toBe(expected);
   });
 
   it.each([

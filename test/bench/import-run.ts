@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -10,7 +10,6 @@ import {
   rmSync,
   statSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -18,9 +17,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createClient, type Interceptor } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
-import { startFlags } from "../support/start-flags.js";
 import { ownProcessorTime, processorTime, residentMemory } from "./processor-time.js";
 import { say } from "./table.js";
+import { call, freePort, killed, newKey, startServer } from "./vault-process.js";
 
 const KILLS = 10;
 /** Tokens of the export that is measured. */
@@ -163,64 +162,12 @@ async function requireEachOnce(results: string, rows: number): Promise<void> {
   }
 }
 
-/** @param ready what it says once it serves. */
-async function startServer(
-  environment: Readonly<Record<string, string | undefined>>,
-  ready: RegExp,
-): Promise<ChildProcess> {
-  const server = spawn(process.execPath, [...startFlags(), "dist/src/main.js", "serve"], {
-    env: environment,
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  let said = "";
-  await new Promise<void>((resolve, reject) => {
-    server.stderr.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-      if (ready.test(said)) resolve();
-    });
-    server.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
-  });
-  return server;
-}
-
-async function killed(process_: ChildProcess): Promise<void> {
-  if (process_.exitCode !== null) return;
-  process_.kill("SIGKILL");
-  await once(process_, "exit");
-}
-
 /** The key of an application, in a tenant whose tokens all have fingerprints. */
 async function importingKey(url: string, managementKey: string): Promise<string> {
   const settings = { fingerprint_tokens: "true" };
   await call(`${url}/tenants/self`, managementKey, { method: "PUT", body: { name: "Import", settings } });
   const permissions = ["token:import", "token:create"];
   return newKey(url, managementKey, { name: "Import", type: "private", permissions });
-}
-
-async function newKey(url: string, managementKey: string, application: object): Promise<string> {
-  const { key } = await call(`${url}/applications`, managementKey, { method: "POST", body: application });
-  return String(key);
-}
-
-async function call(
-  address: string,
-  key: string,
-  { method, body }: { readonly method: string; readonly body: object },
-): Promise<{ readonly key?: unknown }> {
-  const headers = { "BT-API-KEY": key, "Content-Type": "application/json" };
-  const response = await fetch(address, { method, headers, body: JSON.stringify(body) });
-  if (!response.ok) throw new Error(`${address} returned ${response.status}`);
-  return Object(await response.json());
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (typeof address !== "object" || address === null) throw new Error("a port has no address");
-  return address.port;
 }
 
 /** Megabytes. 0: the process is gone. */

@@ -23,6 +23,10 @@ export function childOf(pid: number): number {
   return readAll().find(({ parent }) => parent === pid)?.pid ?? 0;
 }
 
+export function childrenOf(pid: number): number[] {
+  return readAll().flatMap((process) => (process.parent === pid ? process.pid : []));
+}
+
 /** The child of a process whose command line contains this. @throws Error if no such child runs. */
 export function childNamed(parent: number, part: string): number {
   const found = readAll().find(

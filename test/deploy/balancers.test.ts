@@ -1,3 +1,4 @@
+// Computes: 15 s
 // Needs: haproxy, nginx
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,3 +1,4 @@
+// Computes: 11 s
 import { afterAll, describe, expect, test } from "vitest";
 import type { RunOutcome } from "../../src/sandbox/run.js";
 import { exporting, openSandbox, tenant } from "./support/open-sandbox.js";

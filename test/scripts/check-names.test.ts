@@ -27,6 +27,24 @@ describe("the check of names", () => {
     expect(problemsOf({ "src/base/planted.ts": text })).toEqual([`src/base/planted.ts:1 ${words}`]);
   });
 
+  it.each([
+    [
+      "a position",
+      "const feed = { place: 1 };\nread(feed);",
+      "calls place a place: it is no place in a text or a document",
+    ],
+    [
+      "a next place",
+      "let nextPlace = 1;\nread(nextPlace);",
+      "calls nextPlace a place: it is no place in a text or a document",
+    ],
+    ["a private function", "function timeOf() {}\ntimeOf();", "declares timeOf: name what it returns"],
+  ])("rejects %s in the log and the console", (_name, text, words) => {
+    const [problem] = problemsOf({ "src/audit/chain/planted.ts": text });
+    expect(problem).toBe(`src/audit/chain/planted.ts:1 ${words}`);
+    expect(problemsOf({ "src/proxy/planted.ts": text })).toEqual([]);
+  });
+
   it("rejects one name for two exported functions", () => {
     const text = "export function read() {}";
     expect(problemsOf({ "src/base/one.ts": text, "src/store/two.ts": text })).toEqual([

@@ -6,6 +6,7 @@ import { type Config, readConfig } from "../../src/settings/config.js";
 import type { Vault } from "../../src/vault/vault.js";
 import { copyMigratedData } from "./migrated-data.js";
 import { newDirectory } from "./new-directory.js";
+import { VaultsBeside, vaultsBeside } from "./vaults-beside.js";
 
 /** A server in the test's process: the built program with its own ports. */
 export interface ServerHere extends AsyncDisposable {
@@ -92,10 +93,15 @@ export async function serveHere(
     { ...config, ...configure?.(config) },
     { announce, logLines, ...(clock ? { clock } : {}) },
   );
+  const beside = new VaultsBeside();
+  vaultsBeside.set(environment, beside);
+  const stop = async () => {
+    vaultsBeside.delete(environment);
+    await beside[Symbol.asyncDispose]();
+    await server.stop();
+  };
   return {
     ...{ url: server.url, adminUrl, environment, vault: server.vault },
-    said: () => said,
-    stop: () => server.stop(),
-    [Symbol.asyncDispose]: () => server.stop(),
+    ...{ said: () => said, stop, [Symbol.asyncDispose]: stop },
   };
 }

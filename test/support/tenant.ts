@@ -7,6 +7,7 @@ import { type ProvisionedTenant, provisionTenant } from "../../src/tenancy/provi
 import { openVault, type Vault } from "../../src/vault/vault.js";
 import { type RestClient, restClient } from "./rest.js";
 import type { ServerProcess } from "./server.js";
+import { vaultsBeside } from "./vaults-beside.js";
 
 export interface TestTenant {
   readonly id: string;
@@ -55,6 +56,8 @@ export async function withVault<T>(
     sharedVault ??= openBeside(environment);
     return await work(await sharedVault);
   }
+  const kept = vaultsBeside.get(environment);
+  if (kept) return await work(await kept.of(clock, () => openBeside(environment, clock)));
   await using vault = await openBeside(environment, clock);
   return await work(vault);
 }

@@ -1,5 +1,5 @@
 import { type AuditContext, EMPTY_CONTEXT } from "../../audit/audit-context.js";
-import { clientClassOf } from "../../audit/client-class.js";
+import { classifyClient } from "../../audit/client-class.js";
 import { readReason } from "../../audit/reason.js";
 import { loggedTrace } from "../../audit/trace-id.js";
 import { Fault } from "../../base/fault.js";
@@ -30,7 +30,7 @@ function readAudit(readAddress: ReadAddress, request: ArrivedRequest): RequestAu
   const context: AuditContext = {
     ...EMPTY_CONTEXT,
     address: readAddress(request),
-    client: clientClassOf(request.headers["user-agent"]),
+    client: classifyClient(request.headers["user-agent"]),
     traceId: loggedTrace(traceOf(request)),
   };
   if (request.headers[REASON] === undefined && request.headers[REASON_BIN] === undefined) {

@@ -61,7 +61,7 @@ async function append(tx: TenantTransaction, tasks: readonly AttestTask[]): Prom
   const chain = await readChain(tx);
   const least = Math.max(0, ...tasks.map(({ head }) => head.attested?.number ?? 0));
   const isVaultBroken = !chain.isWhole || (chain.stored?.number ?? 0) < least;
-  let { number, previous } = nextPlace({ ...chain, isWhole: !isVaultBroken }, least);
+  let { number, previous } = nextPosition({ ...chain, isWhole: !isVaultBroken }, least);
   const refs = tasks.map(({ tenantId, head }, index): AttestationRef => {
     if (index > 0) number += 1;
     const mark = { kind: "attestation", at: tx.now, number, previous } as const;
@@ -77,10 +77,10 @@ async function append(tx: TenantTransaction, tasks: readonly AttestTask[]): Prom
 }
 
 /**
- * The place of the next entry of a chain. After tampering it skips a number: the gap can never be filled.
+ * The position of the next entry of a chain. After tampering it skips a number: the gap can never be filled.
  * @param least a number that the chain is known to have reached.
  */
-export function nextPlace(chain: Pick<Chain, "stored" | "last" | "isWhole">, least = 0) {
+export function nextPosition(chain: Pick<Chain, "stored" | "last" | "isWhole">, least = 0) {
   const reached = Math.max(chain.stored?.number ?? 0, chain.last?.number ?? 0, least);
   const number = chain.isWhole ? (chain.stored?.number ?? 0) + 1 : reached + 2;
   const previous: Uint8Array = chain.stored?.last_mac ?? chain.last?.mac ?? NO_SEAL;

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { TenantId } from "../../base/ids.js";
+import { lruEntries } from "../../base/lru-entries.js";
 import { readSeal } from "../../store/audit/audit-seals.js";
 import { type AttestParts, latestAttestations } from "./attestations.js";
 import type { Chain } from "./chain.js";
@@ -17,7 +18,7 @@ export type ChainState = "whole" | "broken" | "headless";
  * has not seen.
  */
 export class ChainHistory {
-  readonly #seen = new LRUCache<TenantId, number>({ max: 20_000 });
+  readonly #seen = new LRUCache<TenantId, number>(lruEntries(20_000));
 
   async stateOf(parts: AttestParts, tenantId: TenantId, chain: Chain): Promise<ChainState> {
     return (await this.statesOf(parts, new Map([[tenantId, chain]]))).get(tenantId) ?? "headless";

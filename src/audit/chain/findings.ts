@@ -7,7 +7,7 @@ import { lengthPrefixed } from "../../crypto/bytes.js";
  * - `rows_unsealed`: rows in a minute without a seal, although later ones have seals, or although a server has been
  *   running for more than five minutes since
  * - `seal_missing`: a seal was removed, from the middle or the end
- * - `seal_changed`: a seal that the vault did not make, or not for this place
+ * - `seal_changed`: a seal that the vault did not make, or not for this position
  * - `end_changed`: the record of the chain's end is gone, or was changed
  * - `chain_missing`: the tenant had seals, and all are gone
  * - `chain_late`: the first seal is much later than the tenant's creation

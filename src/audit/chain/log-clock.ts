@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../base/clock.js";
 import type { TenantId } from "../../base/ids.js";
+import { lruEntries } from "../../base/lru-entries.js";
 import type { SealParts } from "./seal-log.js";
 import { type SetBackOutcome, setBackLog } from "./set-back-log.js";
 
@@ -29,7 +30,7 @@ export class LogClock {
   readonly #parts: LogClockParts;
   readonly #waiting = new Set<TenantId>();
   readonly #running = new Map<TenantId, Promise<void>>();
-  readonly #resting = new LRUCache<TenantId, true>({ max: 10_000, ttl: REST_MS });
+  readonly #resting = new LRUCache<TenantId, true>({ ...lruEntries(10_000), ttl: REST_MS });
   #isStopped = false;
   #toldBehindAt = Number.NEGATIVE_INFINITY;
 

@@ -5,7 +5,7 @@ import { cellsOf, type RawLogRow } from "../../store/audit/raw-log.js";
 import { minuteOf } from "./minute-counts.js";
 import { RowCounts } from "./row-counts.js";
 
-/** A minute with its row count and digest, and what its rows say, before it has a place in the chain. */
+/** A minute with its row count and digest, and what its rows say, before it has a position in the chain. */
 export interface CountedMinute extends Pick<SealedMinute, "windowStart" | "rowCount" | "digest"> {
   readonly counts: RowCounts;
 }

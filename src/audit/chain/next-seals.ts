@@ -8,7 +8,7 @@ import { lockClosedLog } from "../../store/audit/log-clock.js";
 import { addActorCounts, addLogCount, findKnownActors } from "../../store/audit/log-counts.js";
 import { scheduleDue } from "../../store/jobs/due.js";
 import type { Transaction } from "../../store/transactions/transaction.js";
-import { nextPlace } from "./attestations.js";
+import { nextPosition } from "./attestations.js";
 import { type Chain, ChainConflict, signHead } from "./chain.js";
 import type { CountedMinute } from "./minute-digests.js";
 import type { RowCounts } from "./row-counts.js";
@@ -40,7 +40,7 @@ export async function nextSeals(
   counted: readonly CountedMinute[],
   { reached, at }: { readonly reached: number; readonly at: Date },
 ): Promise<NextSeals> {
-  let { number, previous } = nextPlace(chain, reached);
+  let { number, previous } = nextPosition(chain, reached);
   const version = keys.audit.current;
   const unsigned = counted.map(({ windowStart, rowCount, digest }, index): UnsignedSeal => {
     if (index > 0) number += 1;

@@ -11,7 +11,7 @@ import { readSealsAfter, readSinkPositions } from "../../store/audit/audit-sinks
 import { monthStart } from "../../store/audit/log-partitions.js";
 import { asServer } from "../tenant-database.js";
 import type { TenantTransaction } from "../tenant-transaction.js";
-import { type AttestParts, nextPlace } from "./attestations.js";
+import { type AttestParts, nextPosition } from "./attestations.js";
 import { type Chain, ChainConflict, readChain, signHead, signMark } from "./chain.js";
 import { MONTHS_AT_ONCE } from "./retain-log.js";
 import { unsigned } from "./sign-seals.js";
@@ -84,7 +84,7 @@ async function stillLatest(tx: TenantTransaction, entries: readonly SealRow[]): 
 }
 
 async function carryOver(tx: TenantTransaction, chain: Chain, entries: readonly SealRow[], keptFrom: Date) {
-  let { number, previous } = nextPlace(chain);
+  let { number, previous } = nextPosition(chain);
   let last = { number: number - 1, lastMac: previous };
   for (const { row_count, digest, subject } of entries) {
     const mark = { kind: "attestation", at: tx.now, number, previous } as const;

@@ -5,13 +5,13 @@ import { OPERATOR_CONTEXT } from "../audit-context.js";
 import { ANY_ENTITY_ID } from "../log-entry.js";
 import { asServer } from "../tenant-database.js";
 import { attestWhenDue } from "./attest-due.js";
-import { attest, latestAttestations, nextPlace } from "./attestations.js";
+import { attest, latestAttestations, nextPosition } from "./attestations.js";
 import { ChainConflict, readChain, signHead, signMark } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { type Finding, writeAcknowledged } from "./findings.js";
 import { sealedUntil } from "./next-seals.js";
 import type { SealParts } from "./seal-log.js";
-import { lastSignedOf, signSeals, unsigned } from "./sign-seals.js";
+import { lastSignedBody, signSeals, unsigned } from "./sign-seals.js";
 
 /** Findings of a verification that an operator has investigated. */
 export interface KnownFindings {
@@ -30,14 +30,14 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
   const work = asServer(database, keys);
   const { chain, before, at } = await work.bulk(async (tx) => {
     const chain = await readChain(tx);
-    return { chain, before: tenantId === VAULT_TENANT_ID ? undefined : await lastSignedOf(tx, chain), at: tx.now };
+    return { chain, before: tenantId === VAULT_TENANT_ID ? undefined : await lastSignedBody(tx, chain), at: tx.now };
   });
   const attested =
     tenantId === VAULT_TENANT_ID ? undefined : (await latestAttestations(parts, [tenantId])).get(tenantId);
   const isWhole =
     tenantId === VAULT_TENANT_ID ? chain.isWhole : (await history.stateOf(parts, tenantId, chain)) === "whole";
   const least = Math.max(history.reached(tenantId), attested?.seal.number ?? 0);
-  const { number } = nextPlace({ ...chain, isWhole }, least);
+  const { number } = nextPosition({ ...chain, isWhole }, least);
   const row = signMark(keys, {
     // A chain without a seal seals all remaining rows in their present state.
     kind: "restart",
@@ -59,7 +59,7 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
     if (!(await tx.query(moveChainHead, { before: chain.stored?.mac, head: stored }))) throw new ChainConflict();
     return tx.now;
   });
-  // From here on, comparisons use this place of the chain.
+  // From here on, comparisons use this position in the chain.
   if (tenantId !== VAULT_TENANT_ID) await attestWhenDue(parts, [{ keys, stored, head }], now);
   return number;
 }

@@ -18,8 +18,8 @@ export class RowCounts {
   add(row: RawLogRow): void {
     const at = Number(row.micros) / 1_000;
     const hour = Math.floor(at / HOUR_MS) * HOUR_MS;
-    const [operation, entityType] = [wordOf(row.operation), wordOf(row.entity_type)];
-    const [outcome, shown] = [wordOf(row.outcome), wordOf(row.transform)];
+    const [operation, entityType] = [listedWord(row.operation), listedWord(row.entity_type)];
+    const [outcome, shown] = [listedWord(row.outcome), listedWord(row.transform)];
     const key = `${hour} ${operation} ${entityType} ${outcome} ${shown}`;
     const count = this.#counts.get(key);
     if (count) count.n += 1;
@@ -56,10 +56,10 @@ export class RowCounts {
     }
     const actorId = parseUuid(actor_id ?? "");
     if (!actorId) return;
-    this.#actors.set(key, { day: new Date(day), actorType: wordOf(actor_type), actorId, outcome, shown, n: 1 });
+    this.#actors.set(key, { day: new Date(day), actorType: listedWord(actor_type), actorId, outcome, shown, n: 1 });
   }
 }
 
-function wordOf(text: Cell): string {
+function listedWord(text: Cell): string {
   return typeof text === "string" ? text.slice(0, MAX_WORD) : "";
 }

@@ -2,7 +2,7 @@ import { isTenantId, type TenantId } from "../../base/ids.js";
 import { SEAL_FORMAT } from "../../crypto/log-seal.js";
 
 /**
- * What a signature of the log states: one entry of a tenant's chain, and its place. A text of named fields in a fixed
+ * What a signature of the log states: one entry of a tenant's chain, and its position. A text of named fields in a fixed
  * order, without control characters: syslog servers change those. Verification checks the signature over the bytes before it reads them.
  */
 export interface SealBody {

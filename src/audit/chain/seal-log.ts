@@ -11,7 +11,7 @@ import { type Chain, ChainConflict, readChain } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { type CountedMinute, MinuteDigests } from "./minute-digests.js";
 import { nextSeals, type SealReceivers, type SignedChain, sealedUntil, writeSeals } from "./next-seals.js";
-import { lastSignedOf } from "./sign-seals.js";
+import { lastSignedBody } from "./sign-seals.js";
 
 /** Rows read, and seals written, at a time. */
 const PAGE = 5_000;
@@ -79,7 +79,7 @@ export async function sealClosed(
   const keys = await keyring.of(tenantId);
   const { chain, now, signed } = await asServer(database, keys).bulk(async (tx) => {
     const chain = await readChain(tx);
-    return { chain, now: tx.now, signed: await lastSignedOf(tx, chain) };
+    return { chain, now: tx.now, signed: await lastSignedBody(tx, chain) };
   });
   const state = await history.stateOf(parts, tenantId, chain);
   if (state === "headless") return "refused";

@@ -53,14 +53,14 @@ export async function sealLogs(parts: SealParts, tasks: readonly LogToSeal[]): P
     new Map(read.flatMap((log) => (log ? [[log.tenantId, log.chain]] : []))),
   );
   const closed = read.flatMap((log) => (log && states.get(log.tenantId) === "whole" ? [log] : []));
-  const sealed = await Promise.all(closed.map(async (log) => ({ ...log, next: await nextOf(log, history) })));
+  const sealed = await Promise.all(closed.map(async (log) => ({ ...log, next: await nextLogSeals(log, history) })));
   // Their due entries stay until that is done: after a crash the next run does it.
   const attested = new Set(sealed.filter(isAttested).map(({ tenantId }) => tenantId));
   await database.jointly(
     sealed.map(({ tenantId, minute, dueAt, next }) => ({
       tenantId,
       async work(tx) {
-        if (next) await writeSeals(tx, next, { ...parts, until: endOf(minute) });
+        if (next) await writeSeals(tx, next, { ...parts, until: minuteEnd(minute) });
         if (!attested.has(tenantId)) tx.enqueue(deleteLogDue, { kind: "log_seal", minute: dueAt });
       },
     })),
@@ -90,7 +90,7 @@ async function openAll({ keyring }: SealParts, tasks: readonly LogToSeal[]): Pro
 async function closeAll({ database }: SealParts, logs: readonly OpenLog[]): Promise<readonly OpenLog[]> {
   const closed = await database.jointly(
     logs.map(({ tenantId, minute }) => {
-      const closing = { until: endOf(minute), notBefore: new Date(endOf(minute).getTime() + MINUTE_MS) };
+      const closing = { until: minuteEnd(minute), notBefore: new Date(minuteEnd(minute).getTime() + MINUTE_MS) };
       return { tenantId, work: (tx) => tx.query(closeFreeLog, closing) };
     }),
     { mayBeLost: true },
@@ -103,7 +103,7 @@ async function readLog(tx: ReturnType<typeof tenantTransaction>, log: OpenLog): 
   const chain = await readChain(tx);
   if (chain.last && chain.last.signed_body === null) return undefined;
   const from = chain.last && sealedUntil(chain.last);
-  const range = { group: "main", from, until: endOf(log.minute), after: undefined, limit: ROWS_EACH } as const;
+  const range = { group: "main", from, until: minuteEnd(log.minute), after: undefined, limit: ROWS_EACH } as const;
   const rows = await tx.query(readRawLog, range);
   if (rows.length === ROWS_EACH) return undefined;
   const minutes = new MinuteDigests(log.tenantId);
@@ -133,12 +133,12 @@ async function attestAll(parts: SealParts, logs: readonly SealedLog[]): Promise<
   );
 }
 
-async function nextOf({ keys, chain, counted, now }: ClosedLog, history: ChainHistory) {
+async function nextLogSeals({ keys, chain, counted, now }: ClosedLog, history: ChainHistory) {
   if (counted.length === 0) return undefined;
   const signed = { ...chain, signed: chain.last?.signed_body ?? undefined };
   return nextSeals(keys, signed, counted, { reached: history.reached(keys.tenantId), at: now });
 }
 
-function endOf(minute: Date): Date {
+function minuteEnd(minute: Date): Date {
   return new Date(minute.getTime() + MINUTE_MS);
 }

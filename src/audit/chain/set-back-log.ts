@@ -13,11 +13,11 @@ import {
 } from "../../store/audit/log-clock.js";
 import { ANY_ENTITY_ID } from "../log-entry.js";
 import { asServer } from "../tenant-database.js";
-import { nextPlace } from "./attestations.js";
+import { nextPosition } from "./attestations.js";
 import { ChainConflict, readChain, signHead, signMark } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { type SealParts, sealClosed } from "./seal-log.js";
-import { lastSignedOf, signSeals } from "./sign-seals.js";
+import { lastSignedBody, signSeals } from "./sign-seals.js";
 
 /** Approximate number of rows that one transaction sets aside. */
 const BATCH = 5_000;
@@ -65,7 +65,7 @@ export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<
   const work = asServer(database, keys);
   const chain = await work.bulk(readChain);
   const isWhole = (await history.stateOf(parts, tenantId, chain)) === "whole";
-  const { number, previous } = nextPlace({ ...chain, isWhole }, history.reached(tenantId));
+  const { number, previous } = nextPosition({ ...chain, isWhole }, history.reached(tenantId));
   const range = { from: to, until: closedUntil, number };
   try {
     let moved = BATCH;
@@ -79,7 +79,7 @@ export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<
       const found = await readChain(tx);
       const { stored, head } = found;
       if (stored?.number !== chain.stored?.number) throw new ChainConflict();
-      const before = await lastSignedOf(tx, found);
+      const before = await lastSignedBody(tx, found);
       const count = await tx.query(countSetAside, range);
       const mark = { kind: "set_back", at: to, number, count, digest: NO_SEAL, subject: undefined, previous } as const;
       const row = signMark(keys, mark);

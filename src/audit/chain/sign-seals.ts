@@ -21,7 +21,7 @@ export function unsigned(seal: UnsignedSeal): NewSeal {
 }
 
 /** The last signed text of a chain; undefined before its first signature. */
-export async function lastSignedOf(tx: Transaction, { last }: Pick<Chain, "last">): Promise<string | undefined> {
+export async function lastSignedBody(tx: Transaction, { last }: Pick<Chain, "last">): Promise<string | undefined> {
   return last?.signed_body ?? (last ? ((await tx.query(readLastSigned, "last")) ?? undefined) : undefined);
 }
 
@@ -40,7 +40,7 @@ export async function signSeals(
     const body = writeBody({
       tenantId: keys.tenantId,
       ...sealContent(seal),
-      ...placeAfter(previous),
+      ...linkTo(previous),
       signedAt: at,
       key: key.fingerprint,
     });
@@ -68,7 +68,7 @@ export function sealContent(seal: UnsignedSeal) {
   };
 }
 
-function placeAfter(before: string | undefined): Pick<SealBody, "previous"> {
+function linkTo(before: string | undefined): Pick<SealBody, "previous"> {
   const body = before === undefined ? undefined : readBody(before);
   return {
     previous: { number: body?.number ?? 0, hash: before === undefined ? NO_BODY : hashOfSigned(before) },

@@ -51,7 +51,7 @@ export async function stampSeals(parts: StampParts, tasks: readonly StampTask[],
   for (const task of tasks) {
     if (signal.aborted) return;
     try {
-      const seal = await lastSealOf(database, task);
+      const seal = await lastSignedSeal(database, task);
       if (seal) seals.push(seal);
       else await forget(database, task);
     } catch (error) {
@@ -79,7 +79,7 @@ export async function stampSeals(parts: StampParts, tasks: readonly StampTask[],
 }
 
 /** Undefined if a stamp covers it already, or no entry is signed. */
-async function lastSealOf(database: Database, task: StampTask): Promise<LastSeal | undefined> {
+async function lastSignedSeal(database: Database, task: StampTask): Promise<LastSeal | undefined> {
   const { text, anchored } = await database.of(task.tenantId).bulk(async (tx) => {
     const [text, anchored] = await Promise.all([tx.query(readLastSigned, "last"), tx.query(readLastAnchored, "last")]);
     return { text, anchored };

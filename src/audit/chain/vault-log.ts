@@ -6,7 +6,7 @@ import { UniqueViolation } from "../../store/postgres/database-error.js";
 import { EMPTY_CONTEXT, OPERATOR_CONTEXT } from "../audit-context.js";
 import { asServer } from "../tenant-database.js";
 import type { TenantTransaction } from "../tenant-transaction.js";
-import { type AttestParts, nextPlace } from "./attestations.js";
+import { type AttestParts, nextPosition } from "./attestations.js";
 import { ChainConflict, readChain, signHead, signMark } from "./chain.js";
 import { unsigned } from "./sign-seals.js";
 import { vaultRowDigest } from "./vault-row.js";
@@ -109,7 +109,7 @@ async function append(tx: TenantTransaction, event: VaultEvent): Promise<void> {
     set_aside: null,
   };
   const chain = await readChain(tx);
-  const { number, previous } = nextPlace(chain);
+  const { number, previous } = nextPosition(chain);
   const mark = { kind: "event", at: tx.now, number, count: 1, previous, subject: undefined } as const;
   const entry = signMark(tx.keys, { ...mark, digest: vaultRowDigest(row) });
   const head = signHead(tx.keys, {

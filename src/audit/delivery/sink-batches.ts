@@ -58,7 +58,9 @@ async function* partsAfter(database: Database, tenantId: TenantId, start: SinkPo
     });
     for (const seal of seals) {
       const group = sealedGroupOf(seal, setBacks);
-      for await (const rows of seal.kind === "minute" ? rowsOf(database.of(tenantId), seal, group, position.row) : []) {
+      for await (const rows of seal.kind === "minute"
+        ? minuteRows(database.of(tenantId), seal, group, position.row)
+        : []) {
         const last = rows.at(-1);
         position = { ...position, row: last && { micros: last.micros, id: last.id } };
         yield { records: rows.map((row) => recordOfRow(tenantId, row)), position };
@@ -70,7 +72,7 @@ async function* partsAfter(database: Database, tenantId: TenantId, start: SinkPo
   }
 }
 
-async function* rowsOf(
+async function* minuteRows(
   transactions: TenantTransactions,
   { window_start: from }: SealRow,
   group: SealedGroup,

@@ -12,14 +12,14 @@ export function recordOfRow(tenantId: TenantId, row: RawLogRow): SinkRecord {
     id: row.id,
     time: json.created_at,
     name: `${row.entity_type}.${row.operation}`,
-    outcome: outcomeOf(row),
+    outcome: knownOutcome(row),
     message: row.message,
     traceId: row.trace_id?.replaceAll("-", ""),
     fields: { ...json },
   };
 }
 
-function outcomeOf({ outcome }: RawLogRow): SinkRecord["outcome"] {
+function knownOutcome({ outcome }: RawLogRow): SinkRecord["outcome"] {
   return OUTCOMES.find((known) => known === outcome) ?? "allowed";
 }
 

@@ -20,7 +20,7 @@ export async function* vaultBatchesAfter(database: Database, start: SinkPosition
     const after = { number, limit: ENTRIES };
     const { entries, records } = await database.of(VAULT_TENANT_ID).bulk(async (tx) => {
       const entries = await tx.query(readVaultEntriesAfter, after);
-      const records = await Promise.all(entries.map((entry) => recordsOf(tx, entry)));
+      const records = await Promise.all(entries.map((entry) => batchRecords(tx, entry)));
       return { entries, records: records.flat() };
     });
     const last = entries.at(-1);
@@ -32,7 +32,7 @@ export async function* vaultBatchesAfter(database: Database, start: SinkPosition
 }
 
 /** The row of an event has its time. Without its row, the entry shows that one is missing. */
-async function recordsOf(tx: Transaction, entry: SealRow): Promise<readonly SinkRecord[]> {
+async function batchRecords(tx: Transaction, entry: SealRow): Promise<readonly SinkRecord[]> {
   const own = recordOfVaultEntry(entry);
   if (entry.kind !== "event") return [own];
   const from = entry.window_start;

@@ -65,8 +65,8 @@ const NO_ACTOR = "00000000-0000-0000-0000-000000000000";
  * @throws {Fault} validation_failed for a time that is not one, a range that is too long, and filters of actors.
  */
 export function prepareActivity(query: ActivityQuery, now: Date): (tx: Transaction) => Promise<Activity> {
-  const range = rangeOf(query, now);
-  const by = groupingOf(query);
+  const range = activityRange(query, now);
+  const by = askedGrouping(query);
   return async (tx) => {
     const [rows, groups, [counted]] = await Promise.all([
       tx.query(readActivity, range),
@@ -74,7 +74,7 @@ export function prepareActivity(query: ActivityQuery, now: Date): (tx: Transacti
       tx.query(readCountedUntil, "until"),
     ]);
     const countedUntil = counted?.is_recent ? now : (counted?.until ?? undefined);
-    return { buckets: bucketsOf(rows, range), groups: groupsOf(groups), countedUntil };
+    return { buckets: fillBuckets(rows, range), groups: sortedGroups(groups), countedUntil };
   };
 }
 
@@ -84,26 +84,29 @@ function readGroups(tx: Transaction, range: ActivityRange, by: ActivityGrouping)
   return tx.query(readActiveActors, { from, until: range.until, limit: MAX_GROUPS });
 }
 
-function rangeOf({ startDate, endDate, step: asked, entityType, operation }: ActivityQuery, now: Date): ActivityRange {
+function activityRange(
+  { startDate, endDate, step: asked, entityType, operation }: ActivityQuery,
+  now: Date,
+): ActivityRange {
   const step = asked === "day" || asked === "month" ? asked : "hour";
-  const until = endDate === undefined ? now : timeOf("end_date", endDate);
-  const start = startDate === undefined ? new Date(until.getTime() - DAY_MS) : timeOf("start_date", startDate);
+  const until = endDate === undefined ? now : parseTime("end_date", endDate);
+  const start = startDate === undefined ? new Date(until.getTime() - DAY_MS) : parseTime("start_date", startDate);
   if (start >= until) throw invalid("start_date", "must be before end_date, or before now");
   const days = step === "hour" ? COUNTED_HOURS_DAYS : COUNTED_DAYS;
   if (until.getTime() - start.getTime() > days * DAY_MS) {
     throw invalid("start_date", `must be at most ${days} days before end_date, or before now, with step ${step}`);
   }
   const entityTypes = entityType === undefined ? undefined : entityTypesMatching(entityType);
-  return { from: beginningOf(start, step), until, step, entityTypes, operation };
+  return { from: stepStart(start, step), until, step, entityTypes, operation };
 }
 
-function timeOf(field: string, text: string): Date {
+function parseTime(field: string, text: string): Date {
   const time = parseIsoTime(text);
   if (!time) throw invalid(field, "must be an ISO 8601 date or date-time");
   return time;
 }
 
-function groupingOf({ by, entityType, operation }: ActivityQuery): ActivityGrouping | undefined {
+function askedGrouping({ by, entityType, operation }: ActivityQuery): ActivityGrouping | undefined {
   if (by === "operation" || by === "entity_type") return by;
   if (by !== "actor") return undefined;
   if (entityType !== undefined) throw invalid("entity_type", "must not be given with by actor");
@@ -112,41 +115,41 @@ function groupingOf({ by, entityType, operation }: ActivityQuery): ActivityGroup
 }
 
 /** The first moment of a time's hour, day or month in UTC. */
-function beginningOf(time: Date, step: ActivityStep): Date {
+function stepStart(time: Date, step: ActivityStep): Date {
   if (step === "month") return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth(), 1));
   const length = step === "hour" ? HOUR_MS : DAY_MS;
   return new Date(Math.floor(time.getTime() / length) * length);
 }
 
-function nextOf(at: Date, step: ActivityStep): Date {
+function nextStep(at: Date, step: ActivityStep): Date {
   if (step === "month") return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1));
   return new Date(at.getTime() + (step === "hour" ? HOUR_MS : DAY_MS));
 }
 
-function bucketsOf(rows: readonly ActivityRow[], { from, until, step }: ActivityRange): ActivityBucket[] {
+function fillBuckets(rows: readonly ActivityRow[], { from, until, step }: ActivityRange): ActivityBucket[] {
   const byTime = Map.groupBy(rows, ({ at }) => at.getTime());
   const buckets: ActivityBucket[] = [];
-  for (let at = from; at < until; at = nextOf(at, step)) {
-    const counts = countsOf(byTime.get(at.getTime()) ?? []);
+  for (let at = from; at < until; at = nextStep(at, step)) {
+    const counts = sumCounts(byTime.get(at.getTime()) ?? []);
     buckets.push({ at, counts });
   }
   return buckets;
 }
 
-function groupsOf(rows: readonly GroupRow[]): ActivityGroup[] {
+function sortedGroups(rows: readonly GroupRow[]): ActivityGroup[] {
   const groups = Map.groupBy(rows, ({ name, actor_id }) => `${actor_id ?? ""} ${name}`);
   return [...groups.values()]
     .map((ofGroup): ActivityGroup => {
       const [first] = ofGroup;
       const actorId = first?.actor_id ?? undefined;
-      const counts = countsOf(ofGroup);
+      const counts = sumCounts(ofGroup);
       return { name: first?.name ?? "", actorId: actorId === NO_ACTOR ? undefined : actorId, counts };
     })
-    .toSorted((one, other) => other.counts.revealed - one.counts.revealed || totalOf(other) - totalOf(one))
+    .toSorted((one, other) => other.counts.revealed - one.counts.revealed || groupTotal(other) - groupTotal(one))
     .slice(0, MAX_GROUPS);
 }
 
-function totalOf({ counts: { revealed, masked, redacted, other, denied, failed } }: ActivityGroup): number {
+function groupTotal({ counts: { revealed, masked, redacted, other, denied, failed } }: ActivityGroup): number {
   return revealed + masked + redacted + other + denied + failed;
 }
 
@@ -156,7 +159,7 @@ const SHOWN: ReadonlyMap<string, "revealed" | "masked" | "redacted"> = new Map([
   ["redact", "redacted"],
 ]);
 
-function countsOf(
+function sumCounts(
   rows: readonly { readonly outcome: string; readonly shown: string; readonly n: number; readonly changed?: boolean }[],
 ): ActivityCounts {
   const counts: ActivityCounts = { revealed: 0, masked: 0, redacted: 0, other: 0, denied: 0, failed: 0, changes: 0 };

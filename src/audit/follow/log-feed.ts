@@ -101,11 +101,11 @@ class LogFeed {
   }
 
   /** The rows from a number on. @throws {Fault} unavailable if they were dropped. */
-  rowsFrom(place: number): FeedBatch {
-    if (place < this.#first || !this.#follower) {
+  rowsFrom(number: number): FeedBatch {
+    if (number < this.#first || !this.#follower) {
       throw new Fault("unavailable", "The stream was read too slowly. Continue with its last cursor.");
     }
-    return { rows: this.#rows.slice(place - this.#first), position: this.#follower.position };
+    return { rows: this.#rows.slice(number - this.#first), position: this.#follower.position };
   }
 
   async #read(caller: FeedCaller): Promise<void> {
@@ -126,30 +126,30 @@ class LogFeed {
 
   /** Drops what all readers have taken, and the oldest rows above the limit. */
   #dropTaken(): void {
-    const taken = Math.min(this.end, ...[...this.#readers].map(({ place }) => place));
+    const taken = Math.min(this.end, ...[...this.#readers].map(({ next }) => next));
     const count = Math.max(taken - this.#first, this.#rows.length - MAX_WAITING, 0);
     this.#rows.splice(0, count);
     this.#first += count;
   }
 }
 
-/** The place of one follower in a feed. */
+/** One follower of a feed. */
 export class FeedReader {
   readonly #feed: LogFeed;
   readonly leave: () => void;
-  #place: number;
+  #next: number;
   #isTaking = false;
   #wake: (() => void) | undefined;
 
   constructor(feed: LogFeed, leave: () => void) {
     this.#feed = feed;
     this.leave = leave;
-    this.#place = feed.end;
+    this.#next = feed.end;
   }
 
   /** The number of the next row to take. A reader that takes none yet keeps none. */
-  get place(): number {
-    return this.#isTaking ? this.#place : this.#feed.end;
+  get next(): number {
+    return this.#isTaking ? this.#next : this.#feed.end;
   }
 
   /** Begins the feed, if this is its first reader. */
@@ -162,7 +162,7 @@ export class FeedReader {
 
   /** Rows that appear from now on are taken. */
   startTaking(): void {
-    this.#place = this.#feed.end;
+    this.#next = this.#feed.end;
     this.#isTaking = true;
   }
 
@@ -173,8 +173,8 @@ export class FeedReader {
   async take(caller: FeedCaller): Promise<FeedBatch> {
     await this.#feed.poll(caller);
     if (caller.hasEnded || caller.revision !== this.#feed.revision) await caller.read(async () => undefined);
-    const taken = this.#feed.rowsFrom(this.#place);
-    this.#place = this.#feed.end;
+    const taken = this.#feed.rowsFrom(this.#next);
+    this.#next = this.#feed.end;
     return taken;
   }
 

@@ -23,7 +23,7 @@ export interface FollowFilter {
   readonly entityId: string | undefined;
 }
 
-/** The place to begin at to see the rows of later transactions. @throws {Fault} not_found for a deleted tenant. */
+/** The position to begin at to see the rows of later transactions. @throws {Fault} not_found for a deleted tenant. */
 export async function endOfLog(tx: Transaction): Promise<Date> {
   const closing = await tx.query(readLogClosing, "closing");
   if (!closing) throw new Fault("not_found", "There is no such tenant.");
@@ -53,7 +53,7 @@ export interface PollOptions {
 }
 
 /**
- * Finds each committed log row once. A row commits later than its time, so the newest row is no place to continue from:
+ * Finds each committed log row once. A row commits later than its time, so the newest row is nothing to continue from:
  * the last seconds are read again, without the rows that were sent, and each minute once more after it is closed, when
  * no row can be added to it.
  */
@@ -83,7 +83,7 @@ export class LogFollower {
 
   /** Whether an accepted poll had the row. */
   hasSent(row: LogRow): boolean {
-    return this.#sent.has(row.id) || comparePositions(positionOf(row), this.#final) <= 0;
+    return this.#sent.has(row.id) || comparePositions(rowPosition(row), this.#final) <= 0;
   }
 
   /** Finds the next rows. They come again until {@link accept}, because a transaction may run twice. */
@@ -121,7 +121,7 @@ export class LogFollower {
         if (rows.length >= this.#batch) return { rows, passed, final };
         if (this.#sent.has(row.id)) passed.push(row.id);
         else rows.push(row);
-        final = positionOf(row);
+        final = rowPosition(row);
       }
       if (page.length < PAGE) break;
     }
@@ -139,7 +139,7 @@ export class LogFollower {
       found.push(...unsent.slice(0, limit - found.length));
       const last = rows.at(-1);
       if (!last || rows.length < PAGE) break;
-      after = positionOf(last);
+      after = rowPosition(last);
     }
     return found;
   }
@@ -149,7 +149,7 @@ export class LogFollower {
   }
 }
 
-function positionOf({ created_at: createdAt, id }: LogRow): ListPosition {
+function rowPosition({ created_at: createdAt, id }: LogRow): ListPosition {
   return { createdAt, id };
 }
 

@@ -34,14 +34,14 @@ export async function verifyVault(
   const acknowledged = new Findings();
   const attested = new Map<TenantId, AttestedSeal & { readonly entry: number }>();
   const rows = new VaultRows();
-  let last: ReturnType<typeof linkOf> | undefined;
+  let last: ReturnType<typeof chainLink> | undefined;
   let minute: Date | undefined;
   const head = snapshot.head && verifiedHead(keys, snapshot.head);
   const keptFrom = head?.keptFrom;
   for await (const page of snapshot.seals()) {
     for (const entry of page) {
       const at = entry.window_start;
-      const link = linkOf(entry);
+      const link = chainLink(entry);
       const forged = isOwnEntry(keys, entry) ? undefined : `entry ${entry.number} was not made by this vault`;
       // After the removal of old entries, the first one left is from before the time of which all are kept.
       const first = !last && keptFrom && at < keptFrom ? undefined : 1;
@@ -82,7 +82,7 @@ export async function verifyVault(
   };
 }
 
-function linkOf({ number, kind, mac, previous }: SealRow) {
+function chainLink({ number, kind, mac, previous }: SealRow) {
   return { number, kind, mac: mac.toString("hex"), after: previous.toString("hex") };
 }
 

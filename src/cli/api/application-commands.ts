@@ -11,10 +11,6 @@ export const listApplications: Action = async (call) => {
   await call.show(call.client.applications.list(filter, call.options()), COLUMNS);
 };
 
-export const getApplication: Action = async (call) => {
-  call.output.one(await call.client.applications.get(call.argument(0), call.options()));
-};
-
 export const createApplication: Action = async (call) => {
   const fields = { ...(await givenFields(call)), type: call.text("type") };
   const input: CreateApplicationInput = JSON.parse(await call.request(fields));
@@ -28,13 +24,6 @@ export const updateApplication: Action = async (call) => {
   const input =
     templates === undefined ? rest : { ...rest, templates: JSON.parse(JSON.stringify(restNamesOf(templates))) };
   call.output.one(await call.client.applications.update(call.argument(0), input, call.options()));
-};
-
-export const deleteApplication: Action = async (call) => {
-  const id = call.argument(0);
-  await call.confirm(`Application ${id} will be deleted, and its keys stop working at once.`);
-  await call.client.applications.delete(id, call.options());
-  call.output.one({ id, deleted: true });
 };
 
 export const listKeys: Action = async (call) => {

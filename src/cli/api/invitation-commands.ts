@@ -8,10 +8,6 @@ export const listInvitations: Action = async (call) => {
   await call.show(call.client.invitations.list(filter, call.options()), COLUMNS);
 };
 
-export const getInvitation: Action = async (call) => {
-  call.output.one(await call.client.invitations.get(call.argument(0), call.options()));
-};
-
 export const createInvitation: Action = async (call) => {
   const input = { email: call.argument(0), role: call.text("role"), containers: call.list("container") };
   call.output.one(await call.client.invitations.create(input, call.options()));
@@ -19,11 +15,4 @@ export const createInvitation: Action = async (call) => {
 
 export const resendInvitation: Action = async (call) => {
   call.output.one(await call.client.invitations.resend(call.argument(0), call.options()));
-};
-
-export const deleteInvitation: Action = async (call) => {
-  const id = call.argument(0);
-  await call.confirm(`Invitation ${id} will be withdrawn, and its links stop working.`);
-  await call.client.invitations.delete(id, call.options());
-  call.output.one({ id, deleted: true });
 };

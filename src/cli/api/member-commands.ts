@@ -10,10 +10,3 @@ export const updateMember: Action = async (call) => {
   const role = call.required("role");
   call.output.one(await call.client.members.update(call.argument(0), { role }, call.options()));
 };
-
-export const deleteMember: Action = async (call) => {
-  const id = call.argument(0);
-  await call.confirm(`Member ${id} will lose access to the tenant.`);
-  await call.client.members.delete(id, call.options());
-  call.output.one({ id, deleted: true });
-};

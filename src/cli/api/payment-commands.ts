@@ -21,21 +21,10 @@ export const listConnections: Action = async (call) => {
   call.showAll(await call.client.connections.list(call.options()), CONNECTION_COLUMNS);
 };
 
-export const getConnection: Action = async (call) => {
-  call.output.one(await call.client.connections.get(call.argument(0), call.options()));
-};
-
 export const createConnection: Action = async (call) => {
   call.required("from");
   const input: CreateConnectionInput = JSON.parse(await call.request({}));
   call.output.one(await call.client.connections.create(input, call.options()));
-};
-
-export const deleteConnection: Action = async (call) => {
-  const id = call.argument(0);
-  await call.confirm(`Connection ${id} will be deleted.`);
-  await call.client.connections.delete(id, call.options());
-  call.output.one({ id, deleted: true });
 };
 
 export const listTransactions: Action = async (call) => {
@@ -46,10 +35,6 @@ export const listTransactions: Action = async (call) => {
     size: call.page().size,
   };
   await call.show(call.client.transactions.list(filter, call.options()), COLUMNS);
-};
-
-export const getTransaction: Action = async (call) => {
-  call.output.one(await call.client.transactions.get(call.argument(0), call.options()));
 };
 
 export const createTransaction: Action = async (call) => {

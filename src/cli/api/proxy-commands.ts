@@ -9,10 +9,6 @@ export const listProxies: Action = async (call) => {
   await call.show(call.client.proxies.list(filter, call.options()), COLUMNS);
 };
 
-export const getProxy: Action = async (call) => {
-  call.output.one(await call.client.proxies.get(call.argument(0), call.options()));
-};
-
 export const createProxy: Action = async (call) => {
   const input: CreateProxyInput = JSON.parse(await call.request(givenFields(call)));
   call.output.one(await call.client.proxies.create(input, call.options()));
@@ -23,13 +19,6 @@ export const updateProxy: Action = async (call) => {
   const patch: UpdateProxyInput = JSON.parse(await call.request(givenFields(call)));
   await call.client.proxies.update(id, patch, call.options());
   call.output.one(await call.client.proxies.get(id, call.options()));
-};
-
-export const deleteProxy: Action = async (call) => {
-  const id = call.argument(0);
-  await call.confirm(`Proxy ${id} will be deleted.`);
-  await call.client.proxies.delete(id, call.options());
-  call.output.one({ id, deleted: true });
 };
 
 export const testProxy: Action = async (call) => {

@@ -19,10 +19,6 @@ export const listReactors: Action = async (call) => {
   await call.show(call.client.reactors.list(filter, call.options()), COLUMNS);
 };
 
-export const getReactor: Action = async (call) => {
-  call.output.one(await call.client.reactors.get(call.argument(0), call.options()));
-};
-
 export const createReactor: Action = async (call) => {
   const input: CreateReactorInput = JSON.parse(await call.request(givenFields(call)));
   call.output.one(await call.client.reactors.create(input, call.options()));
@@ -33,13 +29,6 @@ export const updateReactor: Action = async (call) => {
   const patch: UpdateReactorInput = JSON.parse(await call.request(givenFields(call)));
   await call.client.reactors.update(id, patch, call.options());
   call.output.one(await call.client.reactors.get(id, call.options()));
-};
-
-export const deleteReactor: Action = async (call) => {
-  const id = call.argument(0);
-  await call.confirm(`Reactor ${id} will be deleted.`);
-  await call.client.reactors.delete(id, call.options());
-  call.output.one({ id, deleted: true });
 };
 
 export const runCode: Action = async (call) => {

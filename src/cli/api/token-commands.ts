@@ -51,13 +51,6 @@ export const updateToken: Action = async (call) => {
   call.output.one(await call.client.tokens.update(call.argument(0), patch, call.options()));
 };
 
-export const deleteToken: Action = async (call) => {
-  const id = call.argument(0);
-  await call.confirm(`Token ${id} and its data will be deleted permanently.`);
-  await call.client.tokens.delete(id, call.options());
-  call.output.one({ id, deleted: true });
-};
-
 async function* shown(call: ApiCall, tokens: AsyncIterable<Token>): AsyncGenerator<object> {
   for await (const token of tokens) yield withoutData(call, token);
 }

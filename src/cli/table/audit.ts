@@ -2,11 +2,17 @@ import type { Flags } from "../command.js";
 import type { OperatorCommand } from "../operator-command.js";
 import { TIME_MEANING } from "../time-argument.js";
 
+const TENANT = {
+  tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
+} as const satisfies Flags;
+
 const HISTORY = {
   since: { kind: "text", value: "TIME", meaning: `from this time on: ${TIME_MEANING}` },
   until: { kind: "text", value: "TIME", meaning: "before this time" },
   limit: { kind: "text", value: "N", meaning: "rows of each tenant at most, up to 10000; 1000 unless given" },
 } as const satisfies Flags;
+
+const TENANT_HISTORY: Flags = { ...TENANT, ...HISTORY };
 
 export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
   {
@@ -14,7 +20,7 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
     summary: "Compare the log with its seals, and report which minutes were tampered with (exit code 1)",
     arguments: ["[FILE]"],
     flags: {
-      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
+      ...TENANT,
       since: {
         kind: "text",
         value: "FILE",
@@ -67,9 +73,7 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
   {
     name: "audit key",
     summary: "Show the public keys that sign tenants' logs, for auditors who verify exports",
-    flags: {
-      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
-    },
+    flags: TENANT,
     load: async () => (await import("../audit-key.js")).auditKey,
   },
   {
@@ -93,10 +97,7 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
     name: "audit who-read",
     summary: "List who read or used a token, when, how it was shown, from where and why",
     arguments: ["TOKEN"],
-    flags: {
-      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
-      ...HISTORY,
-    },
+    flags: TENANT_HISTORY,
     load: async () => (await import("../audit-who-read.js")).auditWhoRead,
   },
   {
@@ -104,8 +105,7 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
     summary: "Show what an application, person, key or session did, by day",
     arguments: ["ID"],
     flags: {
-      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
-      ...HISTORY,
+      ...TENANT_HISTORY,
       rows: { kind: "switch", meaning: "the rows too; --since is 30d unless given" },
     },
     load: async () => (await import("../audit-what-did.js")).auditWhatDid,
@@ -115,8 +115,7 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
     summary:
       "List requests and sign-ins that were denied, and keys that were not valid, in the last 24 hours or another time",
     flags: {
-      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
-      ...HISTORY,
+      ...TENANT_HISTORY,
       "sign-ins": { kind: "switch", meaning: "failed sign-ins alone, passkeys that were refused included" },
       by: { kind: "text", value: "GROUP", meaning: "counts by actor, key, address, code or day in place of rows" },
     },
@@ -127,8 +126,7 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
     summary:
       "List values that were shown in the clear, by whom, from where and why, in the last 7 days or another time",
     flags: {
-      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
-      ...HISTORY,
+      ...TENANT_HISTORY,
       people: { kind: "switch", meaning: "those that were shown to members alone, not to applications" },
       actor: { kind: "text", value: "ID", meaning: "those that were shown to this application or person alone" },
       by: { kind: "text", value: "GROUP", meaning: "counts by actor, key, address or day in place of rows" },
@@ -140,10 +138,7 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
     summary:
       "List what changed of rights, rules, roles and settings, with before and after, in the last 30 days or another time",
     arguments: ["[ID]"],
-    flags: {
-      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
-      ...HISTORY,
-    },
+    flags: TENANT_HISTORY,
     notes: [
       "With ID, of an application, member, invitation, proxy, reactor, webhook or tenant, it lists its changes alone.",
     ],
@@ -152,17 +147,13 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
   {
     name: "audit operations",
     summary: "List what concerned the whole vault: starts and stops of servers, tenants, root keys, exports",
-    flags: {
-      ...HISTORY,
-    },
+    flags: HISTORY,
     load: async () => (await import("../audit-operations.js")).auditOperations,
   },
   {
     name: "audit reopen",
     summary: "Set logs back to the present that a fast clock closed ahead of time",
-    flags: {
-      tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
-    },
+    flags: TENANT,
     notes: ["Servers do this by themselves, at the first request that meets such a log. Correct the clocks first."],
     load: async () => (await import("../audit-reopen.js")).auditReopen,
   },

@@ -34,7 +34,8 @@ export class Runner {
       { length: settings.threads },
       () => new Thread(workerFile, worker, settings.kill, hooks),
     );
-    for (const thread of this.#threads.slice(0, 2)) thread.start();
+    // The first task starts the next one: see Dispatcher.
+    this.#threads[0]?.start();
     this.#dispatcher = new Dispatcher(this.#threads, settings);
   }
 

@@ -28,12 +28,12 @@ export interface SetBack {
 }
 
 export interface SetBackRequest extends SetBack {
-  /** The earliest place that still counts if it was noted before. */
+  /** The earliest moment that still counts if it was noted before. */
   readonly earliest: Date;
 }
 
 /**
- * Notes where a log continues after its set-back, to let another process finish the set-back. Returns the place: the
+ * Notes where a log continues after its set-back, to let another process finish the set-back. Returns the moment: the
  * requested one, or an earlier one that was noted before. Null: the log is no longer closed that far.
  */
 export const planSetBack = defineRow<SetBackRequest, { readonly to: Date }>(
@@ -58,7 +58,7 @@ export const lockSetBack = defineHasRow<SetBack>(
     for no key update`,
 );
 
-/** Reopens a log at the planned place of its set-back. Returns false if another process already did. */
+/** Reopens a log at the planned moment of its set-back. Returns false if another process already did. */
 export const reopenLog = defineHasRow<SetBack>(
   "write",
   "tenants",

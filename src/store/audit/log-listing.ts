@@ -92,7 +92,7 @@ function ofEntity(sql: SqlTag, tenantId: TenantId, entityId: string) {
  * The conditions of a filter besides its entity types.
  * A refused outcome has its literal condition too: the partial index serves no parameter.
  */
-function conditionsOf(sql: SqlTag, tenantId: TenantId, filter: LogFilter) {
+function filterConditions(sql: SqlTag, tenantId: TenantId, filter: LogFilter) {
   const { entityId, from, until, actorId, keyId, outcome, operation, transform } = filter;
   const { traceId, destinationHost, sourceIp, client, code, viaId, hasReason, actorType, viaType, id } = filter;
   const isRefused = outcome !== undefined && outcome !== "allowed";
@@ -134,7 +134,7 @@ export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow
         l.via_id, l.reason, l.changes`;
       const matching = sql`
         from audit_logs l
-        where l.tenant_id = ${tenantId} ${conditionsOf(sql, tenantId, filter)} ${isRare ? rare : sql``}
+        where l.tenant_id = ${tenantId} ${filterConditions(sql, tenantId, filter)} ${isRare ? rare : sql``}
           ${after ? sql`and (l.created_at, l.id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}
           ${last ? sql`and (l.created_at, l.id) >= (${last.createdAt}, ${last.id}::uuid)` : sql``}`;
       const newestFirst = sql`order by l.created_at desc, l.id desc`;
@@ -185,15 +185,15 @@ export const endOfIndexRange = defineStatement<LogIndexRange, LogPlace | null, P
   kind: "read",
   sortKey: () => "",
   queries: (sql, tenantId, ranges) =>
-    ranges.map(({ by: { entityType, isRefused, ...by }, from, until, after, rows }) => {
-      return sql`
+    ranges.map(
+      ({ by: { entityType, isRefused, ...by }, from, until, after, rows }) => sql`
         select l.created_at as "createdAt" from audit_logs l
-        where l.tenant_id = ${tenantId} ${conditionsOf(sql, tenantId, { ...by, from, until })}
+        where l.tenant_id = ${tenantId} ${filterConditions(sql, tenantId, { ...by, from, until })}
           ${entityType === undefined ? sql`` : sql`and l.entity_type = ${entityType} and l.${sql.unsafe(IS_RARE_TYPE)}`}
           ${isRefused ? sql`and l.outcome <> 'allowed'` : sql``}
           ${after?.id === BEFORE_ROWS ? sql`and l.created_at < ${after.createdAt}` : sql``}
           ${after && after.id !== BEFORE_ROWS ? sql`and l.created_at <= ${after.createdAt}` : sql``}
-        order by l.created_at desc limit 1 offset ${rows - 1}`;
-    }),
+        order by l.created_at desc limit 1 offset ${rows - 1}`,
+    ),
   outputs: (rows) => rows.map(([row]) => (row ? { createdAt: row.createdAt, id: BEFORE_ROWS } : null)),
 });

@@ -17,17 +17,17 @@ export type RightsRow =
 
 /** Every row of the tenant that gives rights. */
 export async function* rightsRows(sql: Sql, tenantId: string): AsyncGenerator<RightsRow> {
-  const rowsOf = <Row extends { readonly id: Uuid }>(table: string, columns = "id") =>
+  const readRows = <Row extends { readonly id: Uuid }>(table: string, columns = "id") =>
     tableRows<Row>(sql, tenantId, { table, columns });
-  for await (const row of rowsOf<StoredMember>("members", "id, user_id, role, profile, created_by")) {
+  for await (const row of readRows<StoredMember>("members", "id, user_id, role, profile, created_by")) {
     yield { entityType: "member", row };
   }
-  for await (const row of rowsOf<StoredApplication>("applications", "id, type, definition, created_by")) {
+  for await (const row of readRows<StoredApplication>("applications", "id, type, definition, created_by")) {
     yield { entityType: "application", row };
   }
-  for await (const row of rowsOf("passkeys")) yield { entityType: "passkey", row };
-  for await (const row of rowsOf("application_keys")) yield { entityType: "application_key", row };
-  for await (const row of rowsOf("invitations")) yield { entityType: "invitation", row };
+  for await (const row of readRows("passkeys")) yield { entityType: "passkey", row };
+  for await (const row of readRows("application_keys")) yield { entityType: "application_key", row };
+  for await (const row of readRows("invitations")) yield { entityType: "invitation", row };
 }
 
 async function* tableRows<Row extends { readonly id: Uuid }>(

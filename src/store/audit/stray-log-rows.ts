@@ -124,7 +124,7 @@ async function isLogDistributed(sql: Sql): Promise<boolean> {
 /** Gives months with many rows a partition. @returns why it cannot. */
 async function whyKept(sql: Sql, many: readonly Date[], now: Date): Promise<string | undefined> {
   const known = await listLogPartitions(sql);
-  const span = spanOf(many, known, now);
+  const span = freeSpan(many, known, now);
   if (!span) return "its rows are too many to move, and months between them have their tables";
   return whyStuck(() => promoteDefault(sql, span));
 }
@@ -133,7 +133,7 @@ async function whyKept(sql: Sql, many: readonly Date[], now: Date): Promise<stri
  * The months of the partition that the default one becomes: also the present and the next one, if these have none. Not
  * from the past to a wrong clock's future: it would be kept until then.
  */
-function spanOf(many: readonly Date[], known: readonly LogPartition[], now: Date): LogPartition | undefined {
+function freeSpan(many: readonly Date[], known: readonly LogPartition[], now: Date): LogPartition | undefined {
   const [first, last] = [many[0], many.at(-1)];
   if (!first || !last) return undefined;
   const soon = monthsAhead(now).slice(0, 2);

@@ -11,7 +11,7 @@ interface NavigateOptions {
   readonly replace?: boolean;
 }
 
-/** A place in the console. */
+/** An address within the console. */
 interface Address {
   readonly pathname: string;
   readonly search: string;
@@ -41,19 +41,19 @@ export class ConsoleHistory {
   /** Begins with the entry that the document was opened at. */
   watch(): void {
     this.#position = positionIn(history.state) ?? 0;
-    this.#shown = addressOf(location);
+    this.#shown = copyAddress(location);
     this.#writePosition();
     // Before the router's listener, which would already replace the screen.
     addEventListener("popstate", (event) => this.#onMove(event), { capture: true });
   }
 
-  /** Opens another place of the console. */
+  /** Opens another address of the console. */
   readonly navigate = (to: string, { replace = false }: NavigateOptions = {}): void => {
     if (!replace) this.#position += 1;
     const state: EntryState = { position: this.#position };
     if (replace) history.replaceState(state, "", to);
     else history.pushState(state, "", to);
-    this.#shown = addressOf(location);
+    this.#shown = copyAddress(location);
   };
 
   #onMove(event: PopStateEvent): void {
@@ -64,7 +64,7 @@ export class ConsoleHistory {
       else history.go(this.#position - (target ?? this.#position - 1));
       return;
     }
-    const next = addressOf(location);
+    const next = copyAddress(location);
     const left = this.#shown ?? next;
     // A link within the page, such as the one that skips to the content, makes an entry without a position.
     const isSamePage = next.pathname === left.pathname && next.search === left.search;
@@ -99,7 +99,7 @@ function positionIn(state: unknown): number | undefined {
   return typeof state.position === "number" ? state.position : undefined;
 }
 
-function addressOf({ pathname, search }: Address): Address {
+function copyAddress({ pathname, search }: Address): Address {
   return { pathname, search };
 }
 

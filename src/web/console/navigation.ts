@@ -74,6 +74,22 @@ const PAYMENTS: NavigationItem = {
   ...lazyScreen(() => import("./screens/payments/payments.js")),
 };
 
+const WEBHOOKS: NavigationItem = {
+  path: "/webhooks",
+  name: "Webhooks",
+  icon: "send",
+  operation: "WebhookService/ListWebhooks",
+  ...lazyScreen(() => import("./screens/webhooks/webhooks.js")),
+};
+
+const EXPORTS: NavigationItem = {
+  path: "/exports",
+  name: "Exports",
+  icon: "out",
+  operation: "TokenExportService/ListTokenExports",
+  ...lazyScreen(() => import("./screens/exports/exports.js")),
+};
+
 const LOG: NavigationItem = {
   path: "/log",
   name: "Log",
@@ -117,8 +133,8 @@ export const SIGN_INS: NavigationItem = {
 
 export const NAVIGATION: readonly NavigationGroup[] = [
   { name: "Overview", items: [START] },
-  { name: "Vault", items: [TOKENS, ACCESS] },
-  { name: "Connect", items: [APPLICATIONS, PROXIES, REACTORS, PAYMENTS] },
+  { name: "Vault", items: [TOKENS, ACCESS, EXPORTS] },
+  { name: "Connect", items: [APPLICATIONS, PROXIES, REACTORS, WEBHOOKS, PAYMENTS] },
   { name: "Observe", items: [LOG, USAGE] },
   { name: "Tenant", items: [MEMBERS, SETTINGS] },
 ];

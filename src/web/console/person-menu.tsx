@@ -7,7 +7,7 @@ import { SIGN_INS } from "./navigation.js";
 import { useSession } from "./session.js";
 import { chooseTheme, chosenTheme, THEMES, type Theme } from "./theme.js";
 
-const THEME_NAMES: Readonly<Record<Theme, string>> = { system: "System colours", light: "Light", dark: "Dark" };
+const THEME_NAMES: Readonly<Record<Theme, string>> = { system: "System", light: "Light", dark: "Dark" };
 
 interface PersonMenuProps {
   readonly onSignedOut: () => void;

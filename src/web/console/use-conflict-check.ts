@@ -23,7 +23,7 @@ export interface ConflictCheck {
 /** Reads an entity again before it is saved: the API has no precondition, so two people could overwrite each other. */
 export function useConflictCheck(opened: Versioned | undefined, readAgain: () => Promise<Versioned>): ConflictCheck {
   const { userId } = useSession().who;
-  const known = useRef(Promise.resolve(timeOf(opened)));
+  const known = useRef(Promise.resolve(changeTime(opened)));
   const [newest, setNewest] = useState<number | undefined>();
   return {
     hasConflict: newest !== undefined,
@@ -31,8 +31,8 @@ export function useConflictCheck(opened: Versioned | undefined, readAgain: () =>
       if (!opened) return save();
       void Promise.all([readAgain(), known.current])
         .then(([found, time]) => {
-          if (timeOf(found) === time) save();
-          else setNewest(timeOf(found));
+          if (changeTime(found) === time) save();
+          else setNewest(changeTime(found));
         })
         // The save itself shows what is wrong.
         .catch(save);
@@ -47,13 +47,13 @@ export function useConflictCheck(opened: Versioned | undefined, readAgain: () =>
       // that one stays unknown, and is a conflict at the next save.
       const before = known.current;
       known.current = readAgain().then(
-        (found) => (found.modifiedBy === userId ? timeOf(found) : before),
+        (found) => (found.modifiedBy === userId ? changeTime(found) : before),
         () => before,
       );
     },
   };
 }
 
-function timeOf(entity: Versioned | undefined): number {
+function changeTime(entity: Versioned | undefined): number {
   return entity?.modifiedAt ? timestampMs(entity.modifiedAt) : 0;
 }

@@ -1,11 +1,11 @@
 import { useLocation } from "wouter";
 import { leaveGuard } from "./leave-guard.js";
 
-/** Opens another place without a question about changes: they were saved, or what they were made to is deleted. */
-export function useLeaveTo(): (place: string) => void {
+/** Opens another screen without a question about changes: they were saved, or what they were made to is deleted. */
+export function useLeaveTo(): (address: string) => void {
   const [, navigate] = useLocation();
-  return (place) => {
+  return (address) => {
     leaveGuard.release();
-    navigate(place);
+    navigate(address);
   };
 }

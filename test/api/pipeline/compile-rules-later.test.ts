@@ -18,7 +18,7 @@ describe("rules that are compiled after the start", () => {
     }
     const turns = { waiting: 3 };
     compileRulesLater({ values }, new AbortController().signal, turns);
-    vi.advanceTimersByTime(1_000);
+    vi.advanceTimersByTime(10_000);
     expect(taken).toEqual([]);
     turns.waiting = 0;
     vi.advanceTimersByTime(100);

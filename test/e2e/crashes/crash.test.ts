@@ -1,4 +1,4 @@
-// Computes: 15 s
+// Computes: 35 s
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

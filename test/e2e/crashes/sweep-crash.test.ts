@@ -1,3 +1,4 @@
+// Computes: 20 s
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,3 +1,4 @@
+// Computes: 12 s
 // Needs: chromium
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

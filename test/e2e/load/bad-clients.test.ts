@@ -1,3 +1,4 @@
+// Computes: 15 s
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect as connectHttp2, constants } from "node:http2";

@@ -1,3 +1,4 @@
+// Computes: 15 s
 import { connect as connectHttp2 } from "node:http2";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";

@@ -1,3 +1,4 @@
+// Computes: 25 s
 import { gzipSync } from "node:zlib";
 import { create, type DescMessage, type Message, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";

@@ -1,3 +1,4 @@
+// Computes: 20 s
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { ServerCounters } from "../../support/counters.js";

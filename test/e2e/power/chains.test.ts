@@ -1,3 +1,4 @@
+// Waits: 60 s
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SERVICES } from "../../../src/server/served-services.js";

@@ -59,7 +59,7 @@ function overHttp1(method: string, path: string, headers: Record<string, string>
 function overHttp2(method: string, path: string, headers: Record<string, string>): Promise<Seen> {
   return new Promise((resolve, reject) => {
     const stream = session.request({ ":method": method, ":path": path, ...headers });
-    let head: IncomingHttpHeaders & { readonly ":status"?: number } = {};
+    let head: IncomingHttpHeaders & { readonly ":status"?: number | undefined } = {};
     let grpcStatus: string | undefined;
     const body: Buffer[] = [];
     stream.on("response", (received) => {
@@ -112,7 +112,7 @@ async function routes(): Promise<ReadonlySet<string>> {
   return new Set([...page.matchAll(/http_route="([^"]*)"/g)].map(([, route = ""]) => route));
 }
 
-describe("a stranger's request for an odd target", () => {
+describe("an unauthenticated request for an odd target", () => {
   it("gets no value, no file and no failure, is named by its trace alone, and makes no metric of its own", async () => {
     await fc.assert(
       fc.asyncProperty(target, async ({ path, isSame, change, query, method, type, send }) => {

@@ -1,3 +1,4 @@
+// Computes: 15 s
 import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from "node:http";
 import { Readable } from "node:stream";

@@ -1,6 +1,9 @@
+import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
+import { newMember } from "../../support/member.js";
 import type { RestClient } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { signedIn } from "../../support/test-browser.js";
 
 const PRELUDE = "const errors = require('@basis-theory/basis-theory-reactor-formulas-sdk-js');";
 
@@ -69,6 +72,95 @@ describe("a test run of a reactor", () => {
     expect(await warningsOf("return { raw: req.args.card };", { card: "{{ 123 }}" })).toEqual([
       "The expressions in args reached the code as they are. A reactor that is called gets the values of the tokens.",
     ]);
+  });
+
+  describe("with a token", () => {
+    const card = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
+    const storeCard = async () => {
+      const backEnd = await tenant.backEnd();
+      return String((await backEnd("POST", "/tokens", { body: { type: "card", data: card } })).body.id);
+    };
+    const ECHO = running("console.log(req.args); return { raw: req.args };");
+    const tryAs = async (role: Parameters<typeof newMember>[1], args: unknown, more: object = {}) => {
+      const browser = await signedIn(tenant.id, await newMember(tenant, role));
+      return browser.call("ReactorService/TestReactor", { ...{ code: ECHO, args, evaluateTokens: true }, ...more });
+    };
+
+    it("gives the code what the person reads, masked, with a row for each token and for each refused test", async () => {
+      const id = await storeCard();
+      const args = { number: `{{ ${id} | json: "$.number" }}`, year: `{{ ${id} | json: "$.expiration_year" }}` };
+      const { status, body } = await tryAs("ADMIN", args);
+      expect([status, body.returned]).toEqual([200, { raw: { number: "XXXXXXXXXXXX4242", year: 2030 } }]);
+      expect(JSON.stringify(body)).not.toContain(card.number);
+      expect(body.warnings).toBeUndefined();
+      const { body: read } = await tenant.manage("GET", `/logs?entity_type=card&entity_id=${id}&operation=read`);
+      expect(read.data[0]).toMatchObject({ actor_type: "user", transform: "mask", outcome: "allowed" });
+      const tests = async () => {
+        const { body: log } = await tenant.manage("GET", "/logs?entity_type=reactor&size=100");
+        return log.data.filter(({ operation }: { operation: string }) => operation === "test").length;
+      };
+      const before = await tests();
+      expect((await tryAs("DEVELOPER", args)).status).toBe(403);
+      expect(await tests()).toBe(before + 1);
+    });
+
+    it("sends no value out, and leaves expressions as they are unless it is asked to evaluate them", async () => {
+      const args = { card: `{{ ${await storeCard()} }}` };
+      const outside = await tryAs("ADMIN", args, { outside: { network: true } });
+      expect([outside.status, JSON.stringify(outside.body)]).toEqual([400, expect.stringContaining("outside.network")]);
+      expect((await tryAs("ADMIN", args, { evaluateTokens: false })).body.returned).toEqual({ raw: args });
+    });
+
+    it("tells an application that reads no tokens nothing of them", async () => {
+      const args = { card: `{{ ${await storeCard()} | json: "$.number" }}` };
+      const told = async (given: object) => {
+        const { status, body } = await test({ code: ECHO, args: given, evaluate_tokens: true });
+        return [status, body.code, body.detail];
+      };
+      expect(await told(args)).toEqual([403, "permission_denied", expect.any(String)]);
+      expect(await told({ card: "{{ 01a22193-0000-7000-8000-000000000000 }}" })).toEqual(await told(args));
+    });
+
+    it("gives the code the arguments that a call gives it, with the same masked values", async () => {
+      const id = await storeCard();
+      const made = await tenant.manage("POST", "/reactors", { body: { name: "Echo", code: ECHO } });
+      const rule = {
+        priority: 1,
+        container: "/",
+        transform: "mask",
+        permissions: ["token:use"],
+        description: "Masked",
+      };
+      const masked = await tenant.application({ type: "private", rules: [rule] });
+      const admin = await signedIn(tenant.id, await newMember(tenant, "ADMIN"));
+      const filters = ['| json: "$.number"', '| json: "$.expiration_year"', "| json: '$.none'", "| no_such_filter"];
+      const expressions = [`{{${id}}}`, ...filters.map((filter) => `{{ ${id} ${filter} }}`)];
+      const text = fc.oneof(
+        fc.constantFrom(...expressions, ...expressions.map((one) => `<${one}>`)),
+        fc.constantFrom("{{ 01a22193-0000-7000-8000-000000000000 }}", "{{ nothing"),
+        fc.string(),
+      );
+      const { tree } = fc.letrec((tie) => ({
+        tree: fc.oneof(
+          { depthSize: "small" },
+          text,
+          fc.integer(),
+          fc.boolean(),
+          fc.array(tie("tree")),
+          fc.dictionary(fc.string(), tie("tree")),
+        ),
+      }));
+      await fc.assert(
+        fc.asyncProperty(fc.dictionary(fc.string({ maxLength: 3 }), tree), async (args) => {
+          const tried = await admin.call("ReactorService/TestReactor", { code: ECHO, args, evaluateTokens: true });
+          const called = await masked("POST", `/reactors/${made.body.id}/react`, { body: { args } });
+          expect(JSON.stringify(tried.body)).not.toContain(card.number);
+          expect([tried.status < 300, JSON.stringify(tried.body)]).toEqual([called.status < 300, expect.any(String)]);
+          if (called.status < 300) expect(tried.body.returned.raw).toEqual(called.body.raw);
+        }),
+        { numRuns: 40 },
+      );
+    });
   });
 
   describe("failing code", () => {

@@ -1,3 +1,4 @@
+// Computes: 15 s
 import { createConnection } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { restClient } from "../../support/rest.js";

@@ -1,4 +1,4 @@
-// Computes: 40 s
+// Computes: 25 s
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ClockedServer } from "./support/agreeing-people.js";

@@ -1,4 +1,4 @@
-// Computes: 15 s
+// Computes: 25 s
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Uuid } from "../../../src/base/ids.js";
 import { agents } from "../connectors/bench.js";

@@ -63,6 +63,8 @@ describe("the calls of the API reference", () => {
         extends: "../../tsconfig.json",
         compilerOptions: { noEmit: true, rootDir: "../..", noUnusedLocals: false },
         files: ["samples.ts"],
+        // Otherwise that of the extended file: the whole repository.
+        include: [],
       };
       await writeFile(join(folder, "tsconfig.json"), JSON.stringify(options));
       const compiled = await promisify(execFile)(process.execPath, [

@@ -1,3 +1,4 @@
+// Computes: 10 s
 import {
   chmodSync,
   existsSync,

@@ -52,6 +52,25 @@ describe("a reactor", () => {
     expect(console.wrongs).toEqual([]);
   });
 
+  it("is tried with a token that exists, whose value the code gets masked", async () => {
+    const own = await newTenant();
+    const backEnd = await own.backEnd();
+    const { body: token } = await backEnd("POST", "/tokens", {
+      body: { type: "card_number", data: "4242424242424242" },
+    });
+    await using console = await openConsole(browser, own, await memberOf(own, "ADMIN"));
+    const { page } = console;
+    await console.go("/reactors?new=1");
+    await page.getByLabel("Token for the sample").selectOption(String(token.id));
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByText('"value": "XXXXXXXXXXXX4242"').waitFor();
+    await console.expectAccessible();
+    await page.getByLabel("Send its requests to their real destinations, this time").check();
+    expect(await page.getByLabel("Evaluate token expressions, with masked values").isDisabled()).toBe(true);
+    expect(await page.content()).not.toContain("4242424242424242");
+    expect(console.wrongs).toEqual([]);
+  });
+
   it("with an error in its code says the line", async () => {
     await using console = await open("DEVELOPER", { expected: /status of 400/ });
     const { page } = console;

@@ -2,15 +2,11 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { httpResponse, startDestination } from "../../e2e/proxy/support/destination.js";
 import { sharedBrowser } from "../../support/browser.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
-import { operatorLink } from "../../support/test-browser.js";
-import { openBrowser } from "./support/console.js";
-
-/** Browsers make no passkeys for 127.0.0.1. */
-const url = inject("serverUrl").replace("127.0.0.1", "localhost");
+import { openOwner } from "./support/console.js";
 
 let browser: Browser;
 let tenant: TestTenant;
@@ -27,19 +23,8 @@ async function picture(page: Page, name: string): Promise<void> {
 
 it("a person who begins at the start page makes a proxy that sends the value of a token, by what the pages say", async () => {
   await using destination = await startDestination(httpResponse("200 OK", ["Content-Type: application/json"], "{}"));
-  await using console = await openBrowser(browser, { expected: /status of 40[0-9]|ERR_FAILED/, origin: url });
+  await using console = await openOwner(browser, tenant, { expected: /status of 40[0-9]|ERR_FAILED/ });
   const { page } = console;
-  const devTools = await console.context.newCDPSession(page);
-  await devTools.send("WebAuthn.enable");
-  await devTools.send("WebAuthn.addVirtualAuthenticator", {
-    options: {
-      ...{ protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true },
-      ...{ isUserVerified: true, automaticPresenceSimulation: true },
-    },
-  });
-  await page.goto(`${url}/console/sign-in#${await operatorLink(tenant.id, "owner@example.com")}`);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Home" }).waitFor();
   await picture(page, "1-start");
 
   await page.getByRole("link", { name: "Make an application" }).last().click();

@@ -1,3 +1,4 @@
+// Waits: 60 s
 // Needs: chromium
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
@@ -39,9 +40,11 @@ const PLACES = [
   ["/", "Home"],
   ["/tokens", "Tokens"],
   ["/access", "Who can see this?"],
+  ["/exports", "Exports"],
   ["/applications", "Applications"],
   ["/proxies", "Proxies"],
   ["/reactors", "Reactors"],
+  ["/webhooks", "Webhooks"],
   ["/payments", "Payments"],
   ["/log", "Log"],
   ["/usage", "Usage"],
@@ -50,7 +53,7 @@ const PLACES = [
   ["/sign-ins", "Your sign-ins"],
 ] as const;
 const HIDDEN: Readonly<Partial<Record<RoleName, readonly string[]>>> = {
-  DEVELOPER: ["Tokens", "Log", "Payments", "Members", "Usage"],
+  DEVELOPER: ["Tokens", "Exports", "Log", "Payments", "Members", "Usage"],
 };
 
 describe.each(ROLES)("for %s", (role) => {

@@ -6,15 +6,11 @@ import { describe, expect, it } from "vitest";
 import { LogSchema } from "../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
 import { TokenSchema } from "../../../clients/typescript/src/proto/cloakroom/v1/tokens_pb.js";
 import { csvOf } from "../../../src/web/console/screens/log/csv.js";
-import { callsOf } from "../../../src/web/console/screens/log/log-calls.js";
-import { filtersOf, logRequestOf, paramsOf } from "../../../src/web/console/screens/log/log-filters.js";
+import { groupCalls } from "../../../src/web/console/screens/log/log-calls.js";
+import { filterParams, logRequest, readFilters } from "../../../src/web/console/screens/log/log-filters.js";
 import { moneyOf } from "../../../src/web/console/screens/payments/money.js";
-import {
-  hasPlainMetadata,
-  propertiesOf,
-  updateRequestOf,
-} from "../../../src/web/console/screens/tokens/token-draft.js";
-import { isQuery, searchOf } from "../../../src/web/console/screens/tokens/token-query.js";
+import { hasPlainMetadata, propertiesOf, tokenUpdate } from "../../../src/web/console/screens/tokens/token-draft.js";
+import { isQuery, readSearch } from "../../../src/web/console/screens/tokens/token-query.js";
 
 const NOW = Date.UTC(2026, 10, 22, 12, 0, 30);
 const HOSTILE = ["/", "%2F", "..", "\\", "#", "?a=b&c", "<b>", "שלום", "😀", "a b", "+"];
@@ -40,13 +36,13 @@ describe("exported rows", () => {
 describe("filters of the log", () => {
   it("survive the address, whatever they contain", () => {
     for (const text of HOSTILE) {
-      const params = new URLSearchParams(paramsOf({ entity_id: text, destination_host: text }).toString());
-      expect(filtersOf(params)).toMatchObject({ entity_id: text, destination_host: text });
+      const params = new URLSearchParams(filterParams({ entity_id: text, destination_host: text }).toString());
+      expect(readFilters(params)).toMatchObject({ entity_id: text, destination_host: text });
     }
   });
 
   it("search a day where the server needs a window, and everything otherwise", () => {
-    const requestFor = (query: string) => logRequestOf(filtersOf(new URLSearchParams(query)), NOW);
+    const requestFor = (query: string) => logRequest(readFilters(new URLSearchParams(query)), NOW);
     const day = "2026-11-21T12:00:00.000Z";
     expect(requestFor("")).toEqual({});
     expect(requestFor("entity_id=x")).toEqual({ entityId: "x" });
@@ -80,19 +76,19 @@ describe("a search for tokens", () => {
   });
 
   it("covers what is below a container, and lists by cursor where one term allows it", () => {
-    expect(searchOf("", "")).toEqual({ query: undefined, isByCursor: true });
-    expect(searchOf("type:card", "pci/high")).toEqual({
+    expect(readSearch("", "")).toEqual({ query: undefined, isByCursor: true });
+    expect(readSearch("type:card", "pci/high")).toEqual({
       query: "type:card AND container:/pci/high/*",
       isByCursor: true,
     });
-    expect(searchOf("", "/")).toEqual({ query: "container:/*", isByCursor: true });
-    expect(searchOf('data:"this OR that (both)"', "")).toMatchObject({ isByCursor: true });
-    expect(searchOf("type:card OR type:bank", "/pci/")).toEqual({
+    expect(readSearch("", "/")).toEqual({ query: "container:/*", isByCursor: true });
+    expect(readSearch('data:"this OR that (both)"', "")).toMatchObject({ isByCursor: true });
+    expect(readSearch("type:card OR type:bank", "/pci/")).toEqual({
       query: "(type:card OR type:bank) AND container:/pci/*",
       isByCursor: false,
     });
     for (const query of ["type:card AND data:x", "NOT type:card", "-type:card", "id:a", "type:card !data:x"])
-      expect([query, searchOf(query, "").isByCursor]).toEqual([query, false]);
+      expect([query, readSearch(query, "").isByCursor]).toEqual([query, false]);
   });
 });
 
@@ -120,7 +116,7 @@ describe("the rows of calls", () => {
             const createdAt = { seconds: BigInt(seconds), nanos: 0 };
             return create(LogSchema, { id: String(at), traceId, actorId, createdAt });
           });
-        const calls = callsOf(rows);
+        const calls = groupCalls(rows);
         const all = calls.flatMap(({ first, others }) => [first, ...others]);
         expect(all.toSorted((one, other) => Number(one.id) - Number(other.id))).toEqual(rows);
         for (const { first, others } of calls) {
@@ -150,7 +146,7 @@ describe("an edited token", () => {
     fc.assert(
       fc.property(metadata, (entries) => {
         const token = create(TokenSchema, { id: "t", metadata: entries, containers: ["/a/", "/b/"] });
-        const request = updateRequestOf(token, propertiesOf(token));
+        const request = tokenUpdate(token, propertiesOf(token));
         expect(request).toMatchObject({ id: "t", updateMask: { paths: [] } });
         expect(Object.keys(request).toSorted()).toEqual(["id", "updateMask"]);
       }),
@@ -167,7 +163,7 @@ describe("an edited token", () => {
           return;
         }
         const draft = { ...propertiesOf(create(TokenSchema, { metadata: after })), containers: "", expiresAt: "" };
-        const { metadata: patch } = updateRequestOf(token, draft);
+        const { metadata: patch } = tokenUpdate(token, draft);
         const merged = new Map(Object.entries(before));
         for (const [name, value] of Object.entries(
           patch ? Object(toJson(ValueSchema, create(ValueSchema, patch))) : {},

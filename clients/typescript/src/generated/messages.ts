@@ -1646,12 +1646,14 @@ export interface TestProxyResponse {
 export interface TestReactorInput {
   /** JavaScript, at most 50,000 characters. */
   readonly code: string;
-  /** Sample arguments. Token expressions in them are not evaluated. */
+  /** Sample arguments. Token expressions in them are evaluated only with evaluate_tokens. */
   readonly args?: JsonInput | undefined;
   /** Settings that the code reads, as texts. */
   readonly configuration?: Readonly<Record<string, string>> | undefined;
   /** Stubs for external calls of the code. */
   readonly outside?: TestOutsideInput | undefined;
+  /** Replaces the expressions of args as a call would, with values as the caller reads them, masked at most. Needs token:read of each token, and leaves a row for each. Not with outside.network, which would send masked values. */
+  readonly evaluateTokens?: boolean | undefined;
 }
 
 export interface TestReactorResponse {

@@ -1,5 +1,6 @@
 import type { Flags } from "../../command.js";
 import type { ApiCommand } from "../api-command.js";
+import { deleteCommand, getCommand } from "./entity-commands.js";
 import { BODY, LISTED } from "./flags.js";
 
 const APPLICATION_TYPES = ["private", "public", "management"];
@@ -33,12 +34,7 @@ export const APPLICATION_COMMANDS: readonly ApiCommand[] = [
     },
     load: async () => (await import("../application-commands.js")).listApplications,
   },
-  {
-    name: "apps get",
-    summary: "Show an application",
-    arguments: ["ID"],
-    load: async () => (await import("../application-commands.js")).getApplication,
-  },
+  getCommand("apps get", "Show an application", "applications"),
   {
     name: "apps create",
     summary: "Create an application and show its key, once",
@@ -56,13 +52,12 @@ export const APPLICATION_COMMANDS: readonly ApiCommand[] = [
     flags: APPLICATION,
     load: async () => (await import("../application-commands.js")).updateApplication,
   },
-  {
+  deleteCommand({
     name: "apps delete",
     summary: "Delete an application; its keys stop working at once",
-    arguments: ["ID"],
-    isDestructive: true,
-    load: async () => (await import("../application-commands.js")).deleteApplication,
-  },
+    part: "applications",
+    warning: "Application ID will be deleted, and its keys stop working at once.",
+  }),
   {
     name: "app-keys list",
     summary: "List the keys of an application, without their values",

@@ -1,5 +1,6 @@
 import type { Flags } from "../../command.js";
 import type { ApiCommand } from "../api-command.js";
+import { deleteCommand, getCommand } from "./entity-commands.js";
 import { BODY, LISTED, METADATA } from "./flags.js";
 
 const AMOUNT: Flags = {
@@ -26,12 +27,7 @@ export const PAYMENT_COMMANDS: readonly ApiCommand[] = [
     flags: LISTED,
     load: async () => (await import("../payment-commands.js")).listConnections,
   },
-  {
-    name: "connections get",
-    summary: "Show a connection, without its credentials",
-    arguments: ["ID"],
-    load: async () => (await import("../payment-commands.js")).getConnection,
-  },
+  getCommand("connections get", "Show a connection, without its credentials", "connections"),
   {
     name: "connections create",
     summary: "Create a connection and start to verify its credentials, which the file holds",
@@ -39,13 +35,12 @@ export const PAYMENT_COMMANDS: readonly ApiCommand[] = [
     examples: ["--from connection.json"],
     load: async () => (await import("../payment-commands.js")).createConnection,
   },
-  {
+  deleteCommand({
     name: "connections delete",
     summary: "Delete a connection; its transactions are kept",
-    arguments: ["ID"],
-    isDestructive: true,
-    load: async () => (await import("../payment-commands.js")).deleteConnection,
-  },
+    part: "connections",
+    warning: "Connection ID will be deleted.",
+  }),
   {
     name: "transactions list",
     summary: "List payments, newest first",
@@ -58,12 +53,7 @@ export const PAYMENT_COMMANDS: readonly ApiCommand[] = [
     examples: ["--status authorization_succeeded --all --json"],
     load: async () => (await import("../payment-commands.js")).listTransactions,
   },
-  {
-    name: "transactions get",
-    summary: "Show a payment",
-    arguments: ["ID"],
-    load: async () => (await import("../payment-commands.js")).getTransaction,
-  },
+  getCommand("transactions get", "Show a payment", "transactions"),
   {
     name: "transactions create",
     summary: "Authorize or charge a card token",

@@ -1,4 +1,5 @@
 import type { ApiCommand } from "../api-command.js";
+import { deleteCommand, getCommand } from "./entity-commands.js";
 import { LISTED } from "./flags.js";
 
 const CONTAINERS = {
@@ -26,13 +27,12 @@ export const PEOPLE_COMMANDS: readonly ApiCommand[] = [
     flags: { role: { kind: "text", value: "ROLE", meaning: "the role, such as ADMIN" } },
     load: async () => (await import("../member-commands.js")).updateMember,
   },
-  {
+  deleteCommand({
     name: "members delete",
     summary: "Remove a member from the tenant",
-    arguments: ["ID"],
-    isDestructive: true,
-    load: async () => (await import("../member-commands.js")).deleteMember,
-  },
+    part: "members",
+    warning: "Member ID will lose access to the tenant.",
+  }),
   {
     name: "invitations list",
     summary: "List invitations, newest first",
@@ -42,12 +42,7 @@ export const PEOPLE_COMMANDS: readonly ApiCommand[] = [
     },
     load: async () => (await import("../invitation-commands.js")).listInvitations,
   },
-  {
-    name: "invitations get",
-    summary: "Show an invitation",
-    arguments: ["ID"],
-    load: async () => (await import("../invitation-commands.js")).getInvitation,
-  },
+  getCommand("invitations get", "Show an invitation", "invitations"),
   {
     name: "invitations create",
     summary: "Invite a person by mail to join the tenant",
@@ -65,11 +60,10 @@ export const PEOPLE_COMMANDS: readonly ApiCommand[] = [
     arguments: ["ID"],
     load: async () => (await import("../invitation-commands.js")).resendInvitation,
   },
-  {
+  deleteCommand({
     name: "invitations delete",
     summary: "Withdraw an invitation; its links stop working",
-    arguments: ["ID"],
-    isDestructive: true,
-    load: async () => (await import("../invitation-commands.js")).deleteInvitation,
-  },
+    part: "invitations",
+    warning: "Invitation ID will be withdrawn, and its links stop working.",
+  }),
 ];

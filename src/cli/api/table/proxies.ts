@@ -1,5 +1,6 @@
 import type { Flags } from "../../command.js";
 import type { ApiCommand } from "../api-command.js";
+import { deleteCommand, getCommand } from "./entity-commands.js";
 import { BODY, LISTED, NAMED } from "./flags.js";
 
 const PROXY: Flags = {
@@ -15,12 +16,7 @@ export const PROXY_COMMANDS: readonly ApiCommand[] = [
     flags: { ...NAMED, ...LISTED },
     load: async () => (await import("../proxy-commands.js")).listProxies,
   },
-  {
-    name: "proxies get",
-    summary: "Show a proxy",
-    arguments: ["ID"],
-    load: async () => (await import("../proxy-commands.js")).getProxy,
-  },
+  getCommand("proxies get", "Show a proxy", "proxies"),
   {
     name: "proxies create",
     summary: "Create a proxy",
@@ -35,13 +31,12 @@ export const PROXY_COMMANDS: readonly ApiCommand[] = [
     flags: PROXY,
     load: async () => (await import("../proxy-commands.js")).updateProxy,
   },
-  {
+  deleteCommand({
     name: "proxies delete",
     summary: "Delete a proxy",
-    arguments: ["ID"],
-    isDestructive: true,
-    load: async () => (await import("../proxy-commands.js")).deleteProxy,
-  },
+    part: "proxies",
+    warning: "Proxy ID will be deleted.",
+  }),
   {
     name: "proxies test",
     summary: "Run transforms that are not saved on a sample request",

@@ -1,5 +1,6 @@
 import type { Flags } from "../../command.js";
 import type { ApiCommand } from "../api-command.js";
+import { deleteCommand, getCommand } from "./entity-commands.js";
 import { BODY, LISTED, NAMED } from "./flags.js";
 
 const CONFIGURATION: Flags = {
@@ -25,12 +26,7 @@ export const REACTOR_COMMANDS: readonly ApiCommand[] = [
     flags: { ...NAMED, ...LISTED },
     load: async () => (await import("../reactor-commands.js")).listReactors,
   },
-  {
-    name: "reactors get",
-    summary: "Show a reactor",
-    arguments: ["ID"],
-    load: async () => (await import("../reactor-commands.js")).getReactor,
-  },
+  getCommand("reactors get", "Show a reactor", "reactors"),
   {
     name: "reactors create",
     summary: "Create a reactor",
@@ -45,13 +41,12 @@ export const REACTOR_COMMANDS: readonly ApiCommand[] = [
     flags: REACTOR,
     load: async () => (await import("../reactor-commands.js")).updateReactor,
   },
-  {
+  deleteCommand({
     name: "reactors delete",
     summary: "Delete a reactor",
-    arguments: ["ID"],
-    isDestructive: true,
-    load: async () => (await import("../reactor-commands.js")).deleteReactor,
-  },
+    part: "reactors",
+    warning: "Reactor ID will be deleted.",
+  }),
   {
     name: "reactors run",
     summary: "Run code that is not saved in the vault's sandbox; nothing is stored and no token is read",

@@ -1,5 +1,6 @@
 import type { Flags } from "../../command.js";
 import type { ApiCommand } from "../api-command.js";
+import { deleteCommand } from "./entity-commands.js";
 import { LISTED, METADATA } from "./flags.js";
 
 const REVEAL: Flags = {
@@ -129,11 +130,10 @@ export const TOKEN_COMMANDS: readonly ApiCommand[] = [
     examples: ["ID --metadata order=17"],
     load: async () => (await import("../token-commands.js")).updateToken,
   },
-  {
+  deleteCommand({
     name: "tokens delete",
     summary: "Delete a token and its data permanently",
-    arguments: ["ID"],
-    isDestructive: true,
-    load: async () => (await import("../token-commands.js")).deleteToken,
-  },
+    part: "tokens",
+    warning: "Token ID and its data will be deleted permanently.",
+  }),
 ];

@@ -38,7 +38,7 @@ export function operationsIn(counts: ActivityCounts | undefined): number {
   return valuesOf(counts).reduce((sum, value) => sum + value, 0);
 }
 
-export function barsOf({ data }: Activity, step: ActivityStep): readonly Bar[] {
+export function activityBars({ data }: Activity, step: ActivityStep): readonly Bar[] {
   const [label, title] = TEXTS[step];
   return data.flatMap(({ at, counts }: ActivityBucket): Bar[] => {
     if (!at) return [];
@@ -50,6 +50,6 @@ export function barsOf({ data }: Activity, step: ActivityStep): readonly Bar[] {
 }
 
 /** The sums of all buckets. */
-export function sumOf({ data }: Activity, name: "revealed" | "denied" | "failed"): number {
+export function activitySum({ data }: Activity, name: "revealed" | "denied" | "failed"): number {
   return data.reduce((sum, { counts }) => sum + Number(counts?.[name] ?? 0n), 0);
 }

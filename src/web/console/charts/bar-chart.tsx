@@ -122,7 +122,7 @@ interface PlotProps extends Pick<BarChartProps, "series" | "bars"> {
 function Plot({ series, bars, width, chosen }: PlotProps) {
   const ticks = axisTicks(Math.max(...bars.map(({ values }) => values.reduce((sum, value) => sum + value, 0)), 0));
   const top = ticks.at(-1) ?? 1;
-  const heightOf = (value: number) => (value / top) * (HEIGHT - BOTTOM - 10);
+  const barHeight = (value: number) => (value / top) * (HEIGHT - BOTTOM - 10);
   const slot = (width - LEFT) / Math.max(bars.length, 1);
   const every = Math.ceil(LABEL_WIDTH / slot);
   return (
@@ -133,10 +133,10 @@ function Plot({ series, bars, width, chosen }: PlotProps) {
             className="grid"
             x1={LEFT}
             x2={width}
-            y1={HEIGHT - BOTTOM - heightOf(tick)}
-            y2={HEIGHT - BOTTOM - heightOf(tick)}
+            y1={HEIGHT - BOTTOM - barHeight(tick)}
+            y2={HEIGHT - BOTTOM - barHeight(tick)}
           />
-          <text x={LEFT - 8} y={HEIGHT - BOTTOM - heightOf(tick) + 4} textAnchor="end">
+          <text x={LEFT - 8} y={HEIGHT - BOTTOM - barHeight(tick) + 4} textAnchor="end">
             {shortNumber(tick)}
           </text>
         </g>
@@ -148,7 +148,7 @@ function Plot({ series, bars, width, chosen }: PlotProps) {
           <g key={key}>
             {chosen === index && <rect className="chosen" x={left} y={0} width={slot} height={HEIGHT - BOTTOM} />}
             {series.map(({ colour, words }, at) => {
-              const height = heightOf(values[at] ?? 0);
+              const height = barHeight(values[at] ?? 0);
               y -= height;
               return height === 0 ? null : (
                 <rect

@@ -8,6 +8,8 @@ interface ConfirmProps {
   readonly action: string;
   readonly title: string;
   readonly children: ReactNode;
+  /** Whether something is lost. Default: true. */
+  readonly isDangerous?: boolean;
   readonly problem: CallProblem | undefined;
   readonly isPending: boolean;
   /** Calls `done` once the change is made. */
@@ -17,7 +19,8 @@ interface ConfirmProps {
 }
 
 /** A button for a change that cannot be undone. It asks first. */
-export function Confirm({ action, title, children, problem, isPending, onConfirm, cancel }: ConfirmProps) {
+export function Confirm(props: ConfirmProps) {
+  const { action, title, children, isDangerous = true, problem, isPending, onConfirm, cancel } = props;
   const [isOpen, setOpen] = useState(false);
   const close = () => {
     cancel();
@@ -25,7 +28,7 @@ export function Confirm({ action, title, children, problem, isPending, onConfirm
   };
   return (
     <>
-      <button type="button" className="danger" onClick={() => setOpen(true)}>
+      <button type="button" className={isDangerous ? "danger" : undefined} onClick={() => setOpen(true)}>
         {action}
       </button>
       {isOpen && (
@@ -38,7 +41,7 @@ export function Confirm({ action, title, children, problem, isPending, onConfirm
             </button>
             <button
               type="button"
-              className="danger"
+              className={isDangerous ? "danger" : "primary"}
               disabled={isPending}
               onClick={() => onConfirm(() => setOpen(false))}
             >

@@ -28,6 +28,7 @@ export const ACTIONS = [
   { name: "New application", path: "/applications?new=1", operation: "ApplicationService/CreateApplication" },
   { name: "New proxy", path: "/proxies?new=1", operation: "ProxyService/CreateProxy" },
   { name: "New reactor", path: "/reactors?new=1", operation: "ReactorService/CreateReactor" },
+  { name: "New webhook", path: "/webhooks?new=1", operation: "WebhookService/CreateWebhook" },
 ] as const;
 
 /** Where the text leads as it is, whatever exists. A card number leads nowhere. */

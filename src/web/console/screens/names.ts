@@ -25,16 +25,16 @@ const FRESH_MS = 300_000;
 
 /** The names of applications, users, proxies and reactors. */
 export function useNames(mentions: readonly Mention[]): Names {
-  const idsOf = (wanted: string) => {
+  const wantedIds = (wanted: string) => {
     const ids = mentions.flatMap(([kind, id]) => (kind === wanted && id !== undefined && UUID.test(id) ? [id] : []));
     return [...new Set(ids)].toSorted().slice(0, MAX_IDS);
   };
   const optionsFor = (ids: readonly string[]) => ({ enabled: ids.length > 0, staleTime: FRESH_MS });
   const read = (ids: string[]) => [{ id: ids, size: MAX_IDS }, optionsFor(ids)] as const;
-  const users = idsOf("user");
-  const applications = useRead(ApplicationService.method.listApplications, ...read(idsOf("application")));
-  const proxies = useRead(ProxyService.method.listProxies, ...read(idsOf("proxy")));
-  const reactors = useRead(ReactorService.method.listReactors, ...read(idsOf("reactor")));
+  const users = wantedIds("user");
+  const applications = useRead(ApplicationService.method.listApplications, ...read(wantedIds("application")));
+  const proxies = useRead(ProxyService.method.listProxies, ...read(wantedIds("proxy")));
+  const reactors = useRead(ReactorService.method.listReactors, ...read(wantedIds("reactor")));
   const members = useRead(MemberService.method.listMembers, { userId: users, size: MAX_IDS }, optionsFor(users));
   const named = (kind: Named["kind"], found: readonly { id: string; name: string }[] = []) =>
     found.map(({ id, name }): [string, Named] => [id, { kind, name }]);

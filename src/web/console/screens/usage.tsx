@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { type ActivityGroup, TenantService, type TokenReport } from "#client/proto/cloakroom/v1/tenants_pb.js";
 import { useRead } from "../api/queries.js";
-import { ACTIVITY_SERIES, barsOf, valuesOf } from "../charts/activity-series.js";
+import { ACTIVITY_SERIES, activityBars, valuesOf } from "../charts/activity-series.js";
 import { BarChart } from "../charts/bar-chart.js";
 import { Empty, Loaded } from "../components/loaded.js";
 import { Screen } from "../components/screen.js";
@@ -89,7 +89,7 @@ function Months() {
               label="Operations by month"
               step="Month in UTC"
               series={ACTIVITY_SERIES}
-              bars={barsOf(found, "month")}
+              bars={activityBars(found, "month")}
             />
             <Table
               label="Operations of the last year by kind"

@@ -6,7 +6,7 @@ import { expect, inject } from "vitest";
 import { AS_OLDEST_BROWSER } from "../../../support/browser.js";
 import { newMember } from "../../../support/member.js";
 import type { TestTenant } from "../../../support/tenant.js";
-import { signedIn } from "../../../support/test-browser.js";
+import { operatorLink, signedIn } from "../../../support/test-browser.js";
 
 export const ROLES = ["OWNER", "ADMIN", "AUDITOR", "DEVELOPER"] as const;
 export type RoleName = (typeof ROLES)[number];
@@ -140,4 +140,25 @@ export async function openConsole(
     [...cookies].map(([name, value]) => ({ name, value, url, httpOnly: true, sameSite: "Strict" as const })),
   );
   return opened;
+}
+
+/**
+ * Opens a browser in which the OWNER is signed in by an operator's link, and can add a passkey that counts at once. It
+ * has the vault's address by name: browsers make no passkeys for 127.0.0.1.
+ */
+export async function openOwner(browser: Browser, tenant: TestTenant, options: Options = {}): Promise<OpenConsole> {
+  const origin = url.replace("127.0.0.1", "localhost");
+  const opened = await openBrowser(browser, { ...options, origin });
+  const devTools = await opened.context.newCDPSession(opened.page);
+  await devTools.send("WebAuthn.enable");
+  await devTools.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      ...{ protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true },
+      ...{ isUserVerified: true, automaticPresenceSimulation: true },
+    },
+  });
+  await opened.page.goto(`${origin}/console/sign-in#${await operatorLink(tenant.id, "owner@example.com")}`);
+  await opened.page.getByRole("button", { name: "Sign in" }).click();
+  await opened.page.getByRole("heading", { name: "Home" }).waitFor();
+  return { ...opened, go: async (path) => void (await opened.page.goto(`${origin}/console${path}`)) };
 }

@@ -47,7 +47,7 @@ export class Reactors extends Resource {
     return this.calls.one("ReactorService/ReactAsync", "once", reactAsyncResponseShape, { ...input, id }, options);
   }
 
-  /** Runs unsaved code in the same sandbox as reactors. Nothing is stored, no token is read or created, and what the code returns as tokenize is shown unchanged. */
+  /** Runs unsaved code in the same sandbox as reactors. Nothing is stored, no token is created, and what the code returns as tokenize is shown unchanged. */
   test(input: TestReactorInput, options?: CallOptions): Call<TestReactorResponse> {
     return this.calls.one("ReactorService/TestReactor", "once", testReactorResponseShape, input, options);
   }

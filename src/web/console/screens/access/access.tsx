@@ -20,9 +20,9 @@ export default function Access() {
   const [token, container, application] = ["token", "container", "application"].map((name) => params.get(name) ?? "");
   const permission = params.get("permission") ?? "token:read";
   const page = usePageNumber();
-  const place = token ? { tokenId: token } : { containers: [container || "/"] };
+  const subject = token ? { tokenId: token } : { containers: [container || "/"] };
   const access = useRead(PermissionService.method.explainAccess, {
-    ...place,
+    ...subject,
     permission,
     page,
     size: 100,

@@ -10,6 +10,7 @@ import {
 } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { type Change, useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
+import { Exposure } from "../../components/exposure.js";
 import { Loaded } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList, Table } from "../../components/table.js";
@@ -18,7 +19,9 @@ import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
 import { useConflictCheck } from "../../use-conflict-check.js";
 import { useLeaveTo } from "../../use-leave-to.js";
-import { applicationDraftOf, updateOf } from "./application-draft.js";
+import { Author } from "../author.js";
+import { type Mention, useNames } from "../names.js";
+import { openApplicationDraft, updateOf } from "./application-draft.js";
 import { ApplicationForm } from "./application-form.js";
 import { ApplicationKeys } from "./application-keys.js";
 
@@ -46,6 +49,7 @@ export function ApplicationDetails({ id }: { id: string }) {
 
 function Facts({ application }: { application: Application }) {
   const { id, type, allowedOrigins, templates, allowPageRequests, createdAt, createdBy, modifiedAt } = application;
+  const names = useNames(["user", "application"].map((kind): Mention => [kind, createdBy]));
   return (
     <DetailList
       pairs={[
@@ -55,7 +59,7 @@ function Facts({ application }: { application: Application }) {
         ["Templates", templates.map(({ name }) => name).join(", ")],
         ["Page requests", allowPageRequests && "Allowed: pages may call the API with the key themselves"],
         ["Created", <Time key="created" at={createdAt} />],
-        ["By", createdBy && <Name key="by">{createdBy}</Name>],
+        ["By", createdBy && <Author key="by" id={createdBy} names={names} />],
         ["Changed", modifiedAt && <Time key="modified" at={modifiedAt} />],
       ]}
     />
@@ -82,7 +86,7 @@ function Rights({ application }: { application: Application }) {
           columns={[
             { head: "Rule", isNumber: true, cell: ({ priority }) => priority },
             { head: "Container", cell: ({ container }) => <Name>{container ?? ""}</Name> },
-            { head: "Shows", cell: ({ transform }) => transform },
+            { head: "Shows", cell: ({ transform }) => <Exposure transform={transform} /> },
             { head: "Permissions", cell: ({ permissions: names }) => names.join(", ") },
             { head: "Description", cell: ({ description }) => <bdi dir="auto">{description}</bdi> },
           ]}
@@ -124,7 +128,7 @@ function Editor({ application, update, onDone }: EditorProps) {
   const check = useConflictCheck(application, () => client.getApplication({ id }));
   return (
     <ApplicationForm
-      {...{ initial: applicationDraftOf(application), isNew: false, submitText: "Save", change: update, check }}
+      {...{ initial: openApplicationDraft(application), isNew: false, submitText: "Save", change: update, check }}
       onSubmit={(draft) => update.run({ ...updateOf(draft), id }, onDone)}
       onCancel={onDone}
     />

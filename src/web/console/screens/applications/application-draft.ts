@@ -53,7 +53,7 @@ export function emptyRule(): RuleDraft {
   return { key: crypto.randomUUID(), description: "", permissions, ...shown };
 }
 
-export function applicationDraftOf(application: Application): ApplicationDraft {
+export function openApplicationDraft(application: Application): ApplicationDraft {
   const { name, type, permissions, rules, allowedOrigins, templates, allowPageRequests = false } = application;
   return {
     name,
@@ -75,7 +75,7 @@ export function applicationDraftOf(application: Application): ApplicationDraft {
   };
 }
 
-export function applicationRequestOf(draft: ApplicationDraft) {
+export function applicationRequest(draft: ApplicationDraft) {
   const { name, permissions, rules, origins, templates, allowsPageRequests } = draft;
   return {
     name: name.trim(),
@@ -96,7 +96,7 @@ export function applicationRequestOf(draft: ApplicationDraft) {
 
 /** The same for a change, in which absent properties of pages would stay as they are. */
 export function updateOf(draft: ApplicationDraft) {
-  const { allowedOrigins, templates: _, allowPageRequests = false, ...request } = applicationRequestOf(draft);
+  const { allowedOrigins, templates: _, allowPageRequests = false, ...request } = applicationRequest(draft);
   const lists = { allowedOrigins: fromJson(ValueSchema, allowedOrigins), templates: valueOfTemplates(draft.templates) };
   return draft.type === "public" ? { ...request, ...lists, allowPageRequests } : request;
 }

@@ -5,13 +5,14 @@ import { type ApplicationKey, ApplicationKeyService } from "#client/proto/cloakr
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Empty, Loaded } from "../../components/loaded.js";
+import { NewSecret } from "../../components/new-secret.js";
 import { Table } from "../../components/table.js";
 import { Id, Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
-import { type Mention, type Names, useNames } from "../names.js";
+import { Author } from "../author.js";
+import { type Mention, useNames } from "../names.js";
 import { MakeKey } from "./make-key.js";
-import { NewKey } from "./new-key.js";
 
 interface ApplicationKeysProps {
   readonly id: string;
@@ -35,7 +36,7 @@ export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
   return (
     <section aria-labelledby="keys">
       <h2 id="keys">Keys</h2>
-      {secret !== undefined && <NewKey secret={secret} />}
+      {secret !== undefined && <NewSecret name="key" secret={secret} />}
       <Loaded read={keys}>
         {({ data }) =>
           data.length === 0 ? (
@@ -87,11 +88,6 @@ function KeyName({ applicationKey: { id, name } }: { applicationKey: Application
       {name !== undefined && <Name>{name}</Name>} <Id>{id}</Id>
     </>
   );
-}
-
-function Author({ id, names }: { id: string; names: Names }) {
-  const name = names.get(id)?.name;
-  return name === undefined ? <Id>{id}</Id> : <Name>{name}</Name>;
 }
 
 /** A key that has expired is refused, and stays in the list until somebody revokes it. */

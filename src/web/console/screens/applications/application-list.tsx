@@ -17,7 +17,7 @@ import { useDraft } from "../../use-draft.js";
 export function ApplicationList() {
   const { can } = useSession();
   const [params] = useSearchParams();
-  const filter = filterOf(params);
+  const filter = readFilter(params);
   const applications = useRead(ApplicationService.method.listApplications, {
     page: usePageNumber(),
     size: 50,
@@ -69,7 +69,7 @@ const SORTS = [
 ] as const;
 
 /** An address can contain anything: unknown words do not filter. */
-function filterOf(params: URLSearchParams): ListFilterValues {
+function readFilter(params: URLSearchParams): ListFilterValues {
   const known = (options: typeof TYPES | typeof SORTS, name: string) =>
     options.find(([option]) => option === params.get(name))?.[0] ?? "";
   return { name: params.get("name") ?? "", type: known(TYPES, "type"), sort: known(SORTS, "sort") };

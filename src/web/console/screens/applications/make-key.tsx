@@ -31,7 +31,7 @@ export function MakeKey({ applicationId: id, onMade, onClose }: MakeKeyProps) {
       onClose();
     });
   };
-  const problemOf = (field: string) => create.problem?.fields.get(field);
+  const fieldProblem = (field: string) => create.problem?.fields.get(field);
   return (
     <FormDialog
       title="New key"
@@ -46,14 +46,14 @@ export function MakeKey({ applicationId: id, onMade, onClose }: MakeKeyProps) {
         value={draft.name}
         onChange={set("name")}
         placeholder="production 2"
-        problem={problemOf("name")}
+        problem={fieldProblem("name")}
       />
       <TextField
         label="Owner"
         value={draft.owner}
         onChange={set("owner")}
         help="Who answers for it: a person, a team or a system"
-        problem={problemOf("owner")}
+        problem={fieldProblem("owner")}
       />
       <TextField
         label="Expires (your time)"
@@ -61,7 +61,7 @@ export function MakeKey({ applicationId: id, onMade, onClose }: MakeKeyProps) {
         value={draft.expiry}
         onChange={set("expiry")}
         help="Empty: never. From then on it is refused."
-        problem={problemOf("expires_at")}
+        problem={fieldProblem("expires_at")}
       />
     </FormDialog>
   );

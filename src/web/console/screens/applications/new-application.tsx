@@ -3,10 +3,10 @@ import { Link } from "wouter";
 import { type Application, ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useChange } from "../../api/queries.js";
 import { NoRight } from "../../components/loaded.js";
+import { NewSecret } from "../../components/new-secret.js";
 import { Screen } from "../../components/screen.js";
-import { applicationRequestOf, emptyDraft } from "./application-draft.js";
+import { applicationRequest, emptyDraft } from "./application-draft.js";
 import { ApplicationForm } from "./application-form.js";
-import { NewKey } from "./new-key.js";
 
 /** Makes an application, and shows its key once. */
 export function NewApplication() {
@@ -15,7 +15,7 @@ export function NewApplication() {
   if (created) {
     return (
       <Screen title="The application is ready">
-        <NewKey secret={created.key ?? ""} />
+        <NewSecret name="key" secret={created.key ?? ""} />
         <Link href={`/applications?${new URLSearchParams({ id: created.id })}`}>Go to the application</Link>
       </Screen>
     );
@@ -27,7 +27,7 @@ export function NewApplication() {
           initial={emptyDraft()}
           submitText="Create application and key"
           change={create}
-          onSubmit={(draft) => create.run({ ...applicationRequestOf(draft), type: draft.type }, setCreated)}
+          onSubmit={(draft) => create.run({ ...applicationRequest(draft), type: draft.type }, setCreated)}
         />
       ) : (
         <NoRight operation={create.operation} />

@@ -16,7 +16,7 @@ export function textOfTemplates(templates: readonly TokenTemplate[]): string {
 
 /** The templates of such a text; undefined for another text. */
 export function templatesOfText(text: string): TokenTemplate[] | undefined {
-  const list = listOf(text);
+  const list = parseList(text);
   try {
     return list?.map((item) => fromJson(TokenTemplateSchema, item));
   } catch {
@@ -26,10 +26,10 @@ export function templatesOfText(text: string): TokenTemplate[] | undefined {
 
 /** The list for a change, which the vault checks. An unreadable text is sent as it is: the vault names the fault. */
 export function valueOfTemplates(text: string): Value {
-  return fromJson(ValueSchema, listOf(text) ?? text);
+  return fromJson(ValueSchema, parseList(text) ?? text);
 }
 
-function listOf(text: string): JsonValue[] | undefined {
+function parseList(text: string): JsonValue[] | undefined {
   if (text.trim() === "") return [];
   try {
     const json: JsonValue = JSON.parse(text);

@@ -12,7 +12,7 @@ export function ApplicationChoice({ value, onChange }: ApplicationChoiceProps) {
   const applications = useRead(ApplicationService.method.listApplications, { type: ["private", "public"], size: 100 });
   const found = (applications.data?.data ?? []).map(({ id, name }): [string, string] => [id, name]);
   const isListed = value === "" || found.some(([id]) => id === value);
-  const options: [string, string][] = [["", "None: no req.bt"], ...found, ...(isListed ? [] : [pairOf(value)])];
+  const options: [string, string][] = [["", "None: no req.bt"], ...found, ...(isListed ? [] : [unnamedOption(value)])];
   return (
     <Choice
       {...{ value, onChange, options }}
@@ -22,6 +22,6 @@ export function ApplicationChoice({ value, onChange }: ApplicationChoiceProps) {
   );
 }
 
-function pairOf(id: string): [string, string] {
+function unnamedOption(id: string): [string, string] {
   return [id, id];
 }

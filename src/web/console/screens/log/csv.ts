@@ -3,10 +3,10 @@
  * would run them.
  */
 export function csvOf(lines: readonly (readonly string[])[]): string {
-  return lines.map((cells) => `${cells.map(cellOf).join(",")}\r\n`).join("");
+  return lines.map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join("");
 }
 
-function cellOf(text: string): string {
+function csvCell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

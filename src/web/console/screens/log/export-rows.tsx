@@ -7,13 +7,13 @@ import { type CallProblem, callProblemOf } from "../../api/call-problem.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { written } from "./changes.js";
 import { csvOf } from "./csv.js";
-import type { logRequestOf } from "./log-filters.js";
+import type { logRequest } from "./log-filters.js";
 
 /** Rows of one export. `cloakroom logs` exports any number. */
 const MAX_ROWS = 10_000;
 
 /** Saves the rows that the filters match as a CSV file. */
-export function ExportRows({ request }: { request: ReturnType<typeof logRequestOf> }) {
+export function ExportRows({ request }: { request: ReturnType<typeof logRequest> }) {
   const client = createClient(LogService, useTransport());
   const [rows, setRows] = useState<number | undefined>();
   const [problem, setProblem] = useState<CallProblem | undefined>();
@@ -53,7 +53,7 @@ export function ExportRows({ request }: { request: ReturnType<typeof logRequestO
 }
 
 /** As the API writes them; empty without any. */
-function changesOf({ changes }: Log): string {
+function changesText({ changes }: Log): string {
   return changes.map(({ field, before, after }) => `${field}: ${written(before)} → ${written(after)}`).join("; ");
 }
 
@@ -66,7 +66,7 @@ function save(rows: readonly Log[]): void {
     row.createdAt ? timestampDate(row.createdAt).toISOString() : "",
     ...[row.operation, row.entityType, row.entityId, row.actorType ?? "", row.actorId ?? "", row.message],
     ...[row.outcome ?? "", row.code ?? "", row.transform ?? "", row.keyId ?? "", row.sourceIp ?? "", row.client ?? ""],
-    ...[row.traceId ?? "", row.destinationHost ?? "", row.reason ?? "", changesOf(row), row.id],
+    ...[row.traceId ?? "", row.destinationHost ?? "", row.reason ?? "", changesText(row), row.id],
   ]);
   const address = URL.createObjectURL(new Blob([csvOf([head, ...lines])], { type: "text/csv" }));
   const link = document.createElement("a");

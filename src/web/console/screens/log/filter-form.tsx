@@ -4,7 +4,7 @@ import { LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
 import { useRead } from "../../api/queries.js";
 import { Choice, TextField } from "../../components/field.js";
 import { useDraft } from "../../use-draft.js";
-import { FILTER_NAMES, type LogFilters, paramsOf } from "./log-filters.js";
+import { FILTER_NAMES, filterParams, type LogFilters } from "./log-filters.js";
 
 const OUTCOMES = [
   ["", "Every outcome"],
@@ -34,7 +34,7 @@ export function FilterForm({ filters }: { filters: LogFilters }) {
   const [hasMore, setMore] = useState(TEXTS.some(([name]) => filters[name] !== "") || filters.transform !== "");
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    setParams(paramsOf(draft));
+    setParams(filterParams(draft));
   };
   return (
     <form className="filters" aria-label="Filters" onSubmit={submit}>

@@ -15,13 +15,13 @@ const GAP_MS = 10_000;
  * other. They have the same trace and the same actor, so no caller hides rows behind the call of another. A row without a
  * trace is a call of its own.
  */
-export function callsOf(rows: readonly Log[]): LogCall[] {
+export function groupCalls(rows: readonly Log[]): LogCall[] {
   const calls: { first: Log; others: Log[] }[] = [];
   const open = new Map<string, { others: Log[]; last: Log }>();
   for (const row of rows) {
     const key = `${row.traceId} ${row.actorId}`;
     const known = row.traceId === undefined ? undefined : open.get(key);
-    if (known && timeOf(known.last) - timeOf(row) <= GAP_MS) {
+    if (known && loggedTime(known.last) - loggedTime(row) <= GAP_MS) {
       known.others.push(row);
       known.last = row;
       continue;
@@ -33,6 +33,6 @@ export function callsOf(rows: readonly Log[]): LogCall[] {
   return calls;
 }
 
-function timeOf({ createdAt }: Log): number {
+function loggedTime({ createdAt }: Log): number {
   return createdAt ? timestampMs(createdAt) : 0;
 }

@@ -11,7 +11,7 @@ export type LogFilters = Readonly<Record<(typeof FILTER_NAMES)[number], string>>
 
 const DAY_MS = 86_400_000;
 
-export function filtersOf(params: URLSearchParams): LogFilters {
+export function readFilters(params: URLSearchParams): LogFilters {
   const text = (name: string) => params.get(name)?.trim() ?? "";
   return {
     entity_type: text("entity_type"),
@@ -30,7 +30,7 @@ export function filtersOf(params: URLSearchParams): LogFilters {
 }
 
 /** The filters as an address has them. */
-export function paramsOf(filters: Partial<LogFilters>): URLSearchParams {
+export function filterParams(filters: Partial<LogFilters>): URLSearchParams {
   const entries = Object.entries(filters).map(([name, value]): [string, string] => [name, value.trim()]);
   return new URLSearchParams(entries.filter(([, value]) => value !== ""));
 }
@@ -53,7 +53,7 @@ export function startOf(filters: LogFilters, now: number): Date | undefined {
 }
 
 /** The filters as the API takes them. @param now milliseconds since 1970. */
-export function logRequestOf(filters: LogFilters, now: number): MessageInitShape<typeof ListLogsRequestSchema> {
+export function logRequest(filters: LogFilters, now: number): MessageInitShape<typeof ListLogsRequestSchema> {
   const start = startOf(filters, now);
   const named = {
     entityType: filters.entity_type,

@@ -9,8 +9,8 @@ import { Time } from "../../components/time.js";
 import { localMinute } from "../../local-minute.js";
 import { type Mention, type Names, useNames } from "../names.js";
 import { Changes } from "./changes.js";
-import { callsOf, type LogCall } from "./log-calls.js";
-import { paramsOf } from "./log-filters.js";
+import { groupCalls, type LogCall } from "./log-calls.js";
+import { filterParams } from "./log-filters.js";
 
 /** The entity of a list or search. */
 const EVERY = "*";
@@ -43,7 +43,7 @@ export function LogRows({ rows, label }: LogRowsProps) {
   return (
     <Table
       label={label}
-      rows={callsOf(rows)}
+      rows={groupCalls(rows)}
       keyOf={({ first }) => first.id}
       columns={[
         { head: "When", cell: ({ first: { createdAt } }) => <Time at={createdAt} /> },
@@ -142,7 +142,7 @@ export function Outcome({ row, names }: RowProps) {
 function Trace({ row: { traceId, createdAt } }: { row: Log }) {
   if (traceId === undefined || !createdAt) return null;
   const near = (ms: number) => localMinute(new Date(timestampMs(createdAt) + ms));
-  const query = paramsOf({ trace_id: traceId, from: near(-DAY_MS), to: near(DAY_MS) });
+  const query = filterParams({ trace_id: traceId, from: near(-DAY_MS), to: near(DAY_MS) });
   return (
     <Link href={`/log?${query}`} title={traceId} className="id">
       {traceId.slice(-8)}

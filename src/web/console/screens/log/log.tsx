@@ -7,7 +7,7 @@ import { CursorPages } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
 import { ExportRows } from "./export-rows.js";
 import { FilterForm } from "./filter-form.js";
-import { filtersOf, logRequestOf, startOf } from "./log-filters.js";
+import { logRequest, readFilters, startOf } from "./log-filters.js";
 import { LogRows } from "./log-rows.js";
 import { TraceTimeline } from "./trace-timeline.js";
 
@@ -15,9 +15,9 @@ import { TraceTimeline } from "./trace-timeline.js";
 export default function LogExplorer() {
   const [params] = useSearchParams();
   const [now] = useState(() => Date.now());
-  const filters = filtersOf(params);
+  const filters = readFilters(params);
   const start = params.get("start");
-  const request = logRequestOf(filters, now);
+  const request = logRequest(filters, now);
   const logs = useRead(LogService.method.listLogs, {
     ...request,
     ...(start === null ? {} : { start }),

@@ -45,9 +45,9 @@ function MemberTable({ members }: { members: readonly Member[] }) {
       keyOf={({ id }) => id}
       columns={[
         { head: "Person", cell: (member) => <Person member={member} /> },
-        { head: "Role", cell: (member) => <RoleOf member={member} /> },
+        { head: "Role", cell: (member) => <MemberRole member={member} /> },
         { head: "Member since", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        ...(isAdministrator ? [{ head: "Sign-ins", cell: (member: Member) => <SignInsOf member={member} /> }] : []),
+        ...(isAdministrator ? [{ head: "Sign-ins", cell: (member: Member) => <MemberSignIns member={member} /> }] : []),
         ...(can("PasskeyService/ResetPasskeys")
           ? [{ head: "Passkeys", cell: (member: Member) => <ResetPasskeys member={member} /> }]
           : []),
@@ -78,7 +78,7 @@ function useIsFixed({ id, role }: Member): boolean {
   return role === "OWNER" || id === who.memberId;
 }
 
-function RoleOf({ member }: { member: Member }) {
+function MemberRole({ member }: { member: Member }) {
   const { can } = useSession();
   const isFixed = useIsFixed(member);
   return (
@@ -122,7 +122,7 @@ function ResetPasskeys({ member }: { member: Member }) {
   );
 }
 
-function SignInsOf({ member }: { member: Member }) {
+function MemberSignIns({ member }: { member: Member }) {
   return (
     <details>
       <summary>Show</summary>

@@ -11,7 +11,7 @@ import { nameOf } from "./name-of.js";
 /** Passkeys that were added without a second factor, and that the OWNER can confirm before their day is over. */
 export function WaitingPasskeys({ members }: { members: readonly Member[] }) {
   const waiting = useRead(PasskeyService.method.listPasskeys, { waiting: true });
-  const ownerOf = ({ memberId }: Passkey) => {
+  const passkeyOwner = ({ memberId }: Passkey) => {
     const member = members.find(({ id }) => id === memberId);
     return member ? nameOf(member) : memberId;
   };
@@ -29,13 +29,13 @@ export function WaitingPasskeys({ members }: { members: readonly Member[] }) {
               rows={data}
               keyOf={({ id }) => id}
               columns={[
-                { head: "Person", cell: (passkey) => <Name>{ownerOf(passkey)}</Name> },
+                { head: "Person", cell: (passkey) => <Name>{passkeyOwner(passkey)}</Name> },
                 { head: "Passkey", cell: ({ name }) => <Name>{name}</Name> },
                 { head: "Added", cell: ({ createdAt }) => <Time at={createdAt} /> },
                 { head: "Counts from", cell: ({ countsFrom }) => <Time at={countsFrom} /> },
                 {
                   head: "Confirm",
-                  cell: (passkey) => <ConfirmPasskey passkey={passkey} person={ownerOf(passkey)} />,
+                  cell: (passkey) => <ConfirmPasskey passkey={passkey} person={passkeyOwner(passkey)} />,
                 },
               ]}
             />

@@ -65,7 +65,7 @@ export function PaymentList() {
                     ),
                   },
                   { head: "Status", cell: (payment) => <StatusTag status={payment.status} /> },
-                  { head: "Card", cell: ({ paymentMethod }) => cardOf(paymentMethod) },
+                  { head: "Card", cell: ({ paymentMethod }) => cardLabel(paymentMethod) },
                   { head: "By", cell: ({ connection }) => connection?.displayName },
                 ]}
               />
@@ -86,6 +86,6 @@ function TryLink() {
   );
 }
 
-function cardOf(method: { scheme?: string | undefined; label?: string | undefined } | undefined): string {
+function cardLabel(method: { scheme?: string | undefined; label?: string | undefined } | undefined): string {
   return [method?.scheme, method?.label && `…${method.label}`].filter(Boolean).join(" ");
 }

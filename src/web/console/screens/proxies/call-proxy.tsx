@@ -5,7 +5,7 @@ import { useRead } from "../../api/queries.js";
 import { TextArea, TextField } from "../../components/field.js";
 import { FormDialog } from "../../components/form-dialog.js";
 import { useDraft } from "../../use-draft.js";
-import { SampleToken, sampleBodyOf } from "./sample-token.js";
+import { SampleToken, sampleBodyOf } from "../code/sample-token.js";
 import { type ProxyAnswer, useProxyCall } from "./use-proxy-call.js";
 
 /** Calls a saved proxy as a program does, with a program's key. The partner gets the values. */

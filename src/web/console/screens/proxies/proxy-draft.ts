@@ -15,12 +15,12 @@ export interface ProxyDraft {
   readonly configuration: string;
 }
 
-export function proxyDraftOf(proxy: ProxyEntity | undefined): ProxyDraft {
+export function openProxyDraft(proxy: ProxyEntity | undefined): ProxyDraft {
   return {
     name: proxy?.name ?? "",
     destinationUrl: proxy?.destinationUrl ?? "",
-    requestCode: codeOf(requestTransforms(proxy)),
-    responseCode: codeOf(responseTransforms(proxy)),
+    requestCode: firstCode(requestTransforms(proxy)),
+    responseCode: firstCode(responseTransforms(proxy)),
     applicationId: proxy?.applicationId ?? "",
     configuration: "",
   };
@@ -39,7 +39,7 @@ function all(several: readonly ProxyTransform[], one: ProxyTransform | undefined
   return one ? [one] : [];
 }
 
-function codeOf([transform]: readonly ProxyTransform[]): string {
+function firstCode([transform]: readonly ProxyTransform[]): string {
   return transform?.code ?? "";
 }
 

@@ -11,8 +11,8 @@ import { configurationOf, configurationPatch } from "../code/configuration-lines
 import { useSaving } from "../code/use-saving.js";
 import {
   isEditable,
+  openProxyDraft,
   type ProxyDraft,
-  proxyDraftOf,
   requestTransforms,
   responseTransforms,
   textOfTransforms,
@@ -22,7 +22,7 @@ import { ProxyTest } from "./proxy-test.js";
 
 /** Edits a proxy, or a new one, and tries its transforms. Nothing is saved until its person says so. */
 export function ProxyEditor({ proxy }: { proxy: ProxyEntity | undefined }) {
-  const [draft, set] = useDraft(proxyDraftOf(proxy));
+  const [draft, set] = useDraft(openProxyDraft(proxy));
   const saving = useProxySaving(proxy, draft);
   const code = (label: string, name: "requestCode" | "responseCode", stored: readonly ProxyTransform[]) =>
     isEditable(stored) ? (
@@ -59,20 +59,20 @@ function useProxySaving(proxy: ProxyEntity | undefined, draft: ProxyDraft): Savi
     page: "/proxies",
     change: proxy ? update : create,
     read: (id) => client.getProxy({ id }),
-    create: (onDone) => create.run(creationOf(draft), onDone),
-    update: (stored, onDone) => update.run(updateOf(stored, draft), onDone),
+    create: (onDone) => create.run(creationFields(draft), onDone),
+    update: (stored, onDone) => update.run(changedFields(stored, draft), onDone),
   });
 }
 
-function commonOf({ name, destinationUrl, applicationId }: ProxyDraft) {
+function commonFields({ name, destinationUrl, applicationId }: ProxyDraft) {
   return { name, destinationUrl, ...(applicationId === "" ? {} : { application: { id: applicationId } }) };
 }
 
-function creationOf(draft: ProxyDraft) {
+function creationFields(draft: ProxyDraft) {
   const requests = [...transformsOf(draft.requestCode)];
   const responses = [...transformsOf(draft.responseCode)];
   return {
-    ...commonOf(draft),
+    ...commonFields(draft),
     requestTransforms: requests,
     responseTransforms: responses,
     configuration: configurationOf(draft.configuration),
@@ -80,8 +80,8 @@ function creationOf(draft: ProxyDraft) {
 }
 
 /** Only what changed, because the console neither sees hidden values nor edits every kind of transform. */
-function updateOf(proxy: ProxyEntity, draft: ProxyDraft) {
-  const opened = proxyDraftOf(proxy);
+function changedFields(proxy: ProxyEntity, draft: ProxyDraft) {
+  const opened = openProxyDraft(proxy);
   const isConfigured = draft.configuration.trim() !== "";
   const paths = [
     ...["name", "destination_url", "application"],
@@ -91,7 +91,7 @@ function updateOf(proxy: ProxyEntity, draft: ProxyDraft) {
   ];
   return {
     id: proxy.id,
-    ...commonOf(draft),
+    ...commonFields(draft),
     updateMask: { paths },
     ...(paths.includes("request_transforms") ? { requestTransforms: [...transformsOf(draft.requestCode)] } : {}),
     ...(paths.includes("response_transforms") ? { responseTransforms: [...transformsOf(draft.responseCode)] } : {}),

@@ -2,12 +2,11 @@ import { useState } from "react";
 import { ProxyService, type TestProxyResponse } from "#client/proto/cloakroom/v1/proxies_pb.js";
 import { useChange } from "../../api/queries.js";
 import { ProblemNote } from "../../components/problem-note.js";
-import { useSession } from "../../session.js";
 import { textOfBody, valueOfText } from "../../values.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { RunOutput, TestedCalls } from "../code/run-output.js";
+import { type Sample, SampleEditor } from "../code/sample-token.js";
 import { type ProxyDraft, transformsOf } from "./proxy-draft.js";
-import { SampleToken } from "./sample-token.js";
 
 interface ProxyTestProps {
   readonly draft: ProxyDraft;
@@ -17,14 +16,11 @@ interface ProxyTestProps {
 /** Sends a sample request through transforms that are not saved, to a made-up response or the real destination. */
 export function ProxyTest({ draft, configuration }: ProxyTestProps) {
   const test = useChange(ProxyService.method.testProxy);
-  const [body, setBody] = useState('{ "number": "4242424242424242" }');
+  const [sample, setSample] = useState<Sample>({ text: '{ "number": "4242424242424242" }', isEvaluated: false });
   const [response, setResponse] = useState('{ "approved": true }');
   const [isReal, setReal] = useState(false);
-  const [evaluatesTokens, setEvaluatesTokens] = useState(false);
-  // An editor keeps its own text, so another sample needs another editor.
-  const [samples, setSamples] = useState(0);
   const [result, setResult] = useState<TestProxyResponse | undefined>();
-  const [sent, responseBody] = [valueOfText(body), valueOfText(response)];
+  const [sent, responseBody] = [valueOfText(sample.text), valueOfText(response)];
   if (!test.isAllowed) return null;
   const run = () => {
     if (!sent || !responseBody) return;
@@ -36,7 +32,7 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
         configuration: { ...configuration },
         request: { method: "POST", body: sent, headers: [{ name: "content-type", value: "application/json" }] },
         ...(isReal ? { destinationUrl: draft.destinationUrl } : { answer: { status: 200, body: responseBody } }),
-        ...(evaluatesTokens && !isReal ? { evaluateTokens: true } : {}),
+        ...(sample.isEvaluated && !isReal ? { evaluateTokens: true } : {}),
       },
       setResult,
     );
@@ -44,20 +40,18 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
     setReal(false);
   };
   return (
-    <section aria-labelledby="try">
+    <section className="form wide" aria-labelledby="try">
       <h2 id="try">Try it</h2>
       <p className="quiet">Runs in the sandbox and saves nothing. The sample partner answers with what you write.</p>
-      <SampleToken
-        onChosen={(sample) => {
-          setBody(sample);
-          setSamples(samples + 1);
-          setEvaluatesTokens(true);
-        }}
-      />
-      <CodeEditor key={samples} label="Sample request body" language="json" value={body} onChange={setBody} />
+      <SampleEditor label="Sample request body" sample={sample} hasNoValues={isReal} onChange={setSample} />
       <CodeEditor label="Response body of the sample partner" language="json" value={response} onChange={setResponse} />
       {!(sent && responseBody) && <p className="wrong">Both bodies must be JSON.</p>}
-      <TestOptions {...{ isReal, setReal, evaluatesTokens, setEvaluatesTokens }} />
+      <div className="checks">
+        <label>
+          <input type="checkbox" checked={isReal} onChange={() => setReal(!isReal)} />
+          Call the real destination in place of the sample partner, this time
+        </label>
+      </div>
       <div>
         <button type="button" disabled={!(sent && responseBody) || test.isPending} onClick={run}>
           Run
@@ -66,37 +60,6 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
       {test.problem && <ProblemNote key={test.problem.message} problem={test.problem} />}
       {result && <Result result={result} />}
     </section>
-  );
-}
-
-interface TestOptionsProps {
-  readonly isReal: boolean;
-  readonly setReal: (isReal: boolean) => void;
-  readonly evaluatesTokens: boolean;
-  readonly setEvaluatesTokens: (evaluates: boolean) => void;
-}
-
-/** The real destination would get masked values, so a test has one of the two. */
-function TestOptions({ isReal, setReal, evaluatesTokens, setEvaluatesTokens }: TestOptionsProps) {
-  const { can } = useSession();
-  return (
-    <div className="checks">
-      <label>
-        <input type="checkbox" checked={isReal} onChange={() => setReal(!isReal)} />
-        Call the real destination in place of the sample partner, this time
-      </label>
-      {can("TokenService/GetToken") && (
-        <label>
-          <input
-            type="checkbox"
-            checked={evaluatesTokens && !isReal}
-            disabled={isReal}
-            onChange={() => setEvaluatesTokens(!evaluatesTokens)}
-          />
-          Evaluate token expressions, with masked values
-        </label>
-      )}
-    </div>
   );
 }
 

@@ -54,20 +54,21 @@ function useReactorSaving(reactor: Reactor | undefined, draft: ReactorDraft): Sa
     page: "/reactors",
     change: reactor ? update : create,
     read: (id) => client.getReactor({ id }),
-    create: (onDone) => create.run({ ...commonOf(draft), configuration: configurationOf(draft.configuration) }, onDone),
-    update: ({ id }, onDone) => update.run({ id, ...updateOf(draft) }, onDone),
+    create: (onDone) =>
+      create.run({ ...commonFields(draft), configuration: configurationOf(draft.configuration) }, onDone),
+    update: ({ id }, onDone) => update.run({ id, ...changedFields(draft) }, onDone),
   });
 }
 
-function commonOf({ name, code, applicationId }: ReactorDraft) {
+function commonFields({ name, code, applicationId }: ReactorDraft) {
   return { name, code, ...(applicationId === "" ? {} : { application: { id: applicationId } }) };
 }
 
-function updateOf(draft: ReactorDraft) {
+function changedFields(draft: ReactorDraft) {
   const isConfigured = draft.configuration.trim() !== "";
   const paths = ["name", "code", "application", ...(isConfigured ? ["configuration"] : [])];
   return {
-    ...commonOf(draft),
+    ...commonFields(draft),
     updateMask: { paths },
     ...(isConfigured ? { configuration: configurationPatch(draft.configuration) } : {}),
   };

@@ -3,8 +3,8 @@ import { ReactorService, type TestReactorResponse } from "#client/proto/cloakroo
 import { useChange } from "../../api/queries.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { textOfBody, textOfValue, valueOfText } from "../../values.js";
-import { CodeEditor } from "../code/code-editor.js";
 import { RunOutput, TestedCalls } from "../code/run-output.js";
+import { type Sample, SampleEditor } from "../code/sample-token.js";
 
 interface ReactorTestProps {
   readonly code: string;
@@ -14,24 +14,28 @@ interface ReactorTestProps {
 /** Runs code that is not saved, in the real sandbox, with sample arguments. */
 export function ReactorTest({ code, configuration }: ReactorTestProps) {
   const test = useChange(ReactorService.method.testReactor);
-  const [args, setArgs] = useState('{ "amount": 21 }');
+  const [sample, setSample] = useState<Sample>({ text: '{ "amount": 21 }', isEvaluated: false });
   const [hasNetwork, setNetwork] = useState(false);
   const [result, setResult] = useState<TestReactorResponse | undefined>();
-  const sample = valueOfText(args);
+  const args = valueOfText(sample.text);
   if (!test.isAllowed) return null;
   const run = () => {
-    if (!sample) return;
+    if (!args) return;
     setResult(undefined);
-    test.run({ code, args: sample, configuration: { ...configuration }, outside: { network: hasNetwork } }, setResult);
+    const evaluateTokens = sample.isEvaluated && !hasNetwork;
+    test.run(
+      { code, args, configuration: { ...configuration }, outside: { network: hasNetwork }, evaluateTokens },
+      setResult,
+    );
     // Each run with the network is a decision of its own.
     setNetwork(false);
   };
   return (
-    <section aria-labelledby="try">
+    <section className="form wide" aria-labelledby="try">
       <h2 id="try">Try it</h2>
-      <p className="quiet">Runs in the sandbox, saves nothing, and evaluates no token expressions.</p>
-      <CodeEditor label="Sample arguments" language="json" value={args} onChange={setArgs} />
-      {!sample && <p className="wrong">The sample arguments must be JSON.</p>}
+      <p className="quiet">Runs in the sandbox and saves nothing.</p>
+      <SampleEditor label="Sample arguments" sample={sample} hasNoValues={hasNetwork} onChange={setSample} />
+      {!args && <p className="wrong">The sample arguments must be JSON.</p>}
       <div className="checks">
         <label>
           <input type="checkbox" checked={hasNetwork} onChange={() => setNetwork(!hasNetwork)} />
@@ -39,7 +43,7 @@ export function ReactorTest({ code, configuration }: ReactorTestProps) {
         </label>
       </div>
       <div>
-        <button type="button" disabled={!sample || test.isPending} onClick={run}>
+        <button type="button" disabled={!args || test.isPending} onClick={run}>
           Run
         </button>
       </div>

@@ -1,6 +1,6 @@
 import { TenantService } from "#client/proto/cloakroom/v1/tenants_pb.js";
 import { useRead } from "../../api/queries.js";
-import { ACTIVITY_SERIES, barsOf, operationsIn } from "../../charts/activity-series.js";
+import { ACTIVITY_SERIES, activityBars, operationsIn } from "../../charts/activity-series.js";
 import { BarChart } from "../../charts/bar-chart.js";
 import { Loaded } from "../../components/loaded.js";
 import { Time } from "../../components/time.js";
@@ -22,7 +22,7 @@ export function ActivityChart({ period: { startDate, step, words } }: { period: 
               label="Operations by what the caller saw"
               step={step === "hour" ? "Hour" : "Day in UTC"}
               series={ACTIVITY_SERIES}
-              bars={barsOf(found, step)}
+              bars={activityBars(found, step)}
             />
             <p className="quiet">
               One operation for each row of the log

@@ -1,7 +1,7 @@
 import { ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { type Activity, TenantService } from "#client/proto/cloakroom/v1/tenants_pb.js";
 import { useRead } from "../../api/queries.js";
-import { operationsIn, sumOf } from "../../charts/activity-series.js";
+import { activitySum, operationsIn } from "../../charts/activity-series.js";
 import { wholeNumber } from "../../charts/scale.js";
 import { Spark } from "../../charts/spark.js";
 import { Metric, Metrics } from "../../components/metric.js";
@@ -55,13 +55,13 @@ function ActivityNumbers({ activity, period }: { activity: Activity | undefined;
       />
       <Metric
         label="Values in the clear"
-        value={activity && wholeNumber(sumOf(activity, "revealed"))}
+        value={activity && wholeNumber(activitySum(activity, "revealed"))}
         href={rows({ transform: "reveal" })}
         spark={<Spark colour="reveal" values={numbers("revealed")} />}
       />
       <Metric
         label="Denied"
-        value={activity && wholeNumber(sumOf(activity, "denied"))}
+        value={activity && wholeNumber(activitySum(activity, "denied"))}
         href={rows({ outcome: "denied" })}
         spark={<Spark colour="denied" values={numbers("denied")} />}
       />

@@ -4,7 +4,7 @@ import { useChange } from "../../api/queries.js";
 import { FormDialog } from "../../components/form-dialog.js";
 import { useDraft } from "../../use-draft.js";
 import { isPropertyField, PropertyFields } from "./property-fields.js";
-import { hasPlainMetadata, propertiesOf, updateRequestOf } from "./token-draft.js";
+import { hasPlainMetadata, propertiesOf, tokenUpdate } from "./token-draft.js";
 
 /** A button to change what stands beside a token's value. */
 export function EditToken({ token }: { token: Token }) {
@@ -30,7 +30,7 @@ function TokenProperties({ token, onClose }: { token: Token; onClose: () => void
       action="Save"
       change={update}
       isShown={isPropertyField}
-      onSubmit={() => update.run(updateRequestOf(token, draft), onClose)}
+      onSubmit={() => update.run(tokenUpdate(token, draft), onClose)}
       onClose={onClose}
     >
       <PropertyFields {...{ draft, set, problem: update.problem }} hasMetadata={hasPlainMetadata(token)} />

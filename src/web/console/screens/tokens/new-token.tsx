@@ -9,7 +9,7 @@ import { useDraft } from "../../use-draft.js";
 import { useLeaveTo } from "../../use-leave-to.js";
 import { useUnsaved } from "../../use-unsaved.js";
 import { isPropertyField, PropertyFields, problemWithin } from "./property-fields.js";
-import { createRequestOf, emptyToken, TOKEN_TYPES, type TokenDraft, valueParts } from "./token-draft.js";
+import { emptyToken, TOKEN_TYPES, type TokenDraft, tokenCreation, valueParts } from "./token-draft.js";
 
 /** Stores a value that a person enters. The page does not keep it. */
 export function NewToken() {
@@ -30,7 +30,7 @@ function TokenForm({ create }: { create: CreateChange }) {
   const { problem } = create;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    create.run(createRequestOf(draft), ({ id }) => leaveTo(`/tokens?${new URLSearchParams({ id })}`));
+    create.run(tokenCreation(draft), ({ id }) => leaveTo(`/tokens?${new URLSearchParams({ id })}`));
   };
   const isShown = (field: string) => isPropertyField(field) || partProblem(draft, field);
   return (

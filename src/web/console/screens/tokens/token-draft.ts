@@ -75,14 +75,14 @@ export function emptyToken(): TokenDraft {
   return { type: "card", text: "", parts: {}, containers: "", metadata: "", expiresAt: "" };
 }
 
-export function createRequestOf(draft: TokenDraft): MessageInitShape<typeof CreateTokenRequestSchema> {
-  const containers = pathsOf(draft.containers);
+export function tokenCreation(draft: TokenDraft): MessageInitShape<typeof CreateTokenRequestSchema> {
+  const containers = splitPaths(draft.containers);
   return {
     type: draft.type,
     data: fromJson(ValueSchema, enteredValue(draft)),
     metadata: configurationOf(draft.metadata),
     ...(containers.length > 0 ? { containers } : {}),
-    ...(draft.expiresAt === "" ? {} : { expiresAt: instantOf(draft.expiresAt) }),
+    ...(draft.expiresAt === "" ? {} : { expiresAt: utcInstant(draft.expiresAt) }),
   };
 }
 
@@ -127,10 +127,7 @@ export function hasPlainMetadata(token: Token): boolean {
 }
 
 /** Only what differs from the stored token: two people who change different things both succeed. */
-export function updateRequestOf(
-  token: Token,
-  draft: TokenProperties,
-): MessageInitShape<typeof UpdateTokenRequestSchema> {
+export function tokenUpdate(token: Token, draft: TokenProperties): MessageInitShape<typeof UpdateTokenRequestSchema> {
   const before = propertiesOf(token);
   const isNew = (name: keyof TokenProperties) => before[name] !== draft[name];
   const metadata = configurationOf(draft.metadata);
@@ -140,17 +137,17 @@ export function updateRequestOf(
   return {
     id: token.id,
     ...(isNew("metadata") ? { metadata: fromJson(ValueSchema, patch) } : {}),
-    ...(isNew("containers") ? { containers: pathsOf(draft.containers) } : {}),
-    ...(isNew("expiresAt") && draft.expiresAt !== "" ? { expiresAt: instantOf(draft.expiresAt) } : {}),
+    ...(isNew("containers") ? { containers: splitPaths(draft.containers) } : {}),
+    ...(isNew("expiresAt") && draft.expiresAt !== "" ? { expiresAt: utcInstant(draft.expiresAt) } : {}),
     updateMask: create(FieldMaskSchema, { paths: paths.map((name) => (name === "expiresAt" ? "expires_at" : name)) }),
   };
 }
 
-function pathsOf(text: string): string[] {
+function splitPaths(text: string): string[] {
   return text.split(/[\s,]+/).filter((path) => path !== "");
 }
 
-function instantOf(localTime: string): string {
+function utcInstant(localTime: string): string {
   const time = new Date(localTime);
   return Number.isNaN(time.getTime()) ? localTime : time.toISOString();
 }

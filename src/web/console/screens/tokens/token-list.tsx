@@ -13,13 +13,13 @@ import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
 import { shortTextOfValue } from "../../values.js";
-import { isQuery, searchOf } from "./token-query.js";
+import { isQuery, readSearch } from "./token-query.js";
 
 /** Finds tokens by what the vault knows of them without opening them. */
 export function TokenList() {
   const [params] = useSearchParams();
   const [query, container, start] = ["query", "container", "start"].map((name) => params.get(name) ?? "");
-  const { query: wanted, isByCursor } = searchOf(query ?? "", container ?? "");
+  const { query: wanted, isByCursor } = readSearch(query ?? "", container ?? "");
   const searched = { ...(wanted === undefined ? {} : { query: wanted }), size: 50 };
   const byCursor = useRead(
     TokenService.method.searchTokensByCursor,
@@ -71,13 +71,13 @@ function NewTokenLink() {
 function Search({ query, container }: { query: string; container: string }) {
   const [, setParams] = useSearchParams();
   const [draft, setDraft] = useState(query);
-  const [place, setPlace] = useState(container);
+  const [path, setPath] = useState(container);
   const isCard = containsCardNumber(draft);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const typed = draft.trim();
     if (isCard) return;
-    const entries = typed === "" || isQuery(typed) ? { query: typed, container: place.trim() } : { id: typed };
+    const entries = typed === "" || isQuery(typed) ? { query: typed, container: path.trim() } : { id: typed };
     setParams(new URLSearchParams(Object.entries(entries).filter(([, value]) => value !== "")));
   };
   return (
@@ -96,7 +96,7 @@ function Search({ query, container }: { query: string; container: string }) {
           }
         />
         <TextField
-          {...{ label: "Container", value: place, onChange: setPlace, placeholder: "/pci/" }}
+          {...{ label: "Container", value: path, onChange: setPath, placeholder: "/pci/" }}
           help="Tokens in it and below it"
         />
         <button type="submit" className="primary">

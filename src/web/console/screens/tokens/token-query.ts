@@ -20,7 +20,7 @@ export interface TokenSearch {
 }
 
 /** The search for a query and a container with everything below it. */
-export function searchOf(query: string, container: string): TokenSearch {
+export function readSearch(query: string, container: string): TokenSearch {
   const [term, path] = [query.trim(), container.trim()];
   const isByCursor = term === "" || (CURSOR_TERM.test(term) && !JOINS.test(withoutQuoted(term)));
   const terms = [

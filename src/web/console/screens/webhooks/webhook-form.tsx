@@ -1,0 +1,147 @@
+import type { FormEvent } from "react";
+import { WebhookService } from "#client/proto/cloakroom/v1/webhooks_pb.js";
+import type { CallProblem } from "../../api/call-problem.js";
+import { useRead } from "../../api/queries.js";
+import { ConflictNote } from "../../components/conflict-note.js";
+import { TextField } from "../../components/field.js";
+import { Loaded } from "../../components/loaded.js";
+import { ProblemNote } from "../../components/problem-note.js";
+import { leaveGuard } from "../../leave-guard.js";
+import type { ConflictCheck } from "../../use-conflict-check.js";
+import { useDraft } from "../../use-draft.js";
+import { useUnsaved } from "../../use-unsaved.js";
+
+/** What a person decides of a webhook. */
+export interface WebhookDraft {
+  readonly name: string;
+  readonly url: string;
+  readonly notifyEmail: string;
+  readonly events: readonly string[];
+}
+
+/** The draft as requests have it. */
+export function propertiesOf({ name, url, notifyEmail, events }: WebhookDraft) {
+  const email = notifyEmail.trim();
+  const properties = { name: name.trim(), url: url.trim(), events: [...events] };
+  return email === "" ? properties : { ...properties, notifyEmail: email };
+}
+
+interface WebhookFormProps {
+  readonly initial: WebhookDraft;
+  readonly submitText: string;
+  readonly change: { readonly isPending: boolean; readonly problem: CallProblem | undefined };
+  readonly onSubmit: (draft: WebhookDraft) => void;
+  /** Absent for a new webhook. */
+  readonly check?: ConflictCheck;
+  readonly onCancel?: () => void;
+}
+
+const FIELDS = ["name", "url", "notify_email"];
+
+/** The name, address and event types of a webhook. */
+export function WebhookForm({ initial, submitText, change, onSubmit, check, onCancel }: WebhookFormProps) {
+  const [draft, set] = useDraft(initial);
+  useUnsaved(draft);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (check) check.guard(() => onSubmit(draft));
+    else onSubmit(draft);
+  };
+  const { problem } = change;
+  const problemOf = (field: string) => problem?.fields.get(field);
+  return (
+    <form className="form wide" onSubmit={submit}>
+      {problem && <ProblemNote key={problem.message} problem={problem} isShown={(field) => FIELDS.includes(field)} />}
+      {check && <ConflictNote check={check} save={() => onSubmit(draft)} />}
+      <TextField
+        {...{ label: "Name", value: draft.name, onChange: set("name"), isRequired: true }}
+        problem={problemOf("name")}
+      />
+      <TextField
+        {...{ label: "Address", value: draft.url, onChange: set("url"), isRequired: true }}
+        placeholder="https://shop.example.com/events"
+        help="https, by a host name. Redirects are not followed."
+        problem={problemOf("url")}
+      />
+      <TextField
+        {...{ label: "Mail to", value: draft.notifyEmail, onChange: set("notifyEmail"), type: "email" }}
+        help="Gets a message when the vault disables the webhook, after three days without a delivery."
+        problem={problemOf("notify_email")}
+      />
+      <EventTypes chosen={draft.events} onChange={set("events")} />
+      <div className="actions">
+        <button type="submit" className="primary" disabled={change.isPending || draft.events.length === 0}>
+          {submitText}
+        </button>
+        {onCancel && (
+          <button type="button" onClick={() => leaveGuard.leave(onCancel)}>
+            Cancel
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+interface EventTypesProps {
+  readonly chosen: readonly string[];
+  readonly onChange: (chosen: readonly string[]) => void;
+}
+
+/** The types of events, by what they are of, such as tokens. */
+function EventTypes({ chosen, onChange }: EventTypesProps) {
+  const types = useRead(WebhookService.method.listWebhookEventTypes, {});
+  const toggle = (names: readonly string[], isOn: boolean) =>
+    onChange(isOn ? [...new Set([...chosen, ...names])] : chosen.filter((name) => !names.includes(name)));
+  return (
+    <fieldset>
+      <legend>Events, {chosen.length} chosen</legend>
+      <Loaded read={types} lines={8}>
+        {({ data }) =>
+          [...new Set(data.map(groupOf))].map((group) => (
+            <EventGroup
+              key={group}
+              {...{ group, chosen, toggle }}
+              names={data.filter((name) => groupOf(name) === group)}
+            />
+          ))
+        }
+      </Loaded>
+    </fieldset>
+  );
+}
+
+function groupOf(type: string): string {
+  return type.slice(0, type.indexOf("."));
+}
+
+interface EventGroupProps {
+  readonly group: string;
+  readonly names: readonly string[];
+  readonly chosen: readonly string[];
+  readonly toggle: (names: readonly string[], isOn: boolean) => void;
+}
+
+function EventGroup({ group, names, chosen, toggle }: EventGroupProps) {
+  const isWhole = names.every((name) => chosen.includes(name));
+  return (
+    <div className="event-group">
+      <label>
+        <input type="checkbox" checked={isWhole} onChange={() => toggle(names, !isWhole)} />
+        <strong>{group}</strong>
+      </label>
+      <div className="checks">
+        {names.map((name) => (
+          <label key={name}>
+            <input
+              type="checkbox"
+              checked={chosen.includes(name)}
+              onChange={() => toggle([name], !chosen.includes(name))}
+            />
+            <code>{name}</code>
+          </label>
+        ))}
+      </div>
+    </div>
+  );
+}

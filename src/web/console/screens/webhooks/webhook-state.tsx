@@ -1,0 +1,6 @@
+/** Of a webhook, or of a delivery. */
+export function WebhookState({ status }: { status: string }) {
+  const isGood = status === "enabled" || status === "delivered";
+  const isBad = status === "disabled" || status === "failed";
+  return <span className={`pill ${isGood ? "good" : isBad ? "bad" : ""}`.trim()}>{status}</span>;
+}
