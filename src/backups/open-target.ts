@@ -11,6 +11,6 @@ import { DirectoryTarget } from "./directory-target.js";
 export function openTarget(where: string, bucket: BucketSettings): BackupTarget {
   if (!where.includes("://")) return new DirectoryTarget(where);
   const [, name, prefix = ""] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(where) ?? [];
-  if (name === undefined) throw new BackupError(`${where} is neither: give a directory or s3://BUCKET/PREFIX.`);
+  if (name === undefined) throw new BackupError(`${where} is neither a directory nor s3://BUCKET/PREFIX.`);
   return new BucketTarget(name, prefix.replace(/\/+$/, ""), bucket);
 }

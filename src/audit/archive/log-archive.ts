@@ -39,13 +39,18 @@ export function archivedFile(tenantId: TenantId, month: Date): string {
 /** The bytes of a file. @throws {ArchiveFailure} if the archive does not send them all. */
 export async function* readArchive(archive: LogArchive, name: string): AsyncGenerator<Buffer> {
   const pieces = archive.read(name)[Symbol.asyncIterator]();
-  for (;;) {
-    const next = await beforeSilence(pieces.next()).catch((cause: unknown) => {
-      throw new ArchiveFailure(`${name} cannot be read: ${messageOf(cause)}`, { isDown: true, cause });
-    });
-    if (next.done) return;
-    const { buffer, byteOffset, length } = next.value;
-    yield Buffer.from(buffer, byteOffset, length);
+  try {
+    for (;;) {
+      const next = await beforeSilence(pieces.next()).catch((cause: unknown) => {
+        throw new ArchiveFailure(`${name} cannot be read: ${messageOf(cause)}`, { isDown: true, cause });
+      });
+      if (next.done) return;
+      const { buffer, byteOffset, length } = next.value;
+      yield Buffer.from(buffer, byteOffset, length);
+    }
+  } finally {
+    // Not awaited: a silent archive would end this only when it speaks.
+    pieces.return?.().catch(() => {});
   }
 }
 
