@@ -98,11 +98,11 @@ function EventTypes({ chosen, onChange }: EventTypesProps) {
       <legend>Events, {chosen.length} chosen</legend>
       <Loaded read={types} lines={8}>
         {({ data }) =>
-          [...new Set(data.map(groupOf))].map((group) => (
+          [...new Set(data.map(eventGroup))].map((group) => (
             <EventGroup
               key={group}
               {...{ group, chosen, toggle }}
-              names={data.filter((name) => groupOf(name) === group)}
+              names={data.filter((name) => eventGroup(name) === group)}
             />
           ))
         }
@@ -111,7 +111,7 @@ function EventTypes({ chosen, onChange }: EventTypesProps) {
   );
 }
 
-function groupOf(type: string): string {
+function eventGroup(type: string): string {
   return type.slice(0, type.indexOf("."));
 }
 
