@@ -24,12 +24,15 @@ const AMISS = {
       from audit_logs where operation = 'create' and entity_type in ('card', 'token') group by 1) t
     full join (select month, sum(n) as n from token_activity group by month) c using (month) where t.n is distinct from c.n`,
   "tokens without exactly one row about their creation": `
-    select count(*) from tokens t where 1 <> (
-      select count(*) from audit_logs a where a.entity_id = t.id and a.operation = 'create' and a.entity_type = t.type)`,
+    select count(*) from tokens t left join (
+      select entity_id, entity_type, count(*) as n from audit_logs where operation = 'create' group by 1, 2) a
+    on a.entity_id = t.id and a.entity_type = t.type where a.n is distinct from 1`,
   "tokens with a creation row that are neither stored nor logged as ended once": `
-    select count(*) from audit_logs a where operation = 'create' and entity_type in ('card', 'token')
-      and 1 <> (select count(*) from tokens t where t.id = a.entity_id)
-        + (select count(*) from audit_logs e where e.entity_id = a.entity_id and e.operation in ('delete', 'expire'))`,
+    select count(*) from audit_logs a left join tokens t on t.id = a.entity_id left join (
+      select entity_id, count(*) as n from audit_logs where operation in ('delete', 'expire') group by 1) e
+    on e.entity_id = a.entity_id
+    where a.operation = 'create' and a.entity_type in ('card', 'token')
+      and (t.id is not null)::int + coalesce(e.n, 0) <> 1`,
   "terms of tokens that are not there": `
     select count(*) from token_terms m where not exists (
       select from tokens t where t.id = m.token_id and t.created_at = m.created_at)`,

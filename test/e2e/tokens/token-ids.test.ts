@@ -108,15 +108,15 @@ describe("the id of a token", () => {
     "{{ data.n | split: '' | reverse | join: '.' }} {{ data.c | to_number }}",
   ])("shows no hidden digit and no code, computed by %s", async (id) => {
     const secret = { n: "4242427352824242", c: "987" };
-    const shown = new Set<string>();
+    const shown: string[] = [];
     for (let round = 0; round < 5; round += 1) {
       const made = await create(id, secret);
       expect(made.status).toBe(201);
-      expect(made.body.id).not.toMatch(/73528|82537/);
-      shown.add(made.body.id);
+      shown.push(made.body.id);
     }
-    // Digits of a code may come out of a random source once, and not each time.
-    expect(shown.size).toBeGreaterThan(1);
+    // Random digits may be those of the card, or of the code, once: five of them are in 1 of 25,000 ids.
+    expect(shown.filter((text) => /73528|82537/.test(text)).length, shown.join("\n")).toBeLessThan(2);
+    expect(new Set(shown).size).toBeGreaterThan(1);
   });
 
   it.each([NUMBER, `order-${NUMBER}`, "4242 4242 4242 4242"])(
