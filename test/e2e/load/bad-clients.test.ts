@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect as connectHttp2, constants } from "node:http2";
 import { connect, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ServerCounters } from "../../support/counters.js";
 import type { RestClient } from "../../support/rest.js";
 import { type ServerProcess, startServerProcess } from "../../support/server.js";
@@ -23,7 +23,11 @@ let client: RestClient & { readonly key: string };
 let other: RestClient;
 let id: string;
 let port: number;
+/** Memory for large bodies while no client is served, in bytes. */
+let free: number;
 const sockets: Socket[] = [];
+
+const freeMemory = () => counters.metric("cloakroom_body_memory_free_bytes", 'size="large"');
 
 beforeAll(async () => {
   server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" });
@@ -38,9 +42,14 @@ beforeAll(async () => {
   ({ id } = (await client("POST", "/tokens", { body: { type: "token", data } })).body);
   other = await (await newTenant(server.url, { ...server.environment })).backEnd();
   port = Number(new URL(server.url).port);
+  free = await freeMemory();
+});
+// The share of whoever comes next depends on what others still hold.
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await expect.poll(freeMemory).toBe(free);
 });
 afterAll(async () => {
-  for (const socket of sockets) socket.destroy();
   await server?.[Symbol.asyncDispose]();
   await destination?.[Symbol.asyncDispose]();
 });
