@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect as connectHttp2, constants } from "node:http2";
 import { connect, type Socket } from "node:net";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ServerCounters } from "../../support/counters.js";
 import type { RestClient } from "../../support/rest.js";
 import { type ServerProcess, startServerProcess } from "../../support/server.js";
-import { firstTenant, newTenant, type TestTenant } from "../../support/tenant.js";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { type Destination, startDestination } from "../proxy/support/destination.js";
 
 const MEGABYTE = 1024 * 1024;
@@ -32,17 +32,20 @@ const freeMemory = () => counters.metric("cloakroom_body_memory_free_bytes", 'si
 beforeAll(async () => {
   server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" });
   counters = new ServerCounters(server);
-  tenant = await firstTenant(server);
-  client = await tenant.backEnd();
   destination = await startDestination((socket) => {
     socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5000000\r\n\r\n");
     socket.write(Buffer.alloc(NEARLY_ALL));
   });
-  const data = "x".repeat(200_000);
-  ({ id } = (await client("POST", "/tokens", { body: { type: "token", data } })).body);
-  other = await (await newTenant(server.url, { ...server.environment })).backEnd();
+  other = await (await newTenant(server.url, server.environment)).backEnd();
   port = Number(new URL(server.url).port);
   free = await freeMemory();
+});
+// Each case is of a tenant of its own: one that has overloaded the server is refused for seconds.
+beforeEach(async () => {
+  tenant = await newTenant(server.url, server.environment);
+  client = await tenant.backEnd();
+  const data = "x".repeat(200_000);
+  ({ id } = (await client("POST", "/tokens", { body: { type: "token", data } })).body);
 });
 // The share of whoever comes next depends on what others still hold.
 afterEach(async () => {
