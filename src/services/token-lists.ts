@@ -11,6 +11,7 @@ import { exporterOf } from "../tokens/export.js";
 import { ListMemory } from "../tokens/list-memory.js";
 import { listTokens } from "../tokens/offset-list.js";
 import { openReadable, type ReadableToken } from "../tokens/read.js";
+import { requireMaySearchData } from "../tokens/search/data-terms.js";
 import type { TokenQuery } from "../tokens/selection.js";
 import {
   type CursorFilterFields,
@@ -42,6 +43,7 @@ export function tokenLists(bins: BinTable | undefined): ServedMethod[] {
       );
     }),
     serve(method.searchTokens, async (request, call) => {
+      requireMaySearchData(call.caller, request.query ?? "");
       const filter = searchFilter(call.keys, request.query ?? "");
       return listPage(
         call,
@@ -66,6 +68,7 @@ export function tokenLists(bins: BinTable | undefined): ServedMethod[] {
       return call.list(page(start, size), showCursorPage(query, size, bins));
     }),
     serve(method.searchTokensByCursor, async (request, call) => {
+      requireMaySearchData(call.caller, request.query ?? "");
       const fields = cursorSearchFields(request.query ?? "");
       const filter = cursorFilter(call.keys, fields, "query");
       const query: TokenQuery = { caller: call.caller, keys: call.keys, permission: "token:search", filter };
