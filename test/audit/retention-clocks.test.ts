@@ -53,35 +53,6 @@ async function tenantOf(months: number): Promise<TenantId> {
 }
 
 describe("retention", () => {
-  // Before the others: entries of the chain from a fast clock keep all that follow them.
-  it("removes at most two months of the vault's own chain in 20 hours, whichever server tries, and however often", async () => {
-    for (let month = 0; month < 8; month += 1) {
-      await recordVaultEvent(ledger, { entityType: "server", entityId: "s", operation: "start", remark: "a test" });
-      await wait(31 * DAY);
-    }
-    const firsts: number[] = [];
-    const turn = async () => {
-      await ledger.turnMonths({ retentionDays: DAYS, held: ["vault-chain-pruned"] });
-      const [first] = await ledger.rows<{ at: Date }>(
-        VAULT_TENANT_ID,
-        "select window_start as at from audit_seals order by number limit 1",
-      );
-      firsts.push(first?.at.getTime() ?? 0);
-    };
-    await turn();
-    for (const hours of [0, 1, 18]) {
-      await wait((hours * DAY) / 24);
-      await turn();
-    }
-    expect(new Set(firsts).size, "within 20 hours").toBe(1);
-    await wait(DAY / 12);
-    await turn();
-    const [before = 0, after = 0] = [firsts[0], firsts.at(-1)];
-    expect(after).toBeGreaterThan(before);
-    expect(after).toBeLessThanOrEqual(monthStart(new Date(before), MONTHS_AT_ONCE + 1).getTime());
-    expect((await ledger.verifyVault()).findings).toEqual([]);
-  });
-
   it("frees two months at a look if all clocks jump ahead, and goes on from the present once they are right", async () => {
     const tenantId = await tenantOf(3);
     const before = await rowsOf(tenantId);
