@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { PostgresCluster } from "../support/postgres-cluster.js";
@@ -14,15 +13,10 @@ import { CARD_BODY, JSON_TYPE, makeApplication } from "./token-requests.js";
 const ROUNDS = Number(process.argv[2] ?? 5);
 const CALLERS = 16;
 const LOADED_MS = 2_000;
-/** How long an asynchronous standby that stops is behind. */
-const BEHIND_MS = 1_000;
 const SETTINGS = { fsync: "on", max_wal_senders: "4", wal_sender_timeout: "60s" };
 
-const KINDS = {
-  synchronous: { names: "*", behindMs: 0 },
-  asynchronous: { names: "", behindMs: 0 },
-  [`asynchronous, ${BEHIND_MS / 1_000} s behind`]: { names: "", behindMs: BEHIND_MS },
-};
+/** `synchronous_standby_names` of each kind. */
+const KINDS = { synchronous: "*", asynchronous: "" };
 
 interface Round {
   readonly acknowledged: number;
@@ -33,23 +27,7 @@ interface Round {
   readonly afterPromotionMs: number;
 }
 
-for (const [name, kind] of Object.entries(KINDS)) {
-  const rounds: Round[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) rounds.push(await failover(kind));
-  const sum = (of: (round: Round) => number) => rounds.reduce((total, round) => total + of(round), 0);
-  const spread = (of: (round: Round) => number) => {
-    const sorted = rounds.map(of).toSorted((one, other) => one - other);
-    const [median = 0, most = 0] = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];
-    return `${(median / 1_000).toFixed(1)} s (at most ${(most / 1_000).toFixed(1)})`;
-  };
-  const writes = `${sum(({ acknowledged }) => acknowledged)} acknowledged, ${sum(({ lost }) => lost)} lost`;
-  const down = `no write for ${spread(({ downMs }) => downMs)}`;
-  say(
-    `${name}: ${ROUNDS} rounds, ${writes}; ${down}, ${spread((round) => round.afterPromotionMs)} after the promotion`,
-  );
-}
-
-async function failover({ names, behindMs }: { readonly names: string; readonly behindMs: number }): Promise<Round> {
+async function failover(names: string): Promise<Round> {
   await using stack = new AsyncDisposableStack();
   const primary = stack.use(await PostgresCluster.start({ settings: SETTINGS, onDisk: true }));
   const url = await primary.login("vault", { attributes: "createrole" });
@@ -66,12 +44,8 @@ async function failover({ names, behindMs }: { readonly names: string; readonly 
   const key = await makeApplication(server, managementKey);
   const load = new Writes(server, key);
   await pause(LOADED_MS);
-  // The whole server stops: what the primary sends waits in its socket.
-  if (behindMs > 0) signal(standby.postmaster, "STOP");
-  await pause(behindMs);
   const killed = performance.now();
   await primary.killServer();
-  if (behindMs > 0) signal(standby.postmaster, "CONT");
   await standby.promote();
   if (names !== "") await standby.waitForStandbys("");
   const promoted = performance.now();
@@ -83,11 +57,6 @@ async function failover({ names, behindMs }: { readonly names: string; readonly 
     downMs: again - killed,
     afterPromotionMs: again - promoted,
   };
-}
-
-/** The processes of a server, so that none of them takes what the primary sends. */
-function signal(postmaster: number, name: "STOP" | "CONT"): void {
-  spawnSync("pkill", [`-${name}`, "-P", String(postmaster)]);
 }
 
 /** Callers that store cards, each one after the other, until they are stopped. */
@@ -143,4 +112,20 @@ class Writes {
     if (method === "GET" && response?.status !== 404) throw new Error(`${path} returned ${response?.status}: ${text}`);
     return undefined;
   }
+}
+
+for (const [name, names] of Object.entries(KINDS)) {
+  const rounds: Round[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) rounds.push(await failover(names));
+  const sum = (of: (round: Round) => number) => rounds.reduce((total, round) => total + of(round), 0);
+  const spread = (of: (round: Round) => number) => {
+    const sorted = rounds.map(of).toSorted((one, other) => one - other);
+    const [median = 0, most = 0] = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];
+    return `${(median / 1_000).toFixed(1)} s (at most ${(most / 1_000).toFixed(1)})`;
+  };
+  const writes = `${sum(({ acknowledged }) => acknowledged)} acknowledged, ${sum(({ lost }) => lost)} lost`;
+  const down = `no write for ${spread(({ downMs }) => downMs)}`;
+  say(
+    `${name}: ${ROUNDS} rounds, ${writes}; ${down}, ${spread((round) => round.afterPromotionMs)} after the promotion`,
+  );
 }
