@@ -62,7 +62,8 @@ if (options.events !== undefined) {
 if (options.turns) {
   {
     await using server = await startBenchServer();
-    await fairTurnsRows(server, options.only);
+    await using other = await startBenchServer();
+    await fairTurnsRows(server, other, options.only);
   }
   // Not before the server and its database have ended.
   process.exit();
@@ -96,7 +97,8 @@ table.add(await measureGrpcEcho());
 }
 {
   await using server = await startBenchServer();
-  await fairTurnsRows(server, options.only);
+  await using other = await startBenchServer();
+  await fairTurnsRows(server, other, options.only);
 }
 {
   await using server = await startBenchServer({ CLOAKROOM_EGRESS_ALLOW: "127.0.0.1" });

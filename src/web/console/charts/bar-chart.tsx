@@ -59,7 +59,7 @@ export function BarChart({ label, step, series, bars, unchosen = "sum" }: BarCha
         <Legend series={series} values={shown} />
       </figcaption>
       <div className="plot" ref={frame}>
-        <Plot {...{ series, bars, width, chosen }} />
+        <Plot series={series} bars={bars} width={width} chosen={chosen} />
         {bars.length > 0 && (
           <input
             type="range"

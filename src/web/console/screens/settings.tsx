@@ -78,7 +78,10 @@ function TenantSettings({ tenant }: { tenant: Tenant }) {
       </fieldset>
       {needsReason && (
         <TextField
-          {...{ label: "Reason", value: reason, onChange: setReason, isRequired: true }}
+          label="Reason"
+          value={reason}
+          onChange={setReason}
+          isRequired
           help="Why values may be read without a reason from now on. The log keeps it with your name."
         />
       )}

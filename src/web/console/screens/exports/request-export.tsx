@@ -51,17 +51,26 @@ export function RequestExport({ onClose }: { onClose: () => void }) {
         }
       />
       <TextField
-        {...{ label: "Container", value: container, onChange: set("container"), placeholder: "/" }}
+        label="Container"
+        value={container}
+        onChange={set("container")}
+        placeholder="/"
         help="Tokens in it and below it. Empty: all."
         problem={problemOf("container")}
       />
       <TextField
-        {...{ label: "Type of tokens", value: type, onChange: set("type"), placeholder: "card" }}
+        label="Type of tokens"
+        value={type}
+        onChange={set("type")}
+        placeholder="card"
         help="Empty: every type."
         problem={problemOf("type")}
       />
       <TextField
-        {...{ label: "Why", value: reason, onChange: set("reason"), isRequired: true }}
+        label="Why"
+        value={reason}
+        onChange={set("reason")}
+        isRequired
         help="For the person who approves. The log keeps it."
         problem={problemOf("reason")}
       />

@@ -34,7 +34,10 @@ export function ReactorEditor({ reactor }: { reactor: Reactor | undefined }) {
   return (
     <>
       <CodeForm
-        {...{ saving, draft, set, configured: Object.keys(reactor?.configuration ?? {}) }}
+        saving={saving}
+        draft={draft}
+        set={set}
+        configured={Object.keys(reactor?.configuration ?? {})}
         action={reactor ? "Save" : "Create reactor"}
       >
         <CodeEditor label="Code" value={draft.code} onChange={set("code")} isReadOnly={!saving.canSave} />
