@@ -131,7 +131,7 @@ async function* csvRecords(source: TokenFile): AsyncGenerator<FileRecord> {
     if (failure || open > MAX_OPEN_CHARACTERS) break;
   }
   if (!failure && open <= MAX_OPEN_CHARACTERS) {
-    await step((done) => parser.once("error", done).once("close", done).resume().end());
+    await step((done) => parser.once("error", done).once("end", done).resume().end());
     yield* found.splice(0);
   }
   if (failure instanceof UnreadableFile) throw failure;

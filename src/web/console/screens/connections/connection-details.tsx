@@ -85,7 +85,7 @@ function StateNote({ connection: { status } }: { connection: Connection }) {
 function WebhookAddress({ url }: { url: string }) {
   return (
     <>
-      <code className="whole">{url}</code> <CopyButton text={url} label="Copy address" />
+      <code>{url}</code> <CopyButton text={url} label="Copy address" />
       <p className="help">Give it to the payment service: it reports here what becomes of payments.</p>
     </>
   );

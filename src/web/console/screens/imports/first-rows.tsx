@@ -51,10 +51,10 @@ export function FirstRows({ chosen, onImport }: FirstRowsProps) {
         columns={[
           { head: "Line", isNumber: true, cell: ({ line }) => line },
           { head: "Type", cell: ({ type }) => textOf(type) },
-          { head: "Data", cell: ({ data }) => data && <code>{data}</code> },
-          { head: "Containers", cell: ({ containers }) => textOf(containers) },
-          { head: "Metadata", cell: ({ metadata }) => metadata && <code>{metadata}</code> },
           { head: "Problem", cell: ({ problem }) => problem && <span className="wrong">{problem}</span> },
+          { head: "Data", cell: ({ data }) => data && <code className="wraps">{data}</code> },
+          { head: "Containers", cell: ({ containers }) => textOf(containers) },
+          { head: "Metadata", cell: ({ metadata }) => metadata && <code className="wraps">{metadata}</code> },
         ]}
       />
     </section>

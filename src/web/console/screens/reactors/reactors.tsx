@@ -28,9 +28,14 @@ function ReactorList() {
       addText="New reactor"
       purpose="There are no reactors. A reactor is code that runs in the vault's sandbox with the values of tokens."
       head="Code"
-      cell={({ formula, code }) => (formula ? "formula" : `${code?.split("\n").length ?? 0} lines`)}
+      cell={({ formula, code = "" }) => (formula ? "formula" : linesOf(code))}
     />
   );
+}
+
+function linesOf(code: string): string {
+  const count = code.trimEnd().split("\n").length;
+  return count === 1 ? "1 line" : `${count} lines`;
 }
 
 function NewReactor() {
