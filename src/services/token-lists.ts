@@ -8,11 +8,11 @@ import { DEFAULT_PAGE_SIZE, type PageRequest } from "../base/page.js";
 import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import { prepareCursorPage, requireContainerInScope, type TokenCursorPage } from "../tokens/cursor-list.js";
+import { requireMaySearchData } from "../tokens/data-search.js";
 import { exporterOf } from "../tokens/export.js";
 import { ListMemory } from "../tokens/list-memory.js";
 import { listTokens } from "../tokens/offset-list.js";
 import { openReadable, opensAtOnce, type ReadableToken, showReadable } from "../tokens/read.js";
-import { requireMaySearchData } from "../tokens/search/data-terms.js";
 import type { TokenQuery } from "../tokens/selection.js";
 import {
   type CursorFilterFields,

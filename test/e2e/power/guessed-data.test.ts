@@ -6,7 +6,7 @@ import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { signedIn, type TestBrowser } from "../../support/test-browser.js";
 
 /*
- * An AUDITOR sees no value. For every query the answer is the same whether or not the digits in it are those of a token.
+ * An AUDITOR sees no value. For every query the result is the same whether or not the digits in it are those of a token.
  */
 
 const SSN = "123-45-6789";

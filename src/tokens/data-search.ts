@@ -1,11 +1,11 @@
-import type { Caller } from "../../access/caller.js";
-import { requirePower } from "../../access/power.js";
-import { parseSearchQuery, type SearchExpression } from "./parse-query.js";
+import type { Caller } from "../access/caller.js";
+import { requirePower } from "../access/power.js";
+import { parseSearchQuery, type SearchExpression } from "./search/parse-query.js";
 
 /**
  * Checks that a person may search for data. A match confirms a guess, and an SSN, of which one index has the last four
  * digits, is found in 110,000 searches: too much for a role that sees no value. Applications search for data under a rule
- * that redacts, too, such as a help desk's that is told a number.
+ * that redacts, too, such as that of a help desk, to which a caller names a number.
  * @throws {Fault} permission_denied; validation_failed naming `query` if it cannot be read.
  */
 export function requireMaySearchData(caller: Caller, query: string): void {
