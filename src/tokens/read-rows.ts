@@ -5,7 +5,7 @@ import type { Transaction } from "../store/transactions/transaction.js";
 
 /** Tokens per query. The small ones of a group have at most {@link SMALL_TOKEN_BYTES} together. */
 const GROUP = 20;
-/** Groups per query of an export, whose transactions are its own: nobody waits behind its statement. */
+/** Groups per query of an export: its transaction is its own, so no other request waits behind the statement. */
 const GROUPS_AT_ONCE = 5;
 
 /** Sealed bytes that several tokens of one request may have together. A single token may be larger. */
