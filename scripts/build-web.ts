@@ -32,6 +32,7 @@ const CONSOLE: readonly Entry[] = [{ name: "console/main", source: "src/web/cons
 /** Everything that the bundles are made of. The lock file identifies packages. */
 const INPUTS = [
   "src/web/**/*",
+  "src/token-files/*",
   "clients/*/src/**/*",
   "gen/cloakroom/**/*",
   "scripts/{build-web,browsers}.ts",
@@ -54,6 +55,8 @@ const OPTIONS: BuildOptions = {
   entryNames: "[dir]/[name]-[hash]",
   chunkNames: "[dir]/[name]-[hash]",
   assetNames: "[dir]/[name]-[hash]",
+  // Its main build is for Node's streams.
+  alias: { "csv-parse": "csv-parse/browser/esm" },
   define: { "process.env.NODE_ENV": '"production"' },
   loader: { ".svg": "file", ".woff2": "file", ".png": "file" },
 };

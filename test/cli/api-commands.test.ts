@@ -254,6 +254,19 @@ describe("cloakroom over the API", () => {
     expect({ code: failed.code, stdout: failed.stdout }).toEqual({ code: 1, stdout: "" });
   });
 
+  it("reactors: an expression in the arguments of a run stays as it is, unless tokens are to be evaluated", async () => {
+    const id = await createCard();
+    const [file, args] = [join(directory, "echo.js"), join(directory, "expression.json")];
+    writeFileSync(file, "module.exports = async ({ args }) => ({ raw: args });");
+    writeFileSync(args, JSON.stringify({ token: `{{ ${id} }}` }));
+    const plain = await manage("reactors", "run", file, "--args", `@${args}`);
+    expect(JSON.parse(plain.stdout)).toEqual({ raw: { token: `{{ ${id} }}` } });
+    const evaluated = await manage("reactors", "run", file, "--args", `@${args}`, "--evaluate-tokens");
+    // A management key reads no tokens.
+    expect(evaluated.stdout).toBe("");
+    expect(evaluated.stderr).toContain("token:read");
+  });
+
   it("members and logs are listed", async () => {
     expect((await manage("members", "list", "--query", "[].role")).stdout).toBe("OWNER\n");
     const id = await createCard();

@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 import { CloakroomError } from "@cloakroom/client";
 import { terminal } from "../../base/terminal.js";
+import { UnreadableFile } from "../../token-files/unreadable-file.js";
 import { printableJson } from "../printable.js";
 import { UsageError } from "../usage-error.js";
 import { messageForCommands } from "./client-words.js";
@@ -47,7 +48,8 @@ export function reportFailure(error: unknown, { asJson, color }: ReportOptions):
 }
 
 function failureReport(error: unknown): Report {
-  if (error instanceof UsageError) return { exitCode: EXIT_CODES.wrongCall, code: "usage", message: error.message };
+  if (error instanceof UsageError || error instanceof UnreadableFile)
+    return { exitCode: EXIT_CODES.wrongCall, code: "usage", message: error.message };
   if (error instanceof NotSignedIn) {
     return { exitCode: EXIT_CODES.notSignedIn, code: "not_signed_in", message: error.message };
   }

@@ -1,10 +1,8 @@
 import { type FileHandle, open, readFile, rm } from "node:fs/promises";
 import { newUuid } from "../../base/ids.js";
+import { BATCH_ROWS } from "../../token-files/import-batch.js";
 import { isDiskFullError } from "../new-file.js";
 import { UsageError } from "../usage-error.js";
-
-/** Rows of one request: batches begin at 1, 101, 201 and so on. */
-export const BATCH_ROWS = 100;
 
 /**
  * The file with the result of each row, in their order, and the id of the import in its first line. It says where a run

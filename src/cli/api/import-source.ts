@@ -1,5 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { terminal } from "../../base/terminal.js";
+import type { TokenFile } from "../../token-files/records.js";
 import { progressOf } from "../progress.js";
 import { UsageError } from "../usage-error.js";
 import type { ApiCall } from "./api-call.js";
@@ -7,12 +8,7 @@ import { gpgReader } from "./gpg.js";
 import { type PgpReader, PgpUnreadable, pgpReader } from "./pgp.js";
 
 /** A file to import. What is encrypted in it exists in the clear in memory alone. */
-export interface ImportSource extends AsyncDisposable {
-  /** Its name, with the ending of the content. */
-  readonly name: string;
-  /** The content. May be read several times, one after the other. */
-  read(): AsyncIterable<Buffer>;
-}
+export type ImportSource = TokenFile & AsyncDisposable;
 
 const ENCRYPTED = /\.(?:pgp|gpg|asc)$/i;
 
@@ -36,13 +32,11 @@ export async function openImportSource(call: ApiCall, path: string): Promise<Imp
   }
 }
 
-type Content = Omit<ImportSource, typeof Symbol.asyncDispose>;
-
-function plainSource(file: OpenFile): Content {
+function plainSource(file: OpenFile): TokenFile {
   return { name: file.path, read: () => file.bytes("Import") };
 }
 
-async function encryptedSource(file: OpenFile, decrypt: PgpReader): Promise<Content> {
+async function encryptedSource(file: OpenFile, decrypt: PgpReader): Promise<TokenFile> {
   const { path } = file;
   const before = await file.version();
   try {

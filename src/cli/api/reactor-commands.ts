@@ -37,6 +37,7 @@ export const runCode: Action = async (call) => {
       code: readFile("FILE", call.argument(0)),
       args: await call.json("args"),
       configuration: call.entries("configuration"),
+      evaluateTokens: call.isSet("evaluate-tokens") || undefined,
     }),
   );
   const outcome = await call.client.reactors.test(input, call.options());

@@ -90,6 +90,30 @@ const EXPORTS: NavigationItem = {
   ...lazyScreen(() => import("./screens/exports/exports.js")),
 };
 
+const FORMULAS: NavigationItem = {
+  path: "/formulas",
+  name: "Formulas",
+  icon: "formula",
+  operation: "ReactorFormulaService/ListReactorFormulas",
+  ...lazyScreen(() => import("./screens/formulas/formulas.js")),
+};
+
+const CONNECTIONS: NavigationItem = {
+  path: "/connections",
+  name: "Connections",
+  icon: "plug",
+  operation: "ConnectionService/ListConnections",
+  ...lazyScreen(() => import("./screens/connections/connections.js")),
+};
+
+const IMPORTS: NavigationItem = {
+  path: "/imports",
+  name: "Imports",
+  icon: "in",
+  operation: "TokenService/ImportTokens",
+  ...lazyScreen(() => import("./screens/imports/imports.js")),
+};
+
 const LOG: NavigationItem = {
   path: "/log",
   name: "Log",
@@ -133,8 +157,8 @@ export const SIGN_INS: NavigationItem = {
 
 export const NAVIGATION: readonly NavigationGroup[] = [
   { name: "Overview", items: [START] },
-  { name: "Vault", items: [TOKENS, ACCESS, EXPORTS] },
-  { name: "Connect", items: [APPLICATIONS, PROXIES, REACTORS, WEBHOOKS, PAYMENTS] },
+  { name: "Vault", items: [TOKENS, ACCESS, IMPORTS, EXPORTS] },
+  { name: "Connect", items: [APPLICATIONS, PROXIES, REACTORS, FORMULAS, WEBHOOKS, PAYMENTS, CONNECTIONS] },
   { name: "Observe", items: [LOG, USAGE] },
   { name: "Tenant", items: [MEMBERS, SETTINGS] },
 ];

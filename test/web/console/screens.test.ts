@@ -40,12 +40,15 @@ const PLACES = [
   ["/", "Home"],
   ["/tokens", "Tokens"],
   ["/access", "Who can see this?"],
+  ["/imports", "Imports"],
   ["/exports", "Exports"],
   ["/applications", "Applications"],
   ["/proxies", "Proxies"],
   ["/reactors", "Reactors"],
+  ["/formulas", "Formulas"],
   ["/webhooks", "Webhooks"],
   ["/payments", "Payments"],
+  ["/connections", "Connections"],
   ["/log", "Log"],
   ["/usage", "Usage"],
   ["/members", "Members"],
@@ -53,7 +56,8 @@ const PLACES = [
   ["/sign-ins", "Your sign-ins"],
 ] as const;
 const HIDDEN: Readonly<Partial<Record<RoleName, readonly string[]>>> = {
-  DEVELOPER: ["Tokens", "Exports", "Log", "Payments", "Members", "Usage"],
+  AUDITOR: ["Imports"],
+  DEVELOPER: ["Tokens", "Imports", "Exports", "Log", "Payments", "Connections", "Members", "Usage"],
 };
 
 describe.each(ROLES)("for %s", (role) => {

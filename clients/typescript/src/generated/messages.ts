@@ -720,7 +720,7 @@ export interface HttpHeaderInput {
 }
 
 export interface ImportTokensInput {
-  /** Names the import. Batches of one id belong together for 30 days, for the application that began it. */
+  /** Names the import. Batches of one id belong together for 30 days, for the application or member that began it. */
   readonly importId: string;
   /** The position of the first row in the import: 1, 101, 201 and so on. Batches may arrive in any order. */
   readonly position: number;

@@ -49,10 +49,18 @@ export const REACTOR_COMMANDS: readonly ApiCommand[] = [
   }),
   {
     name: "reactors run",
-    summary: "Run code that is not saved in the vault's sandbox; nothing is stored and no token is read",
+    summary: "Run code that is not saved in the vault's sandbox; nothing is stored",
     arguments: ["FILE"],
-    flags: { ...ARGS, ...CONFIGURATION },
-    examples: ["charge.js --args @args.json"],
+    flags: {
+      ...ARGS,
+      ...CONFIGURATION,
+      "evaluate-tokens": {
+        kind: "switch",
+        meaning: "replace expressions in the arguments by values of tokens as you read them, masked at most",
+      },
+    },
+    examples: ["charge.js --args @args.json", "charge.js --args @args.json --evaluate-tokens"],
+    notes: ["Without --evaluate-tokens no token is read. With it, each token that is read leaves a row in the log."],
     load: async () => (await import("../reactor-commands.js")).runCode,
   },
   {

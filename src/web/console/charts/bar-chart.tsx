@@ -35,6 +35,8 @@ const HEIGHT = 200;
 const BOTTOM = 22;
 const LEFT = 40;
 const LABEL_WIDTH = 72;
+/** A few bars do not fill the chart: one that does looks like a background. */
+const MAX_SLOT = 96;
 
 /**
  * Stacked bars over time. The arrow keys and the pointer choose a bar, whose numbers stand in the legend. A table has
@@ -47,7 +49,7 @@ export function BarChart({ label, step, series, bars, unchosen = "sum" }: BarCha
   const bar = chosen === undefined && unchosen === "sum" ? undefined : bars[chosen ?? bars.length - 1];
   const totals = series.map((_, index) => bars.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
   const shown = bar?.values ?? totals;
-  const slot = (width - LEFT) / Math.max(bars.length, 1);
+  const slot = slotOf(width, bars);
   const point = ({ clientX, currentTarget }: PointerEvent) => {
     const at = Math.floor((clientX - currentTarget.getBoundingClientRect().left) / slot);
     setChosen(Math.min(Math.max(at, 0), bars.length - 1));
@@ -123,7 +125,7 @@ function Plot({ series, bars, width, chosen }: PlotProps) {
   const ticks = axisTicks(Math.max(...bars.map(({ values }) => values.reduce((sum, value) => sum + value, 0)), 0));
   const top = ticks.at(-1) ?? 1;
   const barHeight = (value: number) => (value / top) * (HEIGHT - BOTTOM - 10);
-  const slot = (width - LEFT) / Math.max(bars.length, 1);
+  const slot = slotOf(width, bars);
   const every = Math.ceil(LABEL_WIDTH / slot);
   return (
     <svg width={width} height={HEIGHT} aria-hidden="true">
@@ -171,6 +173,10 @@ function Plot({ series, bars, width, chosen }: PlotProps) {
       })}
     </svg>
   );
+}
+
+function slotOf(width: number, bars: readonly Bar[]): number {
+  return Math.min((width - LEFT) / Math.max(bars.length, 1), MAX_SLOT);
 }
 
 /** The width of an element, as it changes. */

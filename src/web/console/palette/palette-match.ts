@@ -28,6 +28,8 @@ export const ACTIONS = [
   { name: "New application", path: "/applications?new=1", operation: "ApplicationService/CreateApplication" },
   { name: "New proxy", path: "/proxies?new=1", operation: "ProxyService/CreateProxy" },
   { name: "New reactor", path: "/reactors?new=1", operation: "ReactorService/CreateReactor" },
+  { name: "New formula", path: "/formulas?new=1", operation: "ReactorFormulaService/CreateReactorFormula" },
+  { name: "New connection", path: "/connections?new=1", operation: "ConnectionService/CreateConnection" },
   { name: "New webhook", path: "/webhooks?new=1", operation: "WebhookService/CreateWebhook" },
 ] as const;
 

@@ -100,6 +100,11 @@ function Rights({ application }: { application: Application }) {
               What changed in it?
             </Link>
             <Link href={`/log?${new URLSearchParams({ actor_id: id })}`}>What did it do?</Link>
+            {application.type === "public" && (
+              <Link href={`/log?${new URLSearchParams({ entity_type: "session", actor_id: id })}`}>
+                Which sessions did it begin?
+              </Link>
+            )}
           </>
         )}
       </div>

@@ -37,7 +37,7 @@ interface CodeFormProps {
 }
 
 /** Why a DEVELOPER cannot save what another person created. */
-function Others() {
+export function OnlyOwn() {
   const { role } = useSession().who;
   if (role !== "DEVELOPER") return null;
   return <p className="note">Your role DEVELOPER changes only what you created. An OWNER or ADMIN can change this.</p>;
@@ -67,7 +67,7 @@ export function CodeForm({ saving, draft, set, configured, action, children }: C
         problem={problem?.fields.get("name")}
       />
       {children}
-      {!canSave && <Others />}
+      {!canSave && <OnlyOwn />}
       {canSave && (
         <>
           <ApplicationChoice value={draft.applicationId} onChange={set("applicationId")} />

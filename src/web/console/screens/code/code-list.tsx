@@ -19,7 +19,7 @@ interface Listed {
 
 interface CodeListProps<T extends Listed> {
   readonly title: string;
-  readonly path: "/proxies" | "/reactors";
+  readonly path: "/proxies" | "/reactors" | "/formulas";
   readonly list: Read<{ readonly data: readonly T[]; readonly pagination?: OffsetPage | undefined }>;
   readonly canAdd: boolean;
   readonly addText: string;
@@ -29,7 +29,7 @@ interface CodeListProps<T extends Listed> {
   readonly cell: (item: T) => ReactNode;
 }
 
-/** The list of proxies or of reactors. */
+/** The list of proxies, of reactors or of formulas. */
 export function CodeList<T extends Listed>(props: CodeListProps<T>) {
   const { title, path, list, canAdd, addText, purpose, head, cell } = props;
   const add = canAdd && (

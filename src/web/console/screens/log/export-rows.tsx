@@ -5,6 +5,7 @@ import { useState } from "react";
 import { type Log, LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
 import { type CallProblem, callProblemOf } from "../../api/call-problem.js";
 import { ProblemNote } from "../../components/problem-note.js";
+import { saveFile } from "../../save-file.js";
 import { written } from "./changes.js";
 import { csvOf } from "./csv.js";
 import type { logRequest } from "./log-filters.js";
@@ -68,10 +69,6 @@ function save(rows: readonly Log[]): void {
     ...[row.outcome ?? "", row.code ?? "", row.transform ?? "", row.keyId ?? "", row.sourceIp ?? "", row.client ?? ""],
     ...[row.traceId ?? "", row.destinationHost ?? "", row.reason ?? "", changesText(row), row.id],
   ]);
-  const address = URL.createObjectURL(new Blob([csvOf([head, ...lines])], { type: "text/csv" }));
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = `log-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}.csv`;
-  link.click();
-  URL.revokeObjectURL(address);
+  const time = new Date().toISOString().slice(0, 19).replaceAll(":", "");
+  saveFile(`log-${time}.csv`, new Blob([csvOf([head, ...lines])], { type: "text/csv" }));
 }

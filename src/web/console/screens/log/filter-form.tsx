@@ -27,27 +27,25 @@ const TEXTS = [
   ["source_ip", "Address or network"],
 ] as const;
 
-/** The filters: those that people use most, and the others on demand. */
+/** The filters: those that people use most, and the others on demand. One trace needs no other filter. */
 export function FilterForm({ filters }: { filters: LogFilters }) {
   const [, setParams] = useSearchParams();
   const [draft, set] = useDraft(filters);
-  const [hasMore, setMore] = useState(TEXTS.some(([name]) => filters[name] !== "") || filters.transform !== "");
+  const isTrace = FILTER_NAMES.every((name) => (filters[name] !== "") === (name === "trace_id"));
+  const [hasMore, setMore] = useState(
+    !isTrace && (TEXTS.some(([name]) => filters[name] !== "") || filters.transform !== ""),
+  );
+  const isShort = isTrace && !hasMore;
+  const text = ([name, label]: (typeof TEXTS)[number]) => (
+    <TextField key={name} label={label} value={draft[name]} onChange={set(name)} />
+  );
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setParams(filterParams(draft));
   };
   return (
     <form className="filters" aria-label="Filters" onSubmit={submit}>
-      <EntityType value={draft.entity_type} onChange={set("entity_type")} />
-      <TextField label="Entity id" value={draft.entity_id} onChange={set("entity_id")} />
-      <Choice
-        label="Outcome"
-        value={OUTCOMES.find(([name]) => name === draft.outcome)?.[0] ?? ""}
-        options={OUTCOMES}
-        onChange={set("outcome")}
-      />
-      <TextField label="From (your time)" type="datetime-local" value={draft.from} onChange={set("from")} />
-      <TextField label="Before (your time)" type="datetime-local" value={draft.to} onChange={set("to")} />
+      {isShort ? TEXTS.filter(([name]) => name === "trace_id").map(text) : <UsualFilters draft={draft} set={set} />}
       {hasMore && (
         <Choice
           label="Shown"
@@ -56,8 +54,7 @@ export function FilterForm({ filters }: { filters: LogFilters }) {
           onChange={set("transform")}
         />
       )}
-      {hasMore &&
-        TEXTS.map(([name, label]) => <TextField key={name} label={label} value={draft[name]} onChange={set(name)} />)}
+      {hasMore && TEXTS.map(text)}
       <div className="actions">
         <button type="submit" className="primary">
           Filter
@@ -72,6 +69,28 @@ export function FilterForm({ filters }: { filters: LogFilters }) {
         )}
       </div>
     </form>
+  );
+}
+
+interface UsualFiltersProps {
+  readonly draft: LogFilters;
+  readonly set: (name: keyof LogFilters) => (value: string) => void;
+}
+
+function UsualFilters({ draft, set }: UsualFiltersProps) {
+  return (
+    <>
+      <EntityType value={draft.entity_type} onChange={set("entity_type")} />
+      <TextField label="Entity id" value={draft.entity_id} onChange={set("entity_id")} />
+      <Choice
+        label="Outcome"
+        value={OUTCOMES.find(([name]) => name === draft.outcome)?.[0] ?? ""}
+        options={OUTCOMES}
+        onChange={set("outcome")}
+      />
+      <TextField label="From (your time)" type="datetime-local" value={draft.from} onChange={set("from")} />
+      <TextField label="Before (your time)" type="datetime-local" value={draft.to} onChange={set("to")} />
+    </>
   );
 }
 

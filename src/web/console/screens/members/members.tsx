@@ -64,9 +64,11 @@ function Person({ member }: { member: Member }) {
   const id = member.user?.id;
   return (
     <>
-      <Name>{nameOf(member)}</Name>{" "}
+      <Name>{nameOf(member)}</Name>
       {id !== undefined && can("LogService/ListLogs") && (
-        <Link href={`/log?${new URLSearchParams({ actor_id: id })}`}>What did they do?</Link>
+        <div>
+          <Link href={`/log?${new URLSearchParams({ actor_id: id })}`}>What did they do?</Link>
+        </div>
       )}
     </>
   );

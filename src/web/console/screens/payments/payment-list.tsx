@@ -46,7 +46,7 @@ export function PaymentList() {
             {data.length === 0 ? (
               <Empty>
                 <p>{status === "" ? "There are no payments." : "No payment has this status."}</p>
-                <a href="/docs" className="button">
+                <a href="/docs/guides/payments" className="button">
                   Read how to charge a token
                 </a>
               </Empty>

@@ -1,7 +1,9 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
-import { type Reactor, ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
+import { Link } from "wouter";
+import { type Reactor, type ReactorFormula, ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
 import { useChange } from "../../api/queries.js";
+import { Name } from "../../components/text.js";
 import { useDraft } from "../../use-draft.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { CodeForm, type CommonDraft, type Saving } from "../code/code-form.js";
@@ -13,6 +15,13 @@ interface ReactorDraft extends CommonDraft {
   readonly code: string;
 }
 
+interface ReactorEditorProps {
+  /** Undefined for a new one. */
+  readonly reactor: Reactor | undefined;
+  /** Whose code the reactor runs, if it has none of its own. */
+  readonly formula: ReactorFormula | undefined;
+}
+
 const FIRST_CODE = `module.exports = async function (req) {
   const { args } = req;
   return { raw: { received: args } };
@@ -20,17 +29,14 @@ const FIRST_CODE = `module.exports = async function (req) {
 `;
 
 /** Edits a reactor, or a new one, and tries its code. Nothing is saved until its person says so. */
-export function ReactorEditor({ reactor }: { reactor: Reactor | undefined }) {
+export function ReactorEditor({ reactor, formula }: ReactorEditorProps) {
   const [draft, set] = useDraft<ReactorDraft>({
     name: reactor?.name ?? "",
     code: reactor?.code ?? (reactor ? "" : FIRST_CODE),
     applicationId: reactor?.application?.id ?? "",
-    configuration: "",
+    configuration: reactor ? "" : unsetLines(formula),
   });
-  const saving = useReactorSaving(reactor, draft);
-  if (reactor?.formula) {
-    return <p className="note">This reactor runs the formula {reactor.formulaDetails?.name ?? reactor.formula.id}.</p>;
-  }
+  const saving = useReactorSaving({ reactor, formula }, draft);
   return (
     <>
       <CodeForm
@@ -40,39 +46,52 @@ export function ReactorEditor({ reactor }: { reactor: Reactor | undefined }) {
         configured={Object.keys(reactor?.configuration ?? {})}
         action={reactor ? "Save" : "Create reactor"}
       >
-        <CodeEditor label="Code" value={draft.code} onChange={set("code")} isReadOnly={!saving.canSave} />
+        {formula ? (
+          <p>
+            It runs the formula{" "}
+            <Link href={`/formulas?${new URLSearchParams({ id: formula.id })}`}>
+              <Name>{formula.name}</Name>
+            </Link>
+            .
+          </p>
+        ) : (
+          <CodeEditor label="Code" value={draft.code} onChange={set("code")} isReadOnly={!saving.canSave} />
+        )}
       </CodeForm>
-      <ReactorTest code={draft.code} configuration={configurationOf(draft.configuration)} />
+      <ReactorTest code={formula?.code ?? draft.code} configuration={configurationOf(draft.configuration)} />
     </>
   );
 }
 
-function useReactorSaving(reactor: Reactor | undefined, draft: ReactorDraft): Saving {
+/** What the formula asks its reactors to set. */
+function unsetLines(formula: ReactorFormula | undefined): string {
+  return (formula?.configuration ?? []).map(({ name }) => `${name}=`).join("\n");
+}
+
+function useReactorSaving({ reactor, formula }: ReactorEditorProps, draft: ReactorDraft): Saving {
   const create = useChange(ReactorService.method.createReactor);
   const update = useChange(ReactorService.method.updateReactor);
   const client = createClient(ReactorService, useTransport());
+  const common = {
+    name: draft.name,
+    ...(formula ? {} : { code: draft.code }),
+    ...(draft.applicationId === "" ? {} : { application: { id: draft.applicationId } }),
+  };
   return useSaving({
     stored: reactor,
     draft,
     page: "/reactors",
     change: reactor ? update : create,
     read: (id) => client.getReactor({ id }),
-    create: (onDone) =>
-      create.run({ ...commonFields(draft), configuration: configurationOf(draft.configuration) }, onDone),
-    update: ({ id }, onDone) => update.run({ id, ...changedFields(draft) }, onDone),
+    create: (onDone) => {
+      const chosen = formula ? { formula: { id: formula.id } } : {};
+      create.run({ ...common, ...chosen, configuration: configurationOf(draft.configuration) }, onDone);
+    },
+    update: ({ id }, onDone) => {
+      const isConfigured = draft.configuration.trim() !== "";
+      const paths = ["name", "application", ...(formula ? [] : ["code"]), ...(isConfigured ? ["configuration"] : [])];
+      const configuration = isConfigured ? { configuration: configurationPatch(draft.configuration) } : {};
+      update.run({ id, ...common, updateMask: { paths }, ...configuration }, onDone);
+    },
   });
-}
-
-function commonFields({ name, code, applicationId }: ReactorDraft) {
-  return { name, code, ...(applicationId === "" ? {} : { application: { id: applicationId } }) };
-}
-
-function changedFields(draft: ReactorDraft) {
-  const isConfigured = draft.configuration.trim() !== "";
-  const paths = ["name", "code", "application", ...(isConfigured ? ["configuration"] : [])];
-  return {
-    ...commonFields(draft),
-    updateMask: { paths },
-    ...(isConfigured ? { configuration: configurationPatch(draft.configuration) } : {}),
-  };
 }

@@ -1,5 +1,5 @@
 import { useSearchParams } from "wouter";
-import { ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
+import { ReactorFormulaService, ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
 import { useRead } from "../../api/queries.js";
 import { Loaded, NoRight } from "../../components/loaded.js";
 import { usePageNumber } from "../../components/pages.js";
@@ -28,21 +28,40 @@ function ReactorList() {
       addText="New reactor"
       purpose="There are no reactors. A reactor is code that runs in the vault's sandbox with the values of tokens."
       head="Code"
-      cell={({ formula, code }) => (formula ? "formula" : `${code?.split("\n").length ?? 0} lines`)}
+      cell={({ formula, code = "" }) => (formula ? "formula" : linesOf(code))}
     />
   );
 }
 
+function linesOf(code: string): string {
+  const count = code.trimEnd().split("\n").length;
+  return count === 1 ? "1 line" : `${count} lines`;
+}
+
 function NewReactor() {
   const { can } = useSession();
+  const [params] = useSearchParams();
+  const formulaId = params.get("formula");
+  if (!can("ReactorService/CreateReactor")) {
+    return (
+      <Screen title="New reactor">
+        <NoRight operation="ReactorService/CreateReactor" />
+      </Screen>
+    );
+  }
   return (
     <Screen title="New reactor">
-      {can("ReactorService/CreateReactor") ? (
-        <ReactorEditor reactor={undefined} />
-      ) : (
-        <NoRight operation="ReactorService/CreateReactor" />
-      )}
+      {formulaId === null ? <ReactorEditor reactor={undefined} formula={undefined} /> : <OfFormula id={formulaId} />}
     </Screen>
+  );
+}
+
+function OfFormula({ id }: { id: string }) {
+  const formula = useRead(ReactorFormulaService.method.getReactorFormula, { id });
+  return (
+    <Loaded read={formula} lines={10}>
+      {(found) => <ReactorEditor reactor={undefined} formula={found} />}
+    </Loaded>
   );
 }
 
@@ -56,7 +75,7 @@ function ReactorDetails({ id }: { id: string }) {
       actions={reactor.data && mayChange(reactor.data.createdBy) && <DeleteReactor id={id} />}
     >
       <Loaded read={reactor} lines={10}>
-        {(found) => <ReactorEditor reactor={found} />}
+        {(found) => <ReactorEditor reactor={found} formula={found.formulaDetails} />}
       </Loaded>
       <FailedRuns runs={runs} />
     </Screen>

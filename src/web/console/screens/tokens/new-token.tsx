@@ -8,7 +8,8 @@ import { Screen } from "../../components/screen.js";
 import { useDraft } from "../../use-draft.js";
 import { useLeaveTo } from "../../use-leave-to.js";
 import { useUnsaved } from "../../use-unsaved.js";
-import { isPropertyField, PropertyFields, problemWithin } from "./property-fields.js";
+import { problemWithin } from "../problem-within.js";
+import { isPropertyField, PropertyFields } from "./property-fields.js";
 import { emptyToken, TOKEN_TYPES, type TokenDraft, tokenCreation, valueParts } from "./token-draft.js";
 
 /** Stores a value that a person enters. The page does not keep it. */

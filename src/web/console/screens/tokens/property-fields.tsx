@@ -1,5 +1,6 @@
 import type { CallProblem } from "../../api/call-problem.js";
 import { TextArea, TextField } from "../../components/field.js";
+import { problemWithin } from "../problem-within.js";
 import type { TokenProperties } from "./token-draft.js";
 
 interface PropertyFieldsProps {
@@ -15,12 +16,6 @@ const OWN = /^(?:containers|metadata|expires_at)(?:[.[]|$)/;
 /** Whether one of these fields says what is wrong. */
 export function isPropertyField(field: string): boolean {
   return OWN.test(field);
-}
-
-/** What is wrong with a field or with something in it, such as `containers[0]`. */
-export function problemWithin(problem: CallProblem | undefined, name: string): string | undefined {
-  const [, text] = [...(problem?.fields ?? [])].find(([field]) => field.split(/[.[]/)[0] === name) ?? [];
-  return text;
 }
 
 /** What people may change of a token: never its value. */

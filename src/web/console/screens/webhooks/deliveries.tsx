@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { useSearchParams } from "wouter";
 import { type Webhook, type WebhookDelivery, WebhookService } from "#client/proto/cloakroom/v1/webhooks_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
@@ -10,6 +10,7 @@ import { OffsetPages, usePageNumber } from "../../components/pages.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { DetailList, Table } from "../../components/table.js";
 import { Time } from "../../components/time.js";
+import { useLooks } from "../../use-looks.js";
 import { WebhookState } from "./webhook-state.js";
 
 const STATES = [
@@ -18,9 +19,6 @@ const STATES = [
   ["delivered", "delivered"],
   ["failed", "failed"],
 ] as const;
-/** A delivery that a person asks for is looked at for this long. Further looks are the person's: each is a call. */
-const LOOKS = 5;
-const LOOK_MS = 1_000;
 
 /** What was sent to a webhook in the last 30 days, and how it ended. */
 export function Deliveries({ webhook: { id, status } }: { webhook: Webhook }) {
@@ -81,20 +79,6 @@ export function Deliveries({ webhook: { id, status } }: { webhook: Webhook }) {
       {shown !== undefined && <Delivery id={id} eventId={shown} onClose={() => setShown(undefined)} />}
     </section>
   );
-}
-
-/** Reads a few times again, from the moment at which a person has something sent. */
-function useLooks(refetch: () => void): () => void {
-  const [left, setLeft] = useState(0);
-  useEffect(() => {
-    if (left === 0) return undefined;
-    const timer = setTimeout(() => {
-      setLeft(left - 1);
-      refetch();
-    }, LOOK_MS);
-    return () => clearTimeout(timer);
-  }, [left, refetch]);
-  return () => setLeft(LOOKS);
 }
 
 interface DeliveryTableProps {

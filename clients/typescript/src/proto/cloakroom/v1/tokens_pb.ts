@@ -709,7 +709,7 @@ export const TokenCursorPageSchema: GenMessage<TokenCursorPage> = /*@__PURE__*/
  */
 export type ImportTokensRequest = Message<"cloakroom.v1.ImportTokensRequest"> & {
   /**
-   * Names the import. Batches of one id belong together for 30 days, for the application that began it.
+   * Names the import. Batches of one id belong together for 30 days, for the application or member that began it.
    *
    * @generated from field: string import_id = 1;
    */

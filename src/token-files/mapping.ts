@@ -1,6 +1,5 @@
-import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../../base/json.js";
-import { UsageError } from "../usage-error.js";
-import { parseGivenJson, readFile } from "./standard-input.js";
+import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
+import { UnreadableFile } from "./unreadable-file.js";
 
 /** How a record of a file becomes a request to create a token. */
 export interface Mapping {
@@ -16,13 +15,12 @@ const EXPIRATION = "data.expiration";
 const FIELDS =
   /^(?:id|type|data|mask|containers|search_indexes|fingerprint_expression|expires_at|deduplicate_token)$|^(?:data|metadata)\..+$/;
 
-/** @throws {UsageError} for a file that is no mapping. */
-export function readMapping(file: string): Mapping {
-  const given = parseGivenJson("--mapping", readFile("--mapping", file));
+/** @throws {UnreadableFile} for what is no mapping. */
+export function readMapping(given: unknown): Mapping {
   const { columns, values = {} }: { columns?: unknown; values?: unknown } = Object(given);
   const fields = Object.entries(Object(columns)).map(([column, field]) => [column, requireField(field)] as const);
   if (fields.length === 0)
-    throw new UsageError('--mapping must have "columns", such as {"card_number": "data.number"}.');
+    throw new UnreadableFile('A mapping must have "columns", such as {"card_number": "data.number"}.');
   const constants: [string, Json][] = Object.entries(Object(values)).map(([field, value]) => [
     requireField(field),
     JSON.parse(JSON.stringify(value)),
@@ -32,7 +30,7 @@ export function readMapping(file: string): Mapping {
 
 function requireField(field: unknown): string {
   if (typeof field === "string" && FIELDS.test(field)) return field;
-  throw new UsageError(`--mapping names a field that tokens do not have: ${JSON.stringify(field)}`);
+  throw new UnreadableFile(`The mapping names a field that tokens do not have: ${JSON.stringify(field)}`);
 }
 
 /** Without a mapping: the columns of CSV are named like the fields of tokens. */

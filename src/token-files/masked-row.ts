@@ -1,8 +1,18 @@
-import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
-import { passesLuhn } from "../../base/luhn.js";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { passesLuhn } from "../base/luhn.js";
+
+/** Texts and structures of a row that are safe to show. */
+export interface MaskedRow {
+  readonly line: number;
+  readonly type?: Json;
+  readonly data?: string;
+  readonly containers?: Json;
+  readonly metadata?: string;
+  readonly problem?: string;
+}
 
 /** A row as a dry run shows it. Data shows how it is built, and the last four digits of a card number. */
-export function shownMasked(line: number, row: JsonObject): object {
+export function shownMasked(line: number, row: JsonObject): MaskedRow {
   const { type, data = null, containers, metadata } = row;
   const problem = problemOf(row);
   return {

@@ -1,4 +1,4 @@
-import type { Mapping } from "./import-mapping.js";
+import type { Mapping } from "./mapping.js";
 
 /** Cards of Stripe's export: https://docs.stripe.com/get-started/data-migrations/export-file-formats */
 const STRIPE = cards({

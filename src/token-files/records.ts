@@ -1,9 +1,8 @@
 import { parse } from "csv-parse";
-import { isExact } from "../../base/exact-number.js";
-import type { Json, JsonObject } from "../../base/json.js";
-import { isJsonObject, setOwnProperty } from "../../base/json.js";
-import { UsageError } from "../usage-error.js";
-import type { ImportSource } from "./import-source.js";
+import { isExact } from "../base/exact-number.js";
+import type { Json, JsonObject } from "../base/json.js";
+import { isJsonObject, setOwnProperty } from "../base/json.js";
+import { UnreadableFile } from "./unreadable-file.js";
 
 /** Of one record: a hundred of them fit into one request of the default limit. */
 export const MAX_RECORD_CHARACTERS = 16_000;
@@ -13,13 +12,20 @@ export type FileRecord =
   | { readonly line: number; readonly content: JsonObject }
   | { readonly line: number; readonly problem: string };
 
+/** A file of tokens. */
+export interface TokenFile {
+  /** Its name, with the ending of the content. */
+  readonly name: string;
+  /** The content. May be read several times, one after the other. */
+  read(): AsyncIterable<Uint8Array>;
+}
+
 export type FileFormat = "csv" | "ndjson";
 
-/** By the name of a file. @throws {UsageError} for another one. */
-export function formatOf(file: string): FileFormat {
+/** By the name of a file. Undefined: it does not say. */
+export function formatOf(file: string): FileFormat | undefined {
   if (/\.csv$/i.test(file)) return "csv";
-  if (/\.(?:ndjson|jsonl)$/i.test(file)) return "ndjson";
-  throw new UsageError(`${file} must end in .csv, .ndjson or .jsonl, or say --format.`);
+  return /\.(?:ndjson|jsonl)$/i.test(file) ? "ndjson" : undefined;
 }
 
 const NOT_UTF_8 = "is not UTF-8: convert the file, such as by iconv";
@@ -28,28 +34,30 @@ const TOO_LONG = `is longer than ${MAX_RECORD_CHARACTERS} characters`;
 
 /**
  * The records of a file, one at a time, whatever its size. A record that cannot be read does not end it.
- * @throws {UsageError} for a file of another encoding, or without a usable header.
+ * @throws {UnreadableFile} for a file of another encoding, or without a usable header.
  */
-export function recordsOf(source: ImportSource, format: FileFormat): AsyncGenerator<FileRecord> {
+export function recordsOf(source: TokenFile, format: FileFormat): AsyncGenerator<FileRecord> {
   return format === "csv" ? csvRecords(source) : jsonRecords(source);
 }
 
-const UTF_16 = ["fffe", "feff"];
+/** Whether a file begins with a byte order mark of UTF-16. */
+function isUtf16([first, second]: Uint8Array): boolean {
+  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+}
 
 /** The text of a file in pieces, without a byte order mark. */
-async function* decodedPieces({ name, read }: ImportSource): AsyncGenerator<string> {
+async function* decodedPieces({ name, read }: TokenFile): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let isStart = true;
   for await (const piece of read()) {
-    const mark = piece.subarray(0, 2).toString("hex");
-    if (isStart && UTF_16.includes(mark)) throw new UsageError(`${name} ${NOT_UTF_8}.`);
+    if (isStart && isUtf16(piece)) throw new UnreadableFile(`${name} ${NOT_UTF_8}.`);
     isStart = false;
     yield decoder.decode(piece, { stream: true });
   }
   yield decoder.decode();
 }
 
-async function* jsonRecords(source: ImportSource): AsyncGenerator<FileRecord> {
+async function* jsonRecords(source: TokenFile): AsyncGenerator<FileRecord> {
   let line = 1;
   let rest = "";
   let isTooLong = false;
@@ -93,7 +101,7 @@ function jsonRecord(line: number, text: string): FileRecord {
 /** What follows an open quote is one record. So much of it is read, and then no more. */
 const MAX_OPEN_CHARACTERS = 32_000_000;
 
-async function* csvRecords(source: ImportSource): AsyncGenerator<FileRecord> {
+async function* csvRecords(source: TokenFile): AsyncGenerator<FileRecord> {
   const found: FileRecord[] = [];
   let header: readonly string[] | undefined;
   let failure: Error | undefined;
@@ -123,11 +131,11 @@ async function* csvRecords(source: ImportSource): AsyncGenerator<FileRecord> {
     if (failure || open > MAX_OPEN_CHARACTERS) break;
   }
   if (!failure && open <= MAX_OPEN_CHARACTERS) {
-    await step((done) => parser.once("error", done).once("close", done).resume().end());
+    await step((done) => parser.once("error", done).once("end", done).resume().end());
     yield* found.splice(0);
   }
-  if (failure instanceof UsageError) throw failure;
-  if (!header) throw new UsageError(`${source.name} has no header.`);
+  if (failure instanceof UnreadableFile) throw failure;
+  if (!header) throw new UnreadableFile(`${source.name} has no header.`);
   if (failure || open > MAX_OPEN_CHARACTERS) {
     yield { line: lineOf(failure), problem: "is not CSV: a quote is not closed. Nothing after it is read" };
   }
@@ -148,7 +156,7 @@ function requireHeader(names: readonly string[]): readonly string[] {
   // Without their name: a file without a header begins with values.
   if (again >= 0) {
     const first = names.indexOf(names[again] ?? "");
-    throw new UsageError(`Columns ${first + 1} and ${again + 1} of the header have the same name.`);
+    throw new UnreadableFile(`Columns ${first + 1} and ${again + 1} of the header have the same name.`);
   }
   return names;
 }

@@ -1,0 +1,135 @@
+import { useState } from "react";
+import { type Connection, ConnectionService } from "#client/proto/cloakroom/v1/connections_pb.js";
+import { useChange, useRead } from "../../api/queries.js";
+import { Confirm } from "../../components/confirm.js";
+import { Loaded } from "../../components/loaded.js";
+import { Screen } from "../../components/screen.js";
+import { DetailList } from "../../components/table.js";
+import { CopyButton } from "../../components/text.js";
+import { useLeaveTo } from "../../use-leave-to.js";
+import { useLooks } from "../../use-looks.js";
+import { connectionRequestOf, openConnectionDraft } from "./connection-draft.js";
+import { ConnectionForm } from "./connection-form.js";
+import { ConnectionState } from "./connection-state.js";
+
+/** One connection: whether payments can go through it, and what the payment service must know. */
+export function ConnectionDetails({ id }: { id: string }) {
+  const connection = useRead(ConnectionService.method.getConnection, { id });
+  const replace = useChange(ConnectionService.method.replaceConnection);
+  const [isEditing, setEditing] = useState(false);
+  const look = useLooks(connection.refetch);
+  const actions = connection.data && !isEditing && (
+    <>
+      {connection.data.status === "pending" && (
+        <button type="button" disabled={connection.isFetching} onClick={connection.refetch}>
+          Refresh
+        </button>
+      )}
+      {replace.isAllowed && (
+        <button type="button" onClick={() => setEditing(true)}>
+          Edit
+        </button>
+      )}
+      <DeleteConnection id={id} />
+    </>
+  );
+  const onSaved = () => {
+    setEditing(false);
+    look();
+  };
+  return (
+    <Screen title={connection.data?.displayName ?? "Connection"} actions={actions}>
+      <Loaded read={connection} lines={8}>
+        {(found) =>
+          isEditing ? (
+            <Editor connection={found} onSaved={onSaved} onCancel={() => setEditing(false)} />
+          ) : (
+            <Facts connection={found} />
+          )
+        }
+      </Loaded>
+    </Screen>
+  );
+}
+
+function Facts({ connection }: { connection: Connection }) {
+  const { id, connectionFormulaId, acceptedCountries, acceptedCurrencies, threeDSecureEnabled, webhookUrl } =
+    connection;
+  return (
+    <>
+      <StateNote connection={connection} />
+      <DetailList
+        pairs={[
+          ["State", <ConnectionState key="state" connection={connection} />],
+          ["Service", connectionFormulaId],
+          ["Id", <code key="id">{id}</code>],
+          ["3-D Secure", threeDSecureEnabled ? "yes" : "no"],
+          ["Currencies", acceptedCurrencies.join(", ")],
+          ["Countries", acceptedCountries.join(", ")],
+          ["Webhook address", webhookUrl && <WebhookAddress key="webhook" url={webhookUrl} />],
+        ]}
+      />
+    </>
+  );
+}
+
+function StateNote({ connection: { status } }: { connection: Connection }) {
+  if (status === "pending") return <p className="note">The payment service has not confirmed the account yet.</p>;
+  if (status !== "failed") return null;
+  return (
+    <p className="note problem">The payment service refused the account. Edit the connection, and enter it again.</p>
+  );
+}
+
+/** For the payment service, which is told it in its own dashboard. */
+function WebhookAddress({ url }: { url: string }) {
+  return (
+    <>
+      <code>{url}</code> <CopyButton text={url} label="Copy address" />
+      <p className="help">Give it to the payment service: it reports here what becomes of payments.</p>
+    </>
+  );
+}
+
+interface EditorProps {
+  readonly connection: Connection;
+  readonly onSaved: () => void;
+  readonly onCancel: () => void;
+}
+
+function Editor({ connection, onSaved, onCancel }: EditorProps) {
+  const replace = useChange(ConnectionService.method.replaceConnection);
+  const formulas = useRead(
+    ConnectionService.method.listConnectionFormulas,
+    {},
+    { staleTime: Number.POSITIVE_INFINITY },
+  );
+  const { id, connectionFormulaId } = connection;
+  return (
+    <Loaded read={formulas} lines={8}>
+      {({ data }) => {
+        const formula = data.find((one) => one.id === connectionFormulaId);
+        return (
+          formula && (
+            <ConnectionForm
+              {...{ formula, change: replace, initial: openConnectionDraft(connection), isStored: true, onCancel }}
+              onSubmit={(draft) => replace.run({ ...connectionRequestOf(formula, draft), id }, onSaved)}
+            />
+          )
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function DeleteConnection({ id }: { id: string }) {
+  const leaveTo = useLeaveTo();
+  const { isAllowed, run, ...change } = useChange(ConnectionService.method.deleteConnection);
+  if (!isAllowed) return null;
+  const onDeleted = () => leaveTo("/connections");
+  return (
+    <Confirm {...change} action="Delete" title="Delete this connection?" onConfirm={() => run({ id }, onDeleted)}>
+      <p>Its payments stay, and can no longer be captured, voided or refunded here.</p>
+    </Confirm>
+  );
+}

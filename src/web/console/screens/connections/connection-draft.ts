@@ -1,0 +1,67 @@
+import type { Connection, ConnectionFormula } from "#client/proto/cloakroom/v1/connections_pb.js";
+
+/** What a person decides of a connection. */
+export interface ConnectionDraft {
+  readonly displayName: string;
+  /** Values by the keys of the formula's fields. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** Codes, separated by blanks. */
+  readonly countries: string;
+  readonly currencies: string;
+  readonly isActive: boolean;
+}
+
+/** A new connection takes what its service supports, until its person narrows it. */
+export function newConnectionDraft(formula: ConnectionFormula): ConnectionDraft {
+  const { displayName, supportedCountries, supportedCurrencies } = formula;
+  return {
+    displayName,
+    fields: {},
+    countries: supportedCountries.join(" "),
+    currencies: supportedCurrencies.join(" "),
+    isActive: true,
+  };
+}
+
+/** The vault shows no fields of a connection, so a draft of a stored one has none. */
+export function openConnectionDraft(connection: Connection): ConnectionDraft {
+  const { displayName, acceptedCountries, acceptedCurrencies, active } = connection;
+  return {
+    displayName,
+    fields: {},
+    countries: acceptedCountries.join(" "),
+    currencies: acceptedCurrencies.join(" "),
+    isActive: active,
+  };
+}
+
+/** The draft as requests have it. A field that is left empty is left out: a secret keeps its value, another one is removed. */
+export function connectionRequestOf(formula: ConnectionFormula, draft: ConnectionDraft) {
+  const { displayName, fields, countries, currencies, isActive } = draft;
+  return {
+    connectionFormulaId: formula.id,
+    method: formula.method,
+    displayName: displayName.trim(),
+    fields: filledKeys(formula, fields).map((key) => ({ key, value: fields[key] ?? "" })),
+    acceptedCountries: listOf(countries),
+    acceptedCurrencies: listOf(currencies),
+    active: isActive,
+  };
+}
+
+/** The keys of the fields that are not empty, in the order of the request: errors name a field by its place there. */
+export function filledKeys(formula: ConnectionFormula, fields: ConnectionDraft["fields"]): readonly string[] {
+  return formula.fields.map(({ key }) => key).filter((key) => (fields[key] ?? "") !== "");
+}
+
+function listOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((code) => code !== "");
+}
+
+/** A few codes, and how many more there are. */
+export function codesOf(codes: readonly string[]): string {
+  const shown = codes.slice(0, MAX_SHOWN).join(", ");
+  return codes.length > MAX_SHOWN ? `${shown} and ${codes.length - MAX_SHOWN} more` : shown;
+}
+
+const MAX_SHOWN = 4;

@@ -1,0 +1,119 @@
+import { type FormEvent, useState } from "react";
+import type { ConnectionFormula, ConnectionFormulaField } from "#client/proto/cloakroom/v1/connections_pb.js";
+import type { CallProblem } from "../../api/call-problem.js";
+import { Choice, TextArea, TextField } from "../../components/field.js";
+import { ProblemNote } from "../../components/problem-note.js";
+import { leaveGuard } from "../../leave-guard.js";
+import { useDraft } from "../../use-draft.js";
+import { useUnsaved } from "../../use-unsaved.js";
+import { problemWithin } from "../problem-within.js";
+import { type ConnectionDraft, filledKeys } from "./connection-draft.js";
+
+interface ConnectionFormProps {
+  readonly formula: ConnectionFormula;
+  readonly initial: ConnectionDraft;
+  /** Whether the connection is stored already, with fields that the page does not see. */
+  readonly isStored: boolean;
+  readonly change: { readonly isPending: boolean; readonly problem: CallProblem | undefined };
+  readonly onSubmit: (draft: ConnectionDraft) => void;
+  readonly onCancel?: () => void;
+}
+
+/** The fields that say themselves what is wrong. */
+const OWN = /^(?:display_name$|accepted_countries|accepted_currencies|fields\[\d+\]\.value$)/;
+
+/** The account at a payment service, with the fields that the service asks for. */
+export function ConnectionForm({ formula, initial, isStored, change, onSubmit, onCancel }: ConnectionFormProps) {
+  const [draft, set] = useDraft(initial);
+  useUnsaved(draft);
+  const [sent, setSent] = useState<readonly string[]>([]);
+  const { problem } = change;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setSent(filledKeys(formula, draft.fields));
+    onSubmit(draft);
+  };
+  const problemOf = (key: string) => problem?.fields.get(`fields[${sent.indexOf(key)}].value`);
+  return (
+    <form className="form wide" onSubmit={submit} autoComplete="off">
+      {problem && <ProblemNote key={problem.message} problem={problem} isShown={(field) => OWN.test(field)} />}
+      <TextField
+        {...{ label: "Name", value: draft.displayName, onChange: set("displayName"), isRequired: true }}
+        problem={problem?.fields.get("display_name")}
+      />
+      <fieldset>
+        <legend>Account at {formula.displayName}</legend>
+        {isStored && (
+          <p className="help">
+            The vault shows none of these. A secret that you leave empty stays; enter all others again: one that you
+            leave empty is removed.
+          </p>
+        )}
+        {formula.fields.map((field) => (
+          <AccountField
+            key={field.key}
+            {...{ field, isStored }}
+            problem={problemOf(field.key)}
+            value={draft.fields[field.key] ?? ""}
+            onChange={(value) => set("fields")({ ...draft.fields, [field.key]: value })}
+          />
+        ))}
+      </fieldset>
+      <TextArea
+        {...{ label: "Countries", value: draft.countries, onChange: set("countries"), rows: 2 }}
+        help="Of the payments that it takes, by codes of ISO 3166, separated by blanks."
+        problem={problemWithin(problem, "accepted_countries")}
+      />
+      <TextArea
+        {...{ label: "Currencies", value: draft.currencies, onChange: set("currencies"), rows: 3 }}
+        help="By codes of ISO 4217, separated by blanks."
+        problem={problemWithin(problem, "accepted_currencies")}
+      />
+      <div className="checks">
+        <label>
+          <input type="checkbox" checked={draft.isActive} onChange={() => set("isActive")(!draft.isActive)} />
+          Takes payments
+        </label>
+      </div>
+      <div className="actions">
+        <button type="submit" className="primary" disabled={change.isPending}>
+          {isStored ? "Save" : "Create connection"}
+        </button>
+        {onCancel && (
+          <button type="button" onClick={() => leaveGuard.leave(onCancel)}>
+            Cancel
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+interface AccountFieldProps {
+  readonly field: ConnectionFormulaField;
+  readonly isStored: boolean;
+  readonly problem: string | undefined;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function AccountField({ field, isStored, problem, value, onChange }: AccountFieldProps) {
+  const { key, displayName: label, required, format, secret } = field;
+  if (format === "boolean") {
+    const options = [
+      ["", "Not set"],
+      ["true", "Yes"],
+      ["false", "No"],
+    ] as const;
+    return <Choice {...{ label, value, onChange, options }} />;
+  }
+  const kept = secret && isStored;
+  return (
+    <TextField
+      {...{ label, value, onChange, problem, isRequired: required && !kept }}
+      type={secret ? "password" : "text"}
+      autoComplete={secret ? "new-password" : "off"}
+      help={kept ? "Empty: stays as it is" : required ? undefined : `Optional: ${key}`}
+    />
+  );
+}

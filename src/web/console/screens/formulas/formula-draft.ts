@@ -1,0 +1,81 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type {
+  ReactorFormula,
+  ReactorFormulaConfigurationSchema,
+  ReactorFormulaParameterSchema,
+} from "#client/proto/cloakroom/v1/reactors_pb.js";
+
+/** What a person decides of a formula. */
+export interface FormulaDraft {
+  readonly name: string;
+  readonly description: string;
+  readonly code: string;
+  /** Lines of entries that the configuration of each reactor must have. */
+  readonly configuration: string;
+  /** Lines of arguments that each call must have. */
+  readonly parameters: string;
+}
+
+type Entry = MessageInitShape<typeof ReactorFormulaConfigurationSchema>;
+type Parameter = MessageInitShape<typeof ReactorFormulaParameterSchema>;
+
+const FIRST_CODE = `module.exports = async function (req) {
+  const { args, configuration } = req;
+  return { raw: { received: args } };
+};
+`;
+
+export function openFormulaDraft(formula: ReactorFormula | undefined): FormulaDraft {
+  const { name = "", description = "", code = FIRST_CODE, configuration = [], requestParameters = [] } = formula ?? {};
+  return { name, description, code, configuration: linesOf(configuration), parameters: linesOf(requestParameters) };
+}
+
+/** The draft as requests have it. The icon is one that only the API changes. */
+export function formulaRequestOf(draft: FormulaDraft, icon: string | undefined) {
+  const description = draft.description.trim();
+  return {
+    name: draft.name.trim(),
+    type: "private",
+    code: draft.code,
+    configuration: entriesOf(draft.configuration).map(({ isOptional: _, ...entry }): Entry => entry),
+    requestParameters: entriesOf(draft.parameters).map(
+      ({ isOptional, ...entry }): Parameter => ({ ...entry, optional: isOptional }),
+    ),
+    ...(description === "" ? {} : { description }),
+    ...(icon === undefined ? {} : { icon }),
+  };
+}
+
+interface LineParts {
+  readonly name: string;
+  readonly type: string;
+  readonly description?: string | undefined;
+  readonly optional?: boolean;
+}
+
+/** An entry as a line `name type description`; `name?` is optional. */
+function linesOf(entries: readonly LineParts[]): string {
+  return entries
+    .map(({ name, type, description, optional }) => [`${name}${optional ? "?" : ""}`, type, description])
+    .map((parts) => parts.filter(Boolean).join(" "))
+    .join("\n");
+}
+
+const TYPES = ["string", "boolean", "number"];
+
+function entriesOf(text: string) {
+  const lines = text.split("\n").map((line) => line.trim());
+  return lines
+    .filter((line) => line !== "")
+    .map((line) => {
+      const [name = "", second = "string", ...rest] = line.split(/\s+/);
+      const hasType = TYPES.includes(second);
+      const description = [...(hasType ? [] : [second]), ...rest].join(" ");
+      return {
+        name: name.replace(/\?$/, ""),
+        type: hasType ? second : "string",
+        isOptional: name.endsWith("?"),
+        ...(description === "" ? {} : { description }),
+      };
+    });
+}

@@ -1,0 +1,130 @@
+import { Link, useSearchParams } from "wouter";
+import { type ReactorFormula, ReactorFormulaService } from "#client/proto/cloakroom/v1/reactors_pb.js";
+import { useChange, useRead } from "../../api/queries.js";
+import { Confirm } from "../../components/confirm.js";
+import { Loaded, NoRight } from "../../components/loaded.js";
+import { usePageNumber } from "../../components/pages.js";
+import { Screen } from "../../components/screen.js";
+import { DetailList, Table } from "../../components/table.js";
+import { CodeSample } from "../../components/text.js";
+import { useSession } from "../../session.js";
+import { useLeaveTo } from "../../use-leave-to.js";
+import { CodeList } from "../code/code-list.js";
+import { FormulaEditor } from "./formula-editor.js";
+
+/** Code that several reactors share, with what each of them must set. */
+export default function Formulas() {
+  const [params] = useSearchParams();
+  const id = params.get("id");
+  if (params.has("new")) return <NewFormula />;
+  return id === null ? <FormulaList /> : <FormulaDetails key={id} id={id} />;
+}
+
+function FormulaList() {
+  const formulas = useRead(ReactorFormulaService.method.listReactorFormulas, { page: usePageNumber(), size: 50 });
+  return (
+    <CodeList
+      title="Formulas"
+      path="/formulas"
+      list={formulas}
+      canAdd={useSession().can("ReactorFormulaService/CreateReactorFormula")}
+      addText="New formula"
+      purpose="There are no formulas. A formula is code that several reactors share, each with a configuration of its own."
+      head="Kind"
+      cell={({ type, status }) => (status === "coming_soon" ? `${type}, coming soon` : type)}
+    />
+  );
+}
+
+function NewFormula() {
+  const { can } = useSession();
+  return (
+    <Screen title="New formula">
+      {can("ReactorFormulaService/CreateReactorFormula") ? (
+        <FormulaEditor formula={undefined} />
+      ) : (
+        <NoRight operation="ReactorFormulaService/CreateReactorFormula" />
+      )}
+    </Screen>
+  );
+}
+
+function FormulaDetails({ id }: { id: string }) {
+  const { can, mayChange } = useSession();
+  const formula = useRead(ReactorFormulaService.method.getReactorFormula, { id });
+  const isOwn = formula.data?.type === "private";
+  const actions = formula.data && (
+    <>
+      {can("ReactorService/CreateReactor") && formula.data.status === "verified" && (
+        <Link href={`/reactors?${new URLSearchParams({ new: "1", formula: id })}`} className="button primary">
+          New reactor of it
+        </Link>
+      )}
+      {isOwn && mayChange(formula.data.createdBy) && <DeleteFormula id={id} />}
+    </>
+  );
+  return (
+    <Screen title={formula.data?.name ?? "Formula"} actions={actions}>
+      <Loaded read={formula} lines={10}>
+        {(found) => (isOwn ? <FormulaEditor formula={found} /> : <Official formula={found} />)}
+      </Loaded>
+    </Screen>
+  );
+}
+
+/** The operator's formulas are the same for all tenants. */
+function Official({ formula }: { formula: ReactorFormula }) {
+  const { id, description, code, configuration, requestParameters } = formula;
+  return (
+    <>
+      <p className="note">This formula is the operator's: reactors can use it, and no tenant can change it.</p>
+      <DetailList
+        pairs={[
+          ["Description", description],
+          ["Id", <code key="id">{id}</code>],
+        ]}
+      />
+      <Entries label="Configuration" entries={configuration} />
+      <Entries label="Arguments" entries={requestParameters} />
+      <CodeSample label="Code" code={code} />
+    </>
+  );
+}
+
+interface Entry {
+  readonly name: string;
+  readonly type: string;
+  readonly description?: string | undefined;
+  readonly optional?: boolean;
+}
+
+function Entries({ label, entries }: { label: string; entries: readonly Entry[] }) {
+  if (entries.length === 0) return null;
+  return (
+    <section>
+      <h2>{label}</h2>
+      <Table
+        label={label}
+        rows={entries}
+        keyOf={({ name }) => name}
+        columns={[
+          { head: "Name", cell: ({ name }) => <code>{name}</code> },
+          { head: "Type", cell: ({ type, optional }) => (optional ? `${type}, may be absent` : type) },
+          { head: "Meaning", cell: ({ description }) => description },
+        ]}
+      />
+    </section>
+  );
+}
+
+function DeleteFormula({ id }: { id: string }) {
+  const leaveTo = useLeaveTo();
+  const { isAllowed, run, ...change } = useChange(ReactorFormulaService.method.deleteReactorFormula);
+  if (!isAllowed) return null;
+  const onDeleted = () => leaveTo("/formulas");
+  return (
+    <Confirm {...change} action="Delete" title="Delete this formula?" onConfirm={() => run({ id }, onDeleted)}>
+      <p>A formula that reactors use is not deleted: delete them first.</p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,77 @@
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { type ChangeEvent, useId, useState } from "react";
+import { TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
+import { LAYOUTS } from "../../../../token-files/layouts.js";
+import { Choice } from "../../components/field.js";
+import { NoRight } from "../../components/loaded.js";
+import { Screen } from "../../components/screen.js";
+import { useSession } from "../../session.js";
+import { FirstRows } from "./first-rows.js";
+import { ImportRun } from "./import-run.js";
+import { RunningImport } from "./running-import.js";
+
+const LAYOUT_NAMES: ReadonlyMap<string, string> = new Map([
+  ["stripe", "Stripe"],
+  ["spreedly", "Spreedly"],
+  ["braintree", "Braintree"],
+  ["basis-theory", "Basis Theory"],
+  ["vgs", "VGS"],
+]);
+
+/** Makes tokens of the rows of a file. */
+export default function Imports() {
+  const isAllowed = useSession().can("TokenService/ImportTokens");
+  return (
+    <Screen title="Imports">{isAllowed ? <ImportFile /> : <NoRight operation="TokenService/ImportTokens" />}</Screen>
+  );
+}
+
+function ImportFile() {
+  const client = createClient(TokenService, useTransport());
+  const id = useId();
+  const [file, setFile] = useState<File | undefined>();
+  const [layout, setLayout] = useState("");
+  const [run, setRun] = useState<ImportRun | undefined>();
+  if (run) return <RunningImport run={run} file={file} onLeave={() => setRun(undefined)} />;
+  const chosen = file && { file, layout };
+  return (
+    <>
+      <p className="quiet">
+        Each row of a file becomes a token. This page reads the file and sends it in batches; nothing of it is kept in
+        the browser. Files encrypted with PGP, and mappings of your own, are for{" "}
+        <a href="/docs/guides/moving-in">the command line</a>.
+      </p>
+      <div className="form wide">
+        <div className="field">
+          <label htmlFor={id}>File</label>
+          <input
+            {...{ id, type: "file", accept: ".csv,.ndjson,.jsonl" }}
+            aria-describedby={`${id}-help`}
+            onChange={({ target }: ChangeEvent<HTMLInputElement>) => setFile(target.files?.[0])}
+          />
+          <div id={`${id}-help`} className="help">
+            CSV with a header, or a JSON object in each line. UTF-8.
+          </div>
+        </div>
+        <Choice
+          label="Layout"
+          value={layout}
+          options={[
+            ["", "As tokens: type, data.number, containers"],
+            ...[...LAYOUTS.keys()].map((name): [string, string] => [name, LAYOUT_NAMES.get(name) ?? name]),
+          ]}
+          onChange={setLayout}
+          help="Whose export it is."
+        />
+      </div>
+      {chosen && (
+        <FirstRows
+          key={`${file.name} ${file.size} ${file.lastModified} ${layout}`}
+          chosen={chosen}
+          onImport={() => setRun(new ImportRun(client, chosen))}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,52 @@
+import { type FileRow, rowsOf } from "../../../../token-files/import-batch.js";
+import { LAYOUTS } from "../../../../token-files/layouts.js";
+import { formatOf, recordsOf, type TokenFile } from "../../../../token-files/records.js";
+import { UnreadableFile } from "../../../../token-files/unreadable-file.js";
+
+/** A file that a person chose, and whose layout it has. */
+export interface ChosenFile {
+  readonly file: File;
+  /** Empty: columns are named like the fields of tokens. */
+  readonly layout: string;
+}
+
+/**
+ * The rows of a file, read piece by piece.
+ * @param onRead gets the bytes that are read so far.
+ * @throws {UnreadableFile} for another kind of file.
+ */
+export function rowsIn({ file, layout }: ChosenFile, onRead: (bytes: number) => void): AsyncGenerator<FileRow> {
+  const format = formatOf(file.name);
+  if (!format) throw new UnreadableFile("Choose a file whose name ends in .csv, .ndjson or .jsonl.");
+  return rowsOf(recordsOf(tokenFileOf(file, onRead), format), LAYOUTS.get(layout), format);
+}
+
+function tokenFileOf(file: File, onRead: (bytes: number) => void): TokenFile {
+  return {
+    name: file.name,
+    async *read() {
+      const reader = file.stream().getReader();
+      try {
+        for (let bytes = 0; ; ) {
+          const { done, value } = await reader.read();
+          if (done) return;
+          bytes += value.byteLength;
+          onRead(bytes);
+          yield value;
+        }
+      } finally {
+        await reader.cancel();
+      }
+    },
+  };
+}
+
+/**
+ * The same for the same file, also after a reload: batches that are stored already are then answered and not stored again.
+ * Bytes that changed under the same name, size and time are told apart by the vault, which refuses them.
+ */
+export function importIdOf({ file: { name, size, lastModified }, layout }: ChosenFile): string {
+  return `console ${size} ${lastModified} ${layout} ${name}`.slice(0, MAX_ID);
+}
+
+const MAX_ID = 200;
