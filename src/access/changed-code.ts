@@ -1,5 +1,5 @@
 import type { Caller } from "./caller.js";
-import { requirePower } from "./power.js";
+import { type Deed, requirePower } from "./power.js";
 import { requireOwn } from "./role-rights.js";
 
 /**
@@ -10,8 +10,21 @@ import { requireOwn } from "./role-rights.js";
  * @throws {Fault} second_factor_required or permission_denied.
  */
 export function requireMayChangeCode(caller: Caller, what: string, createdBy: string | null): void {
+  requireCodePower(caller, { doing: `Changing ${what}`, act: `change ${what}` }, createdBy);
+}
+
+/**
+ * Checks that a person may read what failed runs wrote: errors and console output may hold any value that others sent to
+ * the code, so they are for people who could change the code to print it.
+ * @throws {Fault} second_factor_required or permission_denied.
+ */
+export function requireMayReadRuns(caller: Caller, createdBy: string | null): void {
+  requireCodePower(caller, { doing: "Reading failed runs", act: "read failed runs" }, createdBy);
+}
+
+function requireCodePower(caller: Caller, words: Omit<Deed, "needs">, createdBy: string | null): void {
   const { principal } = caller;
   if (principal.kind === "application") return;
   if (principal.role === "DEVELOPER") requireOwn(caller, createdBy);
-  else requirePower(caller, { needs: ["administer"], doing: `Changing ${what}`, act: `change ${what}` });
+  else requirePower(caller, { needs: ["administer"], ...words });
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { changedAuthorship, newAuthorship } from "../access/authorship.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
-import { requireMayChangeCode } from "../access/changed-code.js";
+import { requireMayChangeCode, requireMayReadRuns } from "../access/changed-code.js";
 import { newKey } from "../access/key-text.js";
 import { requireOwn } from "../access/role-rights.js";
 import { NamedEntities } from "../access/stored-entities.js";
@@ -150,6 +150,7 @@ export async function deleteProxy(tx: CallerTransaction, id: Uuid): Promise<void
 
 /** The failed runs of the proxy's transforms of the last day, newest first. */
 export async function failedRunsOfProxy(tx: CallerTransaction, id: Uuid): Promise<readonly FailedRun[]> {
-  await proxies.find(tx, id);
+  const { created_by: createdBy } = await proxies.find(tx, id);
+  requireMayReadRuns(tx.caller, createdBy);
   return readFailedRuns(tx, "proxy", id);
 }

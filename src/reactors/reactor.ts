@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Authorship, changedAuthorship, newAuthorship, readAuthorship } from "../access/authorship.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
-import { requireMayChangeCode } from "../access/changed-code.js";
+import { requireMayChangeCode, requireMayReadRuns } from "../access/changed-code.js";
 import { requireOwn } from "../access/role-rights.js";
 import { NamedEntities } from "../access/stored-entities.js";
 import { changesBetween } from "../audit/log-changes.js";
@@ -151,7 +151,8 @@ export async function deleteReactor(tx: CallerTransaction, id: Uuid): Promise<vo
 
 /** The reactor's failed runs of the last day, newest first. */
 export async function failedRunsOfReactor(tx: CallerTransaction, id: Uuid): Promise<readonly FailedRun[]> {
-  await reactors.find(tx, id);
+  const { created_by: createdBy } = await reactors.find(tx, id);
+  requireMayReadRuns(tx.caller, createdBy);
   return readFailedRuns(tx, "reactor", id);
 }
 

@@ -81,7 +81,7 @@ function StateNote({ connection: { status } }: { connection: Connection }) {
   );
 }
 
-/** For the payment service, which is told it in its own dashboard. */
+/** The payment service sends its webhooks there; people enter it in the dashboard of that service. */
 function WebhookAddress({ url }: { url: string }) {
   return (
     <>

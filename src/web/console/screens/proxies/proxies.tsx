@@ -7,7 +7,7 @@ import { Screen } from "../../components/screen.js";
 import { Name } from "../../components/text.js";
 import { useSession } from "../../session.js";
 import { CodeList } from "../code/code-list.js";
-import { FailedRuns } from "../code/failed-runs.js";
+import { FailedRuns, RunList } from "../code/failed-runs.js";
 import { CallProxy } from "./call-proxy.js";
 import { DeleteProxy } from "./delete-proxy.js";
 import { ProxyEditor } from "./proxy-editor.js";
@@ -50,9 +50,8 @@ function NewProxy() {
 }
 
 function ProxyDetails({ id }: { id: string }) {
-  const { mayChange } = useSession();
+  const { can, mayChange } = useSession();
   const proxy = useRead(ProxyService.method.getProxy, { id });
-  const runs = useRead(ProxyService.method.listFailedProxyRuns, { id });
   return (
     <Screen
       title={proxy.data?.name ?? "Proxy"}
@@ -73,7 +72,15 @@ function ProxyDetails({ id }: { id: string }) {
           </>
         )}
       </Loaded>
-      <FailedRuns runs={runs} />
+      {proxy.data && can("ProxyService/ListFailedProxyRuns") && mayChange(proxy.data.createdBy) && (
+        <FailedRuns>
+          <ProxyRuns id={id} />
+        </FailedRuns>
+      )}
     </Screen>
   );
+}
+
+function ProxyRuns({ id }: { readonly id: string }) {
+  return <RunList runs={useRead(ProxyService.method.listFailedProxyRuns, { id })} />;
 }

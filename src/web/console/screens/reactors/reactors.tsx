@@ -6,7 +6,7 @@ import { usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
 import { useSession } from "../../session.js";
 import { CodeList } from "../code/code-list.js";
-import { FailedRuns } from "../code/failed-runs.js";
+import { FailedRuns, RunList } from "../code/failed-runs.js";
 import { DeleteReactor } from "./delete-reactor.js";
 import { ReactorEditor } from "./reactor-editor.js";
 
@@ -66,9 +66,8 @@ function OfFormula({ id }: { id: string }) {
 }
 
 function ReactorDetails({ id }: { id: string }) {
-  const { mayChange } = useSession();
+  const { can, mayChange } = useSession();
   const reactor = useRead(ReactorService.method.getReactor, { id });
-  const runs = useRead(ReactorService.method.listFailedReactorRuns, { id });
   return (
     <Screen
       title={reactor.data?.name ?? "Reactor"}
@@ -77,7 +76,15 @@ function ReactorDetails({ id }: { id: string }) {
       <Loaded read={reactor} lines={10}>
         {(found) => <ReactorEditor reactor={found} formula={found.formulaDetails} />}
       </Loaded>
-      <FailedRuns runs={runs} />
+      {reactor.data && can("ReactorService/ListFailedReactorRuns") && mayChange(reactor.data.createdBy) && (
+        <FailedRuns>
+          <ReactorRuns id={id} />
+        </FailedRuns>
+      )}
     </Screen>
   );
+}
+
+function ReactorRuns({ id }: { readonly id: string }) {
+  return <RunList runs={useRead(ReactorService.method.listFailedReactorRuns, { id })} />;
 }
