@@ -12,6 +12,7 @@ import { newWorld, type Start, type World } from "./world.js";
 const GIVE_NOTHING = new Set([
   // Values and entities of the tenant, which the role decides about.
   ...["TokenService/CreateToken", "TokenService/UpdateToken", "TokenService/DeleteToken", "TokenizeService/Tokenize"],
+  "TokenService/ImportTokens",
   ...["TransactionService/CreateTransaction", "TransactionService/CaptureTransaction"],
   ...["TransactionService/VoidTransaction", "TransactionService/SyncTransaction", "TransactionService/CreateRefund"],
   ...[
