@@ -1,17 +1,15 @@
-//! Generates the messages and clients from the descriptors that `npx buf build` wrote. See README.md.
+//! Generates the messages and clients from the protos of a vault. See README.md.
 
-use prost::Message;
-use prost_types::FileDescriptorSet;
-
-const DESCRIPTORS: &str = "cloakroom.binpb";
+const PROTOS: &str = "cloakroom-protos";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    println!("cargo:rerun-if-changed={DESCRIPTORS}");
-    let bytes = std::fs::read(DESCRIPTORS)
-        .map_err(|error| format!("{DESCRIPTORS}: {error}. See README.md"))?;
+    println!("cargo:rerun-if-changed={PROTOS}");
+    let folder = std::fs::read_dir(format!("{PROTOS}/cloakroom/v1"))
+        .map_err(|error| format!("{PROTOS}: {error}. See README.md"))?;
+    let files: Vec<_> = folder.map(|entry| entry.map(|file| file.path())).collect::<Result<_, _>>()?;
     tonic_prost_build::configure()
         .build_server(false)
         .include_file("protos.rs")
-        .compile_fds(FileDescriptorSet::decode(bytes.as_slice())?)?;
+        .compile_fds(protox::compile(files, [PROTOS])?)?;
     Ok(())
 }

@@ -44,6 +44,12 @@ export function thinNames(files: readonly SourceText[]): readonly string[] {
         problems.push(`${at(node)} calls ${name} a place: it is no place in a text or a document`);
       }
     };
+    const unpacked = (field: Node) => {
+      if (field.type !== "SpreadElement" && field.type !== "JSXSpreadAttribute") return;
+      if (field.argument.type === "ObjectExpression") {
+        problems.push(`${at(field)} packs fields into "...{ }": write each by itself`);
+      }
+    };
     new Visitor({
       Identifier: (node) => names(node, node.name),
       PrivateIdentifier: (node) => names(node, node.name),
@@ -51,13 +57,8 @@ export function thinNames(files: readonly SourceText[]): readonly string[] {
       ArrowFunctionExpression: (node) => count(node, node.params.length),
       TSFunctionType: (node) => count(node, node.params.length),
       TSMethodSignature: (node) => count(node, node.params.length),
-      ObjectExpression: ({ properties }) => {
-        for (const property of properties) {
-          if (property.type === "SpreadElement" && property.argument.type === "ObjectExpression") {
-            problems.push(`${at(property)} packs fields into "...{ }": write each by itself`);
-          }
-        }
-      },
+      ObjectExpression: ({ properties }) => properties.forEach(unpacked),
+      JSXOpeningElement: ({ attributes }) => attributes.forEach(unpacked),
       VariableDeclarator: ({ id, init }) => {
         look(id);
         if (id.type === "Identifier" && id.name === PLACE && init?.type === "ObjectExpression") {

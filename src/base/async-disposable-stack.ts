@@ -9,8 +9,12 @@ type End = () => PromiseLike<void> | void;
 class Stack {
   #ends: End[] = [];
 
-  use<T extends AsyncDisposable | null | undefined>(resource: T): T {
-    if (resource) this.#ends.push(() => resource[Symbol.asyncDispose]());
+  use<T extends AsyncDisposable | Disposable | null | undefined>(resource: T): T {
+    if (resource) {
+      this.#ends.push(() =>
+        Symbol.asyncDispose in resource ? resource[Symbol.asyncDispose]() : resource[Symbol.dispose](),
+      );
+    }
     return resource;
   }
 

@@ -19,6 +19,7 @@ import { DatabaseSetupError } from "../store/postgres/roles.js";
 import { listClosedAhead } from "../store/tenancy/operator-tenants.js";
 import { privilegedLogins } from "../vault/configured-database.js";
 import type { Vault } from "../vault/vault.js";
+import { certificateTrouble } from "./certificate-check.js";
 import { openForCommand } from "./open-for-command.js";
 import type { CommandInput } from "./operator-command.js";
 import { runnerTrouble } from "./runner-check.js";
@@ -33,7 +34,8 @@ export async function doctor({ config, say, printResult }: CommandInput): Promis
     const clocks = await clockTrouble(vault);
     const runner = await runnerTrouble();
     const emptied = await emptiedLogs(vault.ownerAddress);
-    const problems = [...(cluster?.problems ?? []), clocks, runner, ...emptied].filter(
+    const certificate = await certificateTrouble(config);
+    const problems = [...(cluster?.problems ?? []), clocks, runner, certificate, ...emptied].filter(
       (problem) => problem !== undefined,
     );
     const warnings = [

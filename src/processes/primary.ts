@@ -8,7 +8,8 @@ import { systemClock } from "../base/clock.js";
 import { memoryRateLimits, type RateLimits } from "../rate-limits/rate-limits.js";
 import { memorySignInLimits, type SignInLimits } from "../rate-limits/sign-in-limits.js";
 import { openAdminPort } from "../server/admin-port.js";
-import { listenAt, readTls } from "../server/listening.js";
+import { CertificateFiles } from "../server/certificate-files.js";
+import { listenAt } from "../server/listening.js";
 import { readinessOfVault, warningOfRunner } from "../server/readiness.js";
 import { databaseExited, type RunningServer, type Surroundings } from "../server/running-server.js";
 import { waitForShares } from "../server/sealed-server.js";
@@ -40,8 +41,8 @@ export async function startProcesses(
   { announce, clock = systemClock, whileStarting = new AbortController().signal }: Surroundings,
 ): Promise<RunningServer> {
   const log = createOperatorLog(config.logLevel, 0);
-  const tls = await readTls(config);
   await using opened = new AsyncDisposableStack();
+  const tls = opened.use(await CertificateFiles.open(config, log));
   const shutdown = new Shutdown(log);
   const services = SERVICES.map(({ typeName }) => typeName);
   const unseal = waitForShares({ config, tls, say: announce, stopping: whileStarting, services });

@@ -1,6 +1,5 @@
 import { causeFields, tenantFailure } from "../api/observation/log-cause.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
-import { ArchiveFailure } from "../audit/archive/log-archive.js";
 import { monthName } from "../audit/chain/log-months.js";
 import type { SealParts } from "../audit/chain/seal-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
@@ -136,10 +135,7 @@ function logMonths({ vault, config, clock, log, meters, sealing }: BackgroundPar
       meters.auditIncident("archive_failed");
       log.error({ job: "log months", reason: problem }, "log archive failing; months stay and will be archived later");
     },
-    onFailure(tenantId, error) {
-      const reason = error instanceof ArchiveFailure ? { reason: error.message } : causeFields(error);
-      log.error({ tenant_id: tenantId, ...reason }, "a month of this tenant could not be archived, and stays");
-    },
+    onFailure: tenantFailure(log, "log months", "a month of this tenant could not be archived, and stays"),
     onBlocked: ({ month, tenants }) =>
       log.warn(
         { reason: `${monthName(month)} of ${tenants.length} tenants, the first ${tenants[0]}` },

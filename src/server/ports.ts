@@ -1,6 +1,7 @@
 import type { RateGate } from "../api/admission/rate-gate.js";
 import { TurnGate } from "../api/arrival/turn-gate.js";
 import { addressReader, clientReader, networkReader, proxyCheck } from "../api/connection/client-address.js";
+import type { ServerCertificate } from "../api/connection/server-certificate.js";
 import type { Readiness } from "../api/health/health.js";
 import { observeInto } from "../api/observation/observation.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
@@ -27,7 +28,7 @@ import { gaugeBuild, gaugeCertificate, gaugeDates } from "../telemetry/vault-gau
 import type { Vault } from "../vault/vault.js";
 import { openAdminPort } from "./admin-port.js";
 import type { Composition } from "./composition.js";
-import { listenAt, type TlsIdentity } from "./listening.js";
+import { listenAt } from "./listening.js";
 import { type RateCounters, rateGateOf } from "./rate-limiting.js";
 import type { ServingProcess } from "./running-server.js";
 import { SERVICES } from "./served-services.js";
@@ -39,7 +40,7 @@ export interface PortParts {
   readonly clock: Clock;
   readonly log: OperatorLog;
   readonly meters: Meters;
-  readonly tls: TlsIdentity | undefined;
+  readonly tls: ServerCertificate | undefined;
   readonly readiness: Readiness;
   readonly parts: Composition;
   readonly counters: RateCounters;
@@ -117,7 +118,7 @@ function apiServer({ config, log, meters, tls, readiness, parts }: PortParts, ra
 /** Adds the measurements taken when metrics are read. Returns the one that samples. */
 function gauge({ vault, clock, meters, parts, tls }: PortParts): Disposable {
   gaugeBuild(meters.registry, readBuildVersion());
-  gaugeCertificate(meters.registry, tls?.cert);
+  gaugeCertificate(meters.registry, tls);
   gaugeDates(
     meters.registry,
     () => readWatchedDates(vault.database),

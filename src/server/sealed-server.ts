@@ -8,6 +8,7 @@ import { createCors } from "../api/browser/cors.js";
 import { prepareResponse } from "../api/browser/prepare-response.js";
 import { CONNECTION_LIMITS } from "../api/connection/connection-limits.js";
 import { createMultiProtocolServer } from "../api/connection/multi-protocol-server.js";
+import type { ServerCertificate } from "../api/connection/server-certificate.js";
 import { isHealthCheck, type Readiness } from "../api/health/health.js";
 import { createHealthPort } from "../api/health/health-port.js";
 import { Fault } from "../base/fault.js";
@@ -23,7 +24,7 @@ import {
   type UnsealedKey,
   unsealSocketOf,
 } from "../vault/unsealing.js";
-import { listenAt, type TlsIdentity } from "./listening.js";
+import { listenAt } from "./listening.js";
 import { StoppedAtStart } from "./running-server.js";
 
 /** How long a refused client may continue sending. */
@@ -41,10 +42,10 @@ export interface SealedServer {
   readonly say: (line: string) => void;
   readonly stopping: AbortSignal;
   /**
-   * The main port's TLS identity while serving, used here too: after a failed probe, an orchestrator would restart the
+   * The main port's certificate while serving, used here too: after a failed probe, an orchestrator would restart the
    * server, and the shares already provided would be lost.
    */
-  readonly tls: TlsIdentity | undefined;
+  readonly tls: ServerCertificate | undefined;
   /** The names of the services that it will serve. */
   readonly services: readonly string[];
 }
@@ -81,8 +82,8 @@ export function waitForShares({ config, say, stopping, tls, services }: SealedSe
       { prefix: "", host: config.host, port: config.port, tls },
       { prefix: "ADMIN_", host: config.adminHost, port: config.adminPort, tls: undefined },
     ] as const;
-    for (const { prefix, host, port, tls: identity } of places) {
-      const { server: web, destroy } = createMultiProtocolServer(listener, CONNECTION_LIMITS, identity);
+    for (const { prefix, host, port, tls: certificate } of places) {
+      const { server: web, destroy } = createMultiProtocolServer(listener, CONNECTION_LIMITS, certificate);
       await listenAt(prefix, { host, port }, async () => {
         web.listen({ host, port });
         await once(web, "listening");
@@ -93,7 +94,7 @@ export function waitForShares({ config, say, stopping, tls, services }: SealedSe
         destroy();
         await closed;
       });
-      say(`Sealed: health at ${urlOf(web, host, identity)}/readyz`);
+      say(`Sealed: health at ${urlOf(web, host, certificate ? "https" : "http")}/readyz`);
     }
     for (const key of needed) {
       say(`${keptInShares(key)}. Hand in ${key.threshold ?? "some"} of them, one per line: cloakroom keys unseal`);
@@ -119,10 +120,10 @@ function refuseAllBut(health: RequestListener, origins: readonly string[]): Requ
   };
 }
 
-function urlOf(web: WebServer, host: string, tls: TlsIdentity | undefined): string {
+function urlOf(web: WebServer, host: string, scheme: "http" | "https"): string {
   const address = web.address();
   const port = typeof address === "object" && address ? address.port : 0;
-  return `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /**

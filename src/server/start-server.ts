@@ -9,8 +9,8 @@ import { startTraces } from "../telemetry/traces.js";
 import { sharesNeedRestart, type Unseal } from "../vault/unsealing.js";
 import { openVault } from "../vault/vault.js";
 import { backgroundJobs, mailDelivery } from "./background-jobs.js";
+import { CertificateFiles } from "./certificate-files.js";
 import { compose } from "./composition.js";
-import { readTls, type TlsIdentity } from "./listening.js";
 import { createLogSealing, watchLogClock } from "./log-sealing.js";
 import { createLogSinks } from "./log-sinks.js";
 import { openPorts } from "./ports.js";
@@ -35,9 +35,9 @@ export async function startServer(
 ): Promise<RunningServer & { readonly registry: Registry }> {
   const log = createOperatorLog(config.logLevel, part?.number, logLines);
   const meters = createMeters();
-  const tls = await readTls(config);
   const bins = await readBinTable(config.binTableFile);
   await using opened = new AsyncDisposableStack();
+  const tls = opened.use(await CertificateFiles.open(config, log));
   const shutdown = new Shutdown(log);
   /** Parts end in reverse order. */
   const endLater = (name: Part, end: () => Promise<unknown>) => opened.defer(() => shutdown.end(name, end));
@@ -94,7 +94,7 @@ function announceAddresses(announce: (line: string) => void, url: string, adminU
 
 function sharesOverPort(
   config: Config,
-  tls: TlsIdentity | undefined,
+  tls: CertificateFiles | undefined,
   say: (line: string) => void,
   stopping: AbortSignal,
 ): Unseal {

@@ -1,12 +1,14 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { BankDetails, CardDetails, Token } from "../../gen/cloakroom/v1/tokens_pb.js";
 import type { TokenView } from "../tokens/view.js";
 import { showTypedData } from "./typed-data.js";
 import { toValue } from "./value.js";
 
-/** A token as the protos define it. */
-export function showToken(view: TokenView) {
+/** A token as the protos define it: whole messages, which no server copies before it writes them. */
+export function showToken(view: TokenView): Token {
   const { card, bank, deduplicated } = view;
   return {
+    $typeName: "cloakroom.v1.Token",
     id: view.id,
     tenantId: view.tenantId,
     type: view.type,
@@ -24,16 +26,21 @@ export function showToken(view: TokenView) {
     ...(view.createdAt ? { createdAt: timestampFromDate(view.createdAt) } : {}),
     ...(view.modifiedBy ? { modifiedBy: view.modifiedBy } : {}),
     ...(view.modifiedAt ? { modifiedAt: timestampFromDate(view.modifiedAt) } : {}),
-    ...(deduplicated === undefined ? {} : { extras: { deduplicated } }),
+    ...(deduplicated === undefined ? {} : { extras: { $typeName: "cloakroom.v1.TokenExtras" as const, deduplicated } }),
   };
 }
 
-function showBank({ routing_number, account_number_last4: last4 }: NonNullable<TokenView["bank"]>) {
-  return { routingNumber: routing_number, ...(last4 === undefined ? {} : { accountNumberLast4: last4 }) };
+function showBank({ routing_number, account_number_last4: last4 }: NonNullable<TokenView["bank"]>): BankDetails {
+  return {
+    $typeName: "cloakroom.v1.BankDetails",
+    routingNumber: routing_number,
+    ...(last4 === undefined ? {} : { accountNumberLast4: last4 }),
+  };
 }
 
-function showCard(card: NonNullable<TokenView["card"]>) {
+function showCard(card: NonNullable<TokenView["card"]>): CardDetails {
   return {
+    $typeName: "cloakroom.v1.CardDetails",
     bin: card.bin,
     last4: card.last4,
     ...(card.expiration_month === undefined ? {} : { expirationMonth: card.expiration_month }),

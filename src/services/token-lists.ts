@@ -3,14 +3,16 @@ import {
   type TokenCursorPageSchema,
   TokenService,
 } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { takeTurn } from "../base/caller-turns.js";
 import { DEFAULT_PAGE_SIZE, type PageRequest } from "../base/page.js";
 import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import { prepareCursorPage, requireContainerInScope, type TokenCursorPage } from "../tokens/cursor-list.js";
+import { requireMaySearchData } from "../tokens/data-search.js";
 import { exporterOf } from "../tokens/export.js";
 import { ListMemory } from "../tokens/list-memory.js";
 import { listTokens } from "../tokens/offset-list.js";
-import { openReadable, type ReadableToken } from "../tokens/read.js";
+import { openReadable, opensAtOnce, type ReadableToken, showReadable } from "../tokens/read.js";
 import type { TokenQuery } from "../tokens/selection.js";
 import {
   type CursorFilterFields,
@@ -42,6 +44,7 @@ export function tokenLists(bins: BinTable | undefined): ServedMethod[] {
       );
     }),
     serve(method.searchTokens, async (request, call) => {
+      requireMaySearchData(call.caller, request.query ?? "");
       const filter = searchFilter(call.keys, request.query ?? "");
       return listPage(
         call,
@@ -66,6 +69,7 @@ export function tokenLists(bins: BinTable | undefined): ServedMethod[] {
       return call.list(page(start, size), showCursorPage(query, size, bins));
     }),
     serve(method.searchTokensByCursor, async (request, call) => {
+      requireMaySearchData(call.caller, request.query ?? "");
       const fields = cursorSearchFields(request.query ?? "");
       const filter = cursorFilter(call.keys, fields, "query");
       const query: TokenQuery = { caller: call.caller, keys: call.keys, permission: "token:search", filter };
@@ -117,17 +121,23 @@ function showCursorPage(query: TokenQuery, size: number, bins: BinTable | undefi
   });
 }
 
-/** Yields between large tokens, to serve other requests. */
+/** In as many turns of the caller as it needs. */
 export async function showAll(
   { caller, keys }: TokenQuery,
   items: readonly ReadableToken[],
   bins: BinTable | undefined,
 ) {
   const showing = { budget: new SharedBudget(), bins };
+  const openLong = async (item: ReadableToken) => {
+    const view = await openReadable(caller, keys, item, showing);
+    await yieldToEventLoop(item.row.data.length);
+    return view;
+  };
   const shown: ReturnType<typeof showToken>[] = [];
   for (const item of items) {
-    shown.push(showToken(await openReadable(caller, keys, item, showing)));
-    await yieldToEventLoop(item.row.data.length);
+    const turn = takeTurn();
+    if (turn) await turn;
+    shown.push(showToken(opensAtOnce(item) ? showReadable(caller, keys, item, showing) : await openLong(item)));
   }
   return shown;
 }

@@ -44,8 +44,9 @@ export function showTypedData({ type, data }: TokenView) {
   return type === "bank" ? { bankData: showBankData(data) } : {};
 }
 
-function showCardData({ number, expiration_month: month, expiration_year: year, cvc }: JsonObject) {
+function showCardData({ number, expiration_month: month, expiration_year: year, cvc }: JsonObject): CardData {
   return {
+    $typeName: "cloakroom.v1.CardData",
     ...(isText(number) ? { number } : {}),
     ...(isInt32(month) ? { expirationMonth: month } : {}),
     ...(isInt32(year) ? { expirationYear: year } : {}),
@@ -53,8 +54,9 @@ function showCardData({ number, expiration_month: month, expiration_year: year, 
   };
 }
 
-function showBankData({ routing_number: routing, account_number: account }: JsonObject) {
+function showBankData({ routing_number: routing, account_number: account }: JsonObject): BankData {
   return {
+    $typeName: "cloakroom.v1.BankData",
     ...(isText(routing) ? { routingNumber: routing } : {}),
     ...(isText(account) ? { accountNumber: account } : {}),
   };

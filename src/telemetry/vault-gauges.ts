@@ -21,15 +21,21 @@ export function gaugeBuild(
 }
 
 /** When the certificate of the API port ends. Nothing without TLS. */
-export function gaugeCertificate(registry: Registry, certificate: Buffer | undefined): void {
+export function gaugeCertificate(
+  registry: Registry,
+  certificate: { readonly current: { readonly cert: Buffer } } | undefined,
+): void {
   if (!certificate) return;
-  const end = new X509Certificate(certificate).validToDate;
   new Gauge({
     name: "cloakroom_tls_certificate_expiry_timestamp_seconds",
     help: "When the certificate of the API port ends, in seconds since 1970.",
-    aggregator: "max",
+    // That of the process whose certificate ends first.
+    aggregator: "min",
     registers: [registry],
-  }).set(end.getTime() / 1_000);
+    collect() {
+      this.set(new X509Certificate(certificate.current.cert).validToDate.getTime() / 1_000);
+    },
+  });
 }
 
 /** Since when the root key wraps, and when all stored data was last exported. */

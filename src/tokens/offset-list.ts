@@ -1,14 +1,14 @@
 import { actorOf } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { storedContainer } from "../access/container.js";
-import { requireReason } from "../access/reveal-reason.js";
+import { mightNeedReason, requireReason } from "../access/reveal-reason.js";
 import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { MAX_PAGE_BYTES, offsetOf, type Page, type PageRequest, pageTooLarge } from "../base/page.js";
 import { countTokenKeys, type KeyPage, listTokenKeys, sumTokenCounts } from "../store/tokens/token-keys.js";
 import type { TokenKey, TokenSelection } from "../store/tokens/token-selection.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { countMonthlyActivity } from "./activity.js";
+import { countMonthlyActivity, isFirstUse } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import { type ListMemory, MAX_FRESH_COMPARED, MAX_FRESH_COUNT } from "./list-memory.js";
 import type { ReadableToken } from "./read.js";
@@ -207,13 +207,17 @@ export async function logListing(
   if (permission === "token:export") tx.log("token", ANY_ENTITY_ID, "export", `${shown.length} tokens`);
   else tx.log("token", ANY_ENTITY_ID, permission === "token:search" ? "search" : "list");
   const revealed = shown.filter(({ transform }) => transform === "reveal");
+  const mightAsk = mightNeedReason(tx.caller, permission);
   for (const { row, transform } of revealed) {
     const entityType = entityTypeOf(tokenType(row.type));
-    const containers = row.containers.map(storedContainer);
-    requireReason(tx.caller, permission, transform, { id: row.id, containers, entityType });
+    if (mightAsk) {
+      const containers = row.containers.map(storedContainer);
+      requireReason(tx.caller, permission, transform, { id: row.id, containers, entityType });
+    }
     tx.log(entityType, row.id, "read", { transform });
   }
-  await Promise.all(revealed.map(({ row }) => countMonthlyActivity(tx, row.id, row.active_month)));
+  const firstUses = revealed.filter(({ row }) => isFirstUse(tx, row.active_month));
+  await Promise.all(firstUses.map(({ row }) => countMonthlyActivity(tx, row.id, row.active_month)));
 }
 
 /** The same text for the same list with the same rights. */

@@ -5,6 +5,8 @@ import type { Transaction } from "../store/transactions/transaction.js";
 
 /** Tokens per query. The small ones of a group have at most {@link SMALL_TOKEN_BYTES} together. */
 const GROUP = 20;
+/** Groups per query of an export, whose transactions are its own: no other request waits behind its statement. */
+const GROUPS_AT_ONCE = 5;
 
 /** Sealed bytes that several tokens of one request may have together. A single token may be larger. */
 export interface ReadLimit {
@@ -25,15 +27,19 @@ export async function readTokenRows(
   ids: readonly string[],
   limit: ReadLimit,
 ): Promise<readonly (TokenRowWithCvc | undefined)[]> {
-  return loadTokenRows(tx, await findTokenRows(tx, ids), limit);
+  return loadTokenRows(tx, await findTokenRows(tx, ids, limit.isCut ? GROUP * GROUPS_AT_ONCE : GROUP), limit);
 }
 
 /** Finds tokens for {@link loadTokenRows}: a caller is refused between both, before the size of anything counts. */
-export async function findTokenRows(tx: Transaction, ids: readonly string[]): Promise<readonly FoundToken[]> {
+export async function findTokenRows(
+  tx: Transaction,
+  ids: readonly string[],
+  atOnce = GROUP,
+): Promise<readonly FoundToken[]> {
   const all: FoundToken[] = [];
-  for (let from = 0; from < ids.length; from += GROUP) {
-    const group = ids.slice(from, from + GROUP);
-    const maxBytes = Math.floor(SMALL_TOKEN_BYTES / group.length);
+  for (let from = 0; from < ids.length; from += atOnce) {
+    const group = ids.slice(from, from + atOnce);
+    const maxBytes = Math.floor(SMALL_TOKEN_BYTES / Math.min(group.length, GROUP));
     all.push(...(await Promise.all(group.map((id) => findBoundedToken(tx, { id, maxBytes })))));
   }
   return all;

@@ -74,6 +74,11 @@ export async function readToken(tx: CallerTransaction, { id, maxBytes }: Bounded
   return { row, transform, isFirstUse: false };
 }
 
+/** Whether {@link showReadable} takes one short step: no expression of the token is evaluated. */
+export function opensAtOnce({ row, transform }: ReadableToken): boolean {
+  return transform !== "mask" && !isLarge(row.data.length);
+}
+
 /** Opens and shows a token. */
 export function showReadable(
   caller: Caller,

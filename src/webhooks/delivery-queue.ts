@@ -16,6 +16,7 @@ import {
   releaseDelivery,
 } from "../store/jobs/webhook-deliveries.js";
 import { readWebhook } from "../store/jobs/webhooks.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type AttemptParts, type AttemptResult, attemptDelivery } from "./attempt.js";
 import { disableWebhook, hasOnlyFailed } from "./disable.js";
@@ -31,7 +32,7 @@ export interface DeliveryQueueParts extends AttemptParts {
 /** Longer than an attempt of 10 s and its transactions, or another replica would send the event too. */
 export const LEASE_SECONDS = 60;
 /** Deliveries of one webhook that a replica sends at a time. */
-const AT_ONCE = 8;
+const AT_ONCE = 16;
 /** Webhooks that a replica sends to at a time, and of those that were late or failed at the last attempt. */
 const QUICK_WEBHOOKS = 32;
 const DOUBTFUL_WEBHOOKS = 64;
@@ -154,19 +155,8 @@ export class DeliveryQueue {
 
   async #settle(keys: TenantKeys, webhook: Webhook, ends: readonly Ended[]): Promise<void> {
     const end = await asServer(this.#parts.database, keys).ordinary(async (tx) => {
-      let isOver = false;
-      for (const { row, result } of ends) {
-        const named = { webhookId: webhook.id, eventId: row.event_id, claim: row.claim };
-        if (result === "interrupted") {
-          tx.enqueue(releaseDelivery, named);
-          continue;
-        }
-        const next = afterAttempt(row, result, tx.now);
-        const isWritten = await tx.query(endAttempt, { ...named, ...next });
-        if (isWritten && next.state === "waiting") scheduleDue(tx, { kind: "webhook_delivery", at: next.dueAt });
-        if (isWritten && !result.isForged && (next.state === "failed" || result.isGone)) isOver = true;
-      }
-      return isOver;
+      const outcomes = await Promise.all(ends.map((one) => settleOne(tx, webhook, one)));
+      return outcomes.includes("over");
     });
     if (!end) return;
     const isGone = ends.some(({ result }) => result !== "interrupted" && result.isGone);
@@ -186,6 +176,19 @@ export class DeliveryQueue {
     const rest = Math.min(attemptDelay(failures) ?? MAX_REST_MS, MAX_REST_MS);
     return { failures, restUntil: performance.now() + rest };
   }
+}
+
+/** Writes how an attempt ended. @returns whether the webhook may have to be disabled. */
+async function settleOne(tx: Transaction, webhook: Webhook, { row, result }: Ended): Promise<"over" | "open"> {
+  const named = { webhookId: webhook.id, eventId: row.event_id, claim: row.claim };
+  if (result === "interrupted") {
+    tx.enqueue(releaseDelivery, named);
+    return "open";
+  }
+  const next = afterAttempt(row, result, tx.now);
+  if (!(await tx.query(endAttempt, { ...named, ...next }))) return "open";
+  if (next.state === "waiting") scheduleDue(tx, { kind: "webhook_delivery", at: next.dueAt });
+  return !result.isForged && (next.state === "failed" || result.isGone) ? "over" : "open";
 }
 
 function failureOf(error: unknown): AttemptResult {

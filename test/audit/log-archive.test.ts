@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { archiveOldLog } from "../../src/audit/archive/archive-old-log.js";
 import { archivedFile, type LogArchive } from "../../src/audit/archive/log-archive.js";
 import { restartChain } from "../../src/audit/chain/restart-chain.js";
-import { exportRange } from "../../src/audit/export/export-range.js";
+import type { ExportRange } from "../../src/audit/export/export-range.js";
 import { ArchivedLog } from "../../src/audit/follow/archived-log.js";
 import { findLogRows } from "../../src/audit/follow/find-log-rows.js";
 import { type LogQuery, prepareLogPage } from "../../src/audit/follow/log-page.js";
@@ -18,8 +18,8 @@ import { logSigningKey } from "../../src/crypto/log-signing.js";
 import { readBuckets } from "../../src/settings/buckets.js";
 import { writeLog } from "../../src/store/audit/audit-logs.js";
 import { listLogPartitions, monthStart } from "../../src/store/audit/log-partitions.js";
-import { readLogSnapshot } from "../../src/store/audit/log-snapshot.js";
 import { startBucket } from "../backups/bucket-server.js";
+import { exportMonth, piecesOf, readPages } from "./support/archived-log.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 
 const DAY = 24 * 60 * MINUTE;
@@ -79,27 +79,8 @@ async function fingerprintOf(tenantId: TenantId) {
 }
 
 /** All pages of a list, as callers of a server with this archive get them. */
-async function pagesOf(
-  tenantId: TenantId,
-  query: Partial<LogQuery> = {},
-  from: LogArchive | undefined = archive(),
-): Promise<readonly (readonly string[])[]> {
-  const keys = await ledger.keyring.of(tenantId);
-  const log = from && new ArchivedLog({ database: ledger.database, keys, archive: from });
-  const pages: string[][] = [];
-  let start: string | undefined;
-  do {
-    const read = prepareLogPage(keys, { page: 1, size: 5, ...query, start }, new Date(ledger.clock.time));
-    const found = await ledger.database
-      .of(tenantId)
-      .bulk((tx) => (log ? log.pageIn(tx, read) : read((listing) => findLogRows(tx, listing))));
-    const { rows, next } = typeof found === "function" ? await found() : found;
-    pages.push(rows.map((row) => JSON.stringify(row)));
-    start = next;
-    expect(pages.length).toBeLessThan(100);
-  } while (start !== undefined);
-  return pages;
-}
+const pagesOf = (tenantId: TenantId, query: Partial<LogQuery> = {}, from: LogArchive | "none" = archive()) =>
+  readPages(ledger, { tenantId, archive: from, ...query });
 
 describe("the archive of the log", () => {
   it("has a file of each tenant and month, which an auditor can verify, before the month is removed", async () => {
@@ -232,7 +213,7 @@ describe("the archive of the log", () => {
     const login = { accessKeyId: "AKIATEST", secretAccessKey: "s3cr3t-of-the-bucket" };
     await using bucket = await startBucket("log", login);
     const tenants = await aged();
-    const before = await Promise.all(tenants.map((tenantId) => pagesOf(tenantId, {}, undefined)));
+    const before = await Promise.all(tenants.map((tenantId) => pagesOf(tenantId, {}, "none")));
     ledger.settings.archiving = openTarget(
       "s3://log/archive",
       readBuckets({
@@ -271,7 +252,7 @@ describe("the archive of the log", () => {
     });
     for (const before of [true, false, true]) {
       await archiveOldLog({ ...parts, archive: dies(before) }, tenantId, times).catch(() => undefined);
-      expect(await pagesOf(tenantId)).toEqual(await pagesOf(tenantId, {}, undefined));
+      expect(await pagesOf(tenantId)).toEqual(await pagesOf(tenantId, {}, "none"));
     }
     await Promise.all(
       [1, 2].map(() => archiveOldLog({ ...parts, archive: real }, tenantId, times).catch(() => undefined)),
@@ -351,7 +332,7 @@ it("lists the same pages before and after, whatever the rows, filters and sizes"
           return { ...asked, size, wholeCalls, ...(isNarrow ? { startDate, endDate } : {}) };
         });
         const before: (readonly (readonly string[])[])[] = [];
-        for (const query of queries) before.push(await pagesOf(tenantId, query, undefined));
+        for (const query of queries) before.push(await pagesOf(tenantId, query, "none"));
         const numbered = await pageNumber(tenantId, 2, undefined);
         await ledger.turnMonths(RETENTION);
         await ledger.turnMonths(RETENTION);
@@ -381,15 +362,5 @@ async function pageNumber(tenantId: TenantId, page: number, from: LogArchive | u
   return rows.map((row) => JSON.stringify(row));
 }
 
-async function* piecesOf(pieces: readonly Buffer[]) {
-  yield* pieces;
-}
-
-async function exported(tenantId: TenantId, range: { since: Date; until: Date }, isWhole: boolean): Promise<string> {
-  const log = { tenantId, keys: await ledger.keyring.of(tenantId), isWhole, tokenOf: async () => undefined };
-  return readLogSnapshot(ledger.stored.address, tenantId, async (snapshot) => {
-    let text = "";
-    for await (const piece of exportRange(snapshot, log, range, () => {})) text += piece;
-    return text;
-  });
-}
+const exported = (tenantId: TenantId, range: ExportRange, isWhole: boolean) =>
+  exportMonth(ledger, tenantId, { ...range, isWhole });

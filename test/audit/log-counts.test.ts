@@ -166,8 +166,12 @@ describe("the counts of a log", () => {
     expect(sumsOf(after.buckets)).toEqual(sumsOf(before.buckets));
     expect(after.countedUntil?.getTime()).toBeLessThan(ledger.clock.time);
     ledger.clock.time += 3 * MINUTE;
-    await ledger.runJob();
-    expect(sumsOf((await ask(tenantId)).buckets).other).toBe((sumsOf(before.buckets).other ?? 0) + 11_000);
+    const counted = async () => {
+      // A run whose statement met its time limit leaves the minute to the next one.
+      await ledger.runJob();
+      return sumsOf((await ask(tenantId)).buckets).other;
+    };
+    await expect.poll(counted).toBe((sumsOf(before.buckets).other ?? 0) + 11_000);
   });
 
   it("come with the last use of each key, which a later seal moves on", async () => {

@@ -2,13 +2,18 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { LEASE_SECONDS } from "../../src/webhooks/delivery-queue.js";
 import { type Receiver, startReceiver } from "../support/receiver.js";
 import { childrenOf } from "./processor-time.js";
 import { say } from "./table.js";
-import { call, freePort, killed, newKey, startServer } from "./vault-process.js";
+import { call, freePort, killed, newKey, postmasterOf, startServer } from "./vault-process.js";
 
-const CLIENTS = 16;
-const KILL_EVERY_MS = 8_000;
+const CLIENTS = 64;
+const KILL_EVERY_MS = 20_000;
+/** A run that is shorter has so many kills. */
+const LEAST_KILLS = 3;
+/** Without an event for this long the rest is lost: what a killed server was sending waits for the end of its lease. */
+const PATIENCE_MS = (LEASE_SECONDS + 30) * 1_000;
 /** The events of each token, in their order. */
 const EVENTS = ["token.created", "token.updated", "token.updated", "token.deleted"];
 
@@ -56,11 +61,12 @@ async function runEvents(directory: string, receiver: Receiver, seconds: number)
       tokens.push(id);
     }
   });
+  const killEvery = Math.min(KILL_EVERY_MS, (seconds * 1_000) / (LEAST_KILLS + 1));
   const kills = { server: 0, database: 0 };
   let isOver = false;
   const killing = (async () => {
     for (let turn = 0; ; turn += 1) {
-      await pause(KILL_EVERY_MS);
+      await pause(killEvery);
       if (isOver || performance.now() > end) return;
       if (turn % 2 === 0) {
         await killed(server);
@@ -81,10 +87,8 @@ async function runEvents(directory: string, receiver: Receiver, seconds: number)
 
 /** Ends one process of PostgreSQL, which then restarts all of them. @returns how many were killed. */
 function killBackend(directory: string): number {
-  // No child of a server that found it running.
-  const [postmaster] = readFileSync(join(directory, "data", "pg18", "data", "postmaster.pid"), "utf8").split("\n");
   const isBackend = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("[local]");
-  const backend = childrenOf(Number(postmaster)).find(isBackend);
+  const backend = childrenOf(postmasterOf(join(directory, "data"))).find(isBackend);
   if (backend === undefined) return 0;
   process.kill(backend, "SIGKILL");
   return 1;
@@ -124,30 +128,55 @@ async function sendUntilAnswered(address: string, key: string, { name, method, b
   }
 }
 
+interface SentEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly tokenId: string;
+}
+
+/** The distinct events of a receiver, in the order in which each first arrived. */
+class DistinctEvents {
+  readonly #receiver: Receiver;
+  readonly #byId = new Map<string, SentEvent>();
+  #read = 0;
+
+  constructor(receiver: Receiver) {
+    this.#receiver = receiver;
+  }
+
+  get all(): readonly SentEvent[] {
+    for (const { body } of this.#receiver.received.slice(this.#read)) {
+      const { event } = JSON.parse(body);
+      const id = String(event.id);
+      if (!this.#byId.has(id)) this.#byId.set(id, { id, type: event.type, tokenId: event.data.token.id });
+      this.#read += 1;
+    }
+    return [...this.#byId.values()];
+  }
+}
+
 /** Waits until no more events come. @throws {Error} if one is missing, twice with different ids, or early. */
-async function allReceived({ received }: Receiver, tokens: readonly string[]): Promise<void> {
+async function allReceived(receiver: Receiver, tokens: readonly string[]): Promise<void> {
   const wanted = tokens.length * EVENTS.length;
+  const events = new DistinctEvents(receiver);
   const since = performance.now();
-  const distinct = () =>
-    new Map(received.map(({ body }) => [String(JSON.parse(body).event.id), JSON.parse(body).event]));
-  for (let before = -1; ; ) {
-    const found = distinct().size;
-    if (found >= wanted || found === before) break;
-    before = found;
-    await pause(30_000);
+  const before = events.all.length;
+  let [found, lastAt] = [before, since];
+  while (found < wanted && performance.now() - lastAt < PATIENCE_MS) {
+    await pause(1_000);
+    const { length } = events.all;
+    if (length > found) [found, lastAt] = [length, performance.now()];
   }
-  const first = distinct();
-  const order = Map.groupBy(first.values(), ({ data }) => String(data.token.id));
-  const wrong = tokens.filter((id) => (order.get(id) ?? []).map(({ type }) => type).join() !== EVENTS.join());
-  const waited = Math.round((performance.now() - since) / 1_000);
+  const waited = (lastAt - since) / 1_000;
   say(
-    `  ${first.size} events in ${received.length} deliveries; the last arrived within ${waited} s of the last effect`,
+    `  ${found} events in ${receiver.received.length} deliveries, ${before} of them before the last effect; the last ${waited.toFixed(0)} s after it`,
   );
-  if (first.size !== wanted || wrong.length > 0) {
-    const [example = ""] = wrong;
-    const had = (order.get(example) ?? []).map(({ type }) => type).join();
-    throw new Error(
-      `${wanted} effects have ${first.size} events, and ${wrong.length} tokens others: ${example} ${had}`,
-    );
-  }
+  const order = Map.groupBy(events.all, ({ tokenId }) => tokenId);
+  const typesOf = (id: string) => (order.get(id) ?? []).map(({ type }) => type).join();
+  const wrong = tokens.filter((id) => typesOf(id) !== EVENTS.join());
+  if (found === wanted && wrong.length === 0) return;
+  const [example = ""] = wrong;
+  throw new Error(
+    `${wanted} effects have ${found} events, and ${wrong.length} tokens others: ${example} ${typesOf(example)}`,
+  );
 }

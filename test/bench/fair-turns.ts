@@ -14,9 +14,12 @@ import { tenantPlans } from "./many-tenants.js";
 import { say } from "./table.js";
 import { makeApplication } from "./token-requests.js";
 
-/** Rounds of each load. In each the quiet tenant asks alone, then beside it: what else the machine does is in both. */
+/**
+ * Rounds of each load. In each the quiet tenant asks alone, then while another vault of this machine has the load, then
+ * while its own has it: what else the machine does is in all of them.
+ */
 const ROUNDS = 5;
-/** Requests of the quiet tenant in each half of a round, the pause between two of them, and the most that they take. */
+/** Requests of the quiet tenant in each part of a round, the pause between two of them, and the most that they take. */
 const ASKED = 60;
 const PAUSE_MS = 8;
 const MAX_ASKING_MS = 2_500;
@@ -49,45 +52,52 @@ class Fared {
 }
 
 /**
- * Measures a quiet tenant's reads alone and beside each hostile load, in turns in the same run. Prints both, and the
- * ratios of latency and of the server's time until the response. Takes about 20 seconds a load.
+ * Measures a quiet tenant's reads alone, while another vault of the machine has a hostile load, and while its own vault
+ * has it, in turns in the same run. Prints all three, and the ratios of latency and of the server's time until the
+ * response. What the second costs is the price of two processors; the third shows what tenants cost each other. Takes
+ * about 30 seconds a load.
  * @param only those whose name contains it.
  */
-export async function fairTurnsRows(server: BenchServer, only: string): Promise<void> {
+export async function fairTurnsRows(server: BenchServer, other: BenchServer, only: string): Promise<void> {
   const [, reads] = await tenantPlans(server, 1);
   if (!reads) throw new Error("there is nothing to measure");
   const quiet = encode(server, reads.request(0));
-  const key = await makeApplication(server, server.managementKey);
-  const target = { host: server.host, port: server.port, key, tenantId: await tenantOf(server) };
+  const [here, elsewhere] = [await targetIn(server), await targetIn(other)];
   await ask(server, quiet, new Fared());
   for (const [index, { name }] of HOSTILE_LOADS.entries()) {
     if (!name.includes(only)) continue;
-    const [alone, attacked] = [new Fared(), new Fared()];
-    for (let round = 0; round < ROUNDS; round += 1) {
-      await ask(server, quiet, alone);
+    const [alone, beside, attacked] = [new Fared(), new Fared(), new Fared()];
+    const askUnder = async (target: LoadTarget, fared: Fared) => {
       {
         await using _load = await startLoad(target, index);
         await pause(WARM_UP_MS);
-        await ask(server, quiet, attacked);
+        await ask(server, quiet, fared);
       }
       await pause(WARM_UP_MS);
+    };
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await ask(server, quiet, alone);
+      await askUnder(elsewhere, beside);
+      await askUnder(here, attacked);
     }
-    say(describe(name, alone, attacked));
+    say(`a quiet tenant's read, ${name}: ${describe(alone)}`);
+    say(`  in another vault: ${describe(beside, alone)}`);
+    say(`  in its own vault: ${describe(attacked, alone)}`);
   }
 }
 
-function describe(name: string, alone: Fared, attacked: Fared): string {
-  const show = (figures: Fared["figures"]) =>
-    Object.entries(figures)
-      .map(([figure, value]) => `${figure} ${value.toFixed(1)}`)
-      .join(", ");
-  const ratios = Object.entries(attacked.figures).map(
-    ([figure, value]) => `${figure} ${(value / (alone.figures[figure] ?? 0)).toFixed(2)}`,
-  );
-  return [
-    `a quiet tenant's read beside ${name}: ${show(attacked.figures)} ms; alone: ${show(alone.figures)} ms;`,
-    `times: ${ratios.join(", ")}; ${attacked.refused} of ${attacked.asked} refused`,
-  ].join(" ");
+async function targetIn(server: BenchServer): Promise<LoadTarget> {
+  const key = await makeApplication(server, server.managementKey);
+  return { host: server.host, port: server.port, key, tenantId: await tenantOf(server) };
+}
+
+/** Figures in milliseconds, and as times of those alone. */
+function describe({ figures, refused, asked }: Fared, alone?: Fared): string {
+  const show = ([figure, value]: [string, number]) => {
+    const times = alone ? ` (${(value / (alone.figures[figure] ?? 0)).toFixed(2)})` : "";
+    return `${figure} ${value.toFixed(1)}${times}`;
+  };
+  return `${Object.entries(figures).map(show).join(", ")} ms; ${refused} of ${asked} refused`;
 }
 
 async function tenantOf(server: BenchServer): Promise<TenantId> {

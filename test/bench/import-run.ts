@@ -14,22 +14,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
-import { createClient, type Interceptor } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
-import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
-import { ownProcessorTime, processorTime, residentMemory } from "./processor-time.js";
+import { exportByStream } from "./export-run.js";
+import { processorTime, residentMemory } from "./processor-time.js";
+import { QuietReader } from "./quiet-reader.js";
 import { say } from "./table.js";
-import { call, freePort, killed, newKey, startServer } from "./vault-process.js";
+import { call, freePort, killed, newKey, postmasterOf, startServer } from "./vault-process.js";
 
 const KILLS = 10;
 /** Tokens of the export that is measured. */
 const EXPORTED = 100_000;
 /** Of one line of results, about. */
-const RESULT_BYTES = 150;
+const RESULT_BYTES = 140;
+/** For which a quiet tenant is measured alone. */
+const ALONE_MS = 10_000;
 
 /**
  * Imports cards by the command, and kills the server or the command ten times on the way. Fails unless every row is
- * stored once. Prints rows a second over all, with the waits after kills, and the memory of both processes.
+ * stored once. Prints rows a second over all, with the waits after kills, the memory of both processes, and the latency of
+ * another tenant's reads.
  */
 export async function importRun(rows: number): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "cloakroom-import-"));
@@ -46,10 +48,11 @@ export async function importRun(rows: number): Promise<void> {
 
 async function runImport(directory: string, file: string, rows: number): Promise<void> {
   const port = await freePort();
-  const environment = {
-    ...{ PATH: process.env.PATH, CLOAKROOM_DATA_DIR: join(directory, "data"), CLOAKROOM_RATE_LIMITS: "off" },
+  const settings = {
+    ...{ CLOAKROOM_DATA_DIR: join(directory, "data"), CLOAKROOM_RATE_LIMITS: "off" },
     ...{ CLOAKROOM_PORT: String(port), CLOAKROOM_ADMIN_PORT: "0" },
   };
+  const environment = { PATH: process.env.PATH, ...settings };
   const url = `http://127.0.0.1:${port}`;
   let server = await startServer(environment, /first-management-key\n/);
   const managementKey = readFileSync(join(directory, "data", "first-management-key"), "utf8").trim();
@@ -59,6 +62,10 @@ async function runImport(directory: string, file: string, rows: number): Promise
     spawn(process.execPath, ["dist/src/main.js", "tokens", "import", file], { env: caller, stdio: "ignore" });
   const results = `${file}.results.ndjson`;
   const memory: Record<"server" | "command", number[]> = { server: [], command: [] };
+  const quiet = await QuietReader.of({ host: "127.0.0.1", port, environment: settings });
+  const alone = await quiet.read(AbortSignal.timeout(ALONE_MS));
+  const isOver = new AbortController();
+  const beside = quiet.read(isOver.signal);
   const since = performance.now();
   let command = start();
   let kills = 0;
@@ -68,7 +75,7 @@ async function runImport(directory: string, file: string, rows: number): Promise
     memory.command.push(residentOf(command.pid));
     if (command.exitCode !== null) break;
     const done = existsSync(results) ? statSync(results).size / RESULT_BYTES : 0;
-    if (kills >= KILLS || done < ((kills + 0.5) * rows) / KILLS) continue;
+    if (kills >= KILLS || done < ((kills + 0.5) * rows) / (KILLS + 1)) continue;
     kills += 1;
     say(`  kill ${kills}: the ${kills % 2 === 1 ? "server" : "command"}, after ${Math.round(done)} rows`);
     if (kills % 2 === 1) {
@@ -80,48 +87,22 @@ async function runImport(directory: string, file: string, rows: number): Promise
     }
   }
   const seconds = (performance.now() - since) / 1_000;
+  isOver.abort();
   if (command.exitCode !== 0) throw new Error(`the import ended with ${command.exitCode}`);
   await requireEachOnce(results, rows);
   say(`imported ${rows} cards in ${seconds.toFixed(0)} s with ${kills} kills: ${Math.round(rows / seconds)} rows/s`);
   for (const [name, samples] of Object.entries(memory)) say(`  ${name}: ${memoryText(samples)}`);
+  say(`  a quiet tenant's reads beside it: ${await beside}; alone: ${alone}`);
   say(
     `  processor time since its last start: server and database ${Math.round(processorTime(server.pid ?? 0) / 1e6)} s`,
   );
-  await exportAll(url, { managementKey, pid: server.pid ?? 0, rows });
+  const pid = server.pid ?? 0;
+  await exportByStream(
+    { url, managementKey, pid, databasePid: postmasterOf(join(directory, "data")) },
+    Math.min(rows, EXPORTED),
+  );
   server.kill("SIGTERM");
   await once(server, "exit");
-}
-
-interface ExportedVault {
-  readonly managementKey: string;
-  /** Of the server. */
-  readonly pid: number;
-  readonly rows: number;
-}
-
-/** Reads all tokens in the clear by a stream. Prints the processor time of the server without its database. */
-async function exportAll(url: string, { managementKey, pid, rows }: ExportedVault): Promise<void> {
-  const rules = [{ priority: 1, container: "/", transform: "reveal", permissions: ["token:export"] }];
-  const key = await newKey(url, managementKey, { name: "Export", type: "private", rules });
-  const withKey: Interceptor = (next) => (request) => {
-    request.header.set("BT-API-KEY", key);
-    return next(request);
-  };
-  const client = createClient(TokenService, createGrpcTransport({ baseUrl: url, interceptors: [withKey] }));
-  const [since, before] = [performance.now(), ownProcessorTime(pid)];
-  let tokens = 0;
-  let most = 0;
-  for await (const { data } of client.exportTokens({})) {
-    tokens += data.length;
-    if (tokens % 1_000 === 0) most = Math.max(most, residentOf(pid));
-    if (tokens >= Math.min(rows, EXPORTED)) break;
-  }
-  const seconds = (performance.now() - since) / 1_000;
-  const processor = (ownProcessorTime(pid) - before) / 1e6;
-  const rate = (time: number) => `${Math.round(tokens / time)} tokens/s`;
-  say(
-    `exported ${tokens} tokens: ${rate(seconds)}, ${rate(processor)} of the server's processor time, ${Math.round(most)} MB`,
-  );
 }
 
 /** Distinct numbers with a valid check digit. */

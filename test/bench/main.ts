@@ -6,6 +6,7 @@ import { compareClient } from "./client.js";
 import { consoleTimes } from "./console.js";
 import { measureDatabaseFloors } from "./database-floors.js";
 import { eventsRun } from "./events-run.js";
+import { exportRun } from "./export-run.js";
 import { fairTurnsRows } from "./fair-turns.js";
 import { measureEcho, measureGrpcEcho } from "./floors.js";
 import { hostedFieldTimes } from "./hosted-fields.js";
@@ -25,8 +26,9 @@ import { tokenRows } from "./tokens.js";
  * writes it as JSON to the file given by `--json`. Lists have `--tokens` tokens.
  * `--against COMMIT` instead measures that commit's build next to this one, in `--rounds` rounds of each operation
  * whose name contains `--only`. `--turns` instead measures a quiet tenant beside the loads of others whose name contains
- * `--only`. `--import` instead imports `--tokens` cards in one run that is killed ten times. `--events SECONDS` instead
- * sends effects for so long, kills server and database, and counts their events. `--client` instead measures
+ * `--only`. `--import` instead imports `--tokens` cards in one run that is killed ten times. `--export` instead
+ * exports `--tokens` tokens by a stream and by the command. `--events SECONDS` instead sends effects for so long, kills
+ * server and database, and counts their events. `--client` instead measures
  * `@cloakroom/client` next to the generator, in as many rounds.
  */
 const { values: options } = parseArgs({
@@ -37,6 +39,7 @@ const { values: options } = parseArgs({
     client: { type: "boolean", default: false },
     turns: { type: "boolean", default: false },
     import: { type: "boolean", default: false },
+    export: { type: "boolean", default: false },
     events: { type: "string" },
     rounds: { type: "string", default: "5" },
     only: { type: "string", default: "" },
@@ -55,6 +58,10 @@ if (options.import) {
   await importRun(Number(options.tokens));
   process.exit();
 }
+if (options.export) {
+  await exportRun(Number(options.tokens));
+  process.exit();
+}
 if (options.events !== undefined) {
   await eventsRun(Number(options.events));
   process.exit();
@@ -62,7 +69,8 @@ if (options.events !== undefined) {
 if (options.turns) {
   {
     await using server = await startBenchServer();
-    await fairTurnsRows(server, options.only);
+    await using other = await startBenchServer();
+    await fairTurnsRows(server, other, options.only);
   }
   // Not before the server and its database have ended.
   process.exit();
@@ -96,7 +104,8 @@ table.add(await measureGrpcEcho());
 }
 {
   await using server = await startBenchServer();
-  await fairTurnsRows(server, options.only);
+  await using other = await startBenchServer();
+  await fairTurnsRows(server, other, options.only);
 }
 {
   await using server = await startBenchServer({ CLOAKROOM_EGRESS_ALLOW: "127.0.0.1" });

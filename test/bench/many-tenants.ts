@@ -17,8 +17,10 @@ export async function manyTenantRows(table: Table, server: BenchServer): Promise
   }
 }
 
+type TenantServer = Pick<BenchServer, "host" | "port" | "environment">;
+
 /** Creates and reads by 32 callers, each request for another of this many tenants. */
-export async function tenantPlans(server: BenchServer, count: number): Promise<readonly Plan[]> {
+export async function tenantPlans(server: TenantServer, count: number): Promise<readonly Plan[]> {
   const tenants = await makeTenants(server, count);
   const tenantOf = (n: number) => tenants[(n * 7919) % tenants.length] ?? { key: "", id: "" };
   const rest = { protocol: "http1", connections: 32 } as const;
@@ -34,7 +36,7 @@ export async function tenantPlans(server: BenchServer, count: number): Promise<r
 }
 
 async function makeTenants(
-  server: BenchServer,
+  server: TenantServer,
   count: number,
 ): Promise<{ readonly key: string; readonly id: string }[]> {
   const config = readConfig(server.environment);

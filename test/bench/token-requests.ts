@@ -18,7 +18,7 @@ const CARD_MESSAGE = Buffer.from(
 const LEAVES = Buffer.from(JSON.stringify(Array.from({ length: 100 }, (_, n) => `value ${n}`)));
 
 /** A setup request, which is not measured. */
-export async function post(server: BenchServer, path: string, key: string, body: unknown) {
+export async function post(server: Pick<BenchServer, "host" | "port">, path: string, key: string, body: unknown) {
   const response = await fetch(`http://${server.host}:${server.port}${path}`, {
     method: "POST",
     headers: { ...JSON_TYPE, "BT-API-KEY": key },
@@ -29,7 +29,10 @@ export async function post(server: BenchServer, path: string, key: string, body:
 }
 
 /** Creates an application with all token permissions that sees tokens in the clear. */
-export async function makeApplication(server: BenchServer, managementKey: string): Promise<string> {
+export async function makeApplication(
+  server: Pick<BenchServer, "host" | "port">,
+  managementKey: string,
+): Promise<string> {
   const permissions = ["token:create", "token:read", "token:search", "token:update", "token:delete", "token:use"];
   const rules = [{ priority: 1, container: "/", transform: "reveal", permissions }];
   const definition = { name: "Bench", type: "private", rules, permissions: ["token:import"] };

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { startFlags } from "../support/start-flags.js";
 
 /** Starts a vault that is killed. @param ready what it says once it serves. */
@@ -27,6 +29,11 @@ export async function killed(process_: ChildProcess): Promise<void> {
   if (process_.exitCode !== null) return;
   process_.kill("SIGKILL");
   await once(process_, "exit");
+}
+
+/** The embedded database of a vault. It is no child of a server that found it running. */
+export function postmasterOf(dataDir: string): number {
+  return Number(readFileSync(join(dataDir, "pg18", "data", "postmaster.pid"), "utf8").split("\n")[0]);
 }
 
 export async function newKey(url: string, managementKey: string, application: object): Promise<string> {

@@ -27,6 +27,14 @@ describe("the check of names", () => {
     expect(problemsOf({ "src/base/planted.ts": text })).toEqual([`src/base/planted.ts:1 ${words}`]);
   });
 
+  it("rejects packed attributes", () => {
+    const path = "src/web/console/planted.tsx";
+    expect(problemsOf({ [path]: "export const link = <a {...{ href, rel }} />;" })).toEqual([
+      `${path}:1 packs fields into "...{ }": write each by itself`,
+    ]);
+    expect(problemsOf({ [path]: "export const link = <a {...props} />;" })).toEqual([]);
+  });
+
   it.each([
     [
       "a position",

@@ -5,6 +5,7 @@ import type { Meters } from "../../telemetry/meters.js";
 import type { RateGate } from "../admission/rate-gate.js";
 import type { Visits } from "../browser/visits.js";
 import type { ReadAddress, ReadClient } from "../connection/client-address.js";
+import type { ServerCertificate } from "../connection/server-certificate.js";
 import type { Readiness } from "../health/health.js";
 import type { OperatorLog } from "../observation/operator-log.js";
 import type { Pipeline } from "../pipeline/pipeline.js";
@@ -38,7 +39,8 @@ export interface ServerOptions {
   readonly meters: Meters;
   /** Whether unary calls take the fast path. */
   readonly rpcFastPath: boolean;
-  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  /** Absent: clear text. */
+  readonly tls: ServerCertificate | undefined;
   /** Routes that belong to no method: documentation pages, the raw proxy. */
   readonly extend?: (app: FastifyInstance) => void | Promise<void>;
 }

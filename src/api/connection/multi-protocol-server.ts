@@ -1,5 +1,6 @@
 import {
   createServer as createHttpServer,
+  type ServerOptions as HttpServerOptions,
   type IncomingHttpHeaders,
   type RequestListener,
   type Server,
@@ -12,6 +13,7 @@ import { ArrivingRequests } from "./arriving-requests.js";
 import type { ConnectionLimits } from "./connection-limits.js";
 import { Http1Connections } from "./http1-connections.js";
 import { Http2Sessions } from "./http2-sessions.js";
+import type { ServerCertificate } from "./server-certificate.js";
 import { stopperOf } from "./stop-listening.js";
 import { TrackedConnections } from "./tracked-connections.js";
 import { UnreadableRequests } from "./unreadable-request.js";
@@ -45,11 +47,6 @@ interface ProxyCheck {
   readonly isProxy: (address: string) => boolean;
 }
 
-interface Identity {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
-
 /** Serves a stream of HTTP/2, or returns false for one that the listener of requests serves. */
 export type StreamListener = (
   stream: ServerHttp2Stream,
@@ -67,11 +64,11 @@ const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 export function createMultiProtocolServer(
   listener: RequestListener,
   limits: ConnectionLimits & Partial<ProxyCheck>,
-  tls: Identity | undefined,
+  certificate: ServerCertificate | undefined,
   serveStream: StreamListener = () => false,
 ): MultiProtocolServer {
   const connections = new TrackedConnections(limits.idle, limits.isProxy);
-  const server = createHttp1Server(limits, tls);
+  const server = createHttp1Server(limits, certificate);
   const [http1, serveInTurn] = [new Http1Connections(), inTurn(listener)];
   onEachRequest(server, (request, response) => {
     http1.begin(request, response);
@@ -86,7 +83,7 @@ export function createMultiProtocolServer(
   server.once("close", () => clearInterval(checks));
   const sessions = new Http2Sessions(h2, limits);
   const all = new Set<Socket>();
-  const established = tls ? "secureConnection" : "connection";
+  const established = certificate ? "secureConnection" : "connection";
   const [speakHttp1] = server.listeners(established);
   server.removeAllListeners(established);
   server.on(established, (socket: Socket) => {
@@ -160,7 +157,7 @@ function onEachStream(
   }, CHECK_EVERY_MS).unref();
 }
 
-function createHttp1Server(limits: ConnectionLimits, tls: Identity | undefined): Server {
+function createHttp1Server(limits: ConnectionLimits, certificate: ServerCertificate | undefined): Server {
   const settings = {
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeout,
@@ -170,20 +167,26 @@ function createHttp1Server(limits: ConnectionLimits, tls: Identity | undefined):
     // Node's own refusal has no body; the listener refuses these requests.
     requireHostHeader: false,
   };
-  const server: Server = tls
-    ? createHttpsServer({
-        ...settings,
-        ...tls,
-        minVersion: "TLSv1.2",
-        ALPNProtocols: ["h2", "http/1.1"],
-        // A connection can be drained only after its handshake. Node's own 120 s would delay the stop of the server.
-        handshakeTimeout: limits.headersTimeout,
-      })
-    : createHttpServer(settings);
+  const server = certificate ? createTlsServer(settings, certificate) : createHttpServer(settings);
   server.maxHeadersCount = limits.headerCount;
   server.timeout = limits.stalledTimeout;
   // close() would cut off connections with a request just arriving.
   server.closeIdleConnections = () => {};
+  return server;
+}
+
+/** Connections that are open keep the certificate of their handshake. */
+function createTlsServer(settings: HttpServerOptions, certificate: ServerCertificate): Server {
+  const minVersion = "TLSv1.2";
+  const server = createHttpsServer({
+    ...settings,
+    ...certificate.current,
+    minVersion,
+    ALPNProtocols: ["h2", "http/1.1"],
+    // A connection can be drained only after its handshake. Node's own 120 s would delay the stop of the server.
+    handshakeTimeout: settings.headersTimeout,
+  });
+  certificate.onRenewal((identity) => server.setSecureContext({ ...identity, minVersion }));
   return server;
 }
 

@@ -15,7 +15,7 @@ import { stampTokens } from "../export/stamp-tokens.js";
 import { asServer } from "../tenant-database.js";
 import type { TenantTransaction } from "../tenant-transaction.js";
 import { verifyExport } from "../verify/verify-export.js";
-import { type ArchivedMonth, readArchivedMonth, whyOtherMonth } from "./archived-month.js";
+import { type ArchivedMonth, isSameEntry, type LastEntry, readArchivedMonth, whyOtherMonth } from "./archived-month.js";
 import { ArchiveFailure, archivedFile, type LogArchive, messageOf, readArchive } from "./log-archive.js";
 
 export interface ArchiveParts extends SealParts {
@@ -136,11 +136,18 @@ async function whyNotMonth(
   if (!manifest) return finding?.detail ?? "it is not an export";
   const other = whyOtherMonth(manifest, attestedUntil?.toISOString(), month);
   if (other) return other;
-  if (state === "good") return found.rows === rows ? undefined : `it has ${found.rows} rows, and the log ${rows}`;
+  if (state === "good" && found.rows !== rows) return `it has ${found.rows} rows, and the log ${rows}`;
+  if (state === "good") return whyOtherHistory(snapshot, found.last);
   if (!(await hasRestart(snapshot, manifest.first))) return finding?.detail ?? "it cannot be verified";
   // An operator has seen what is wrong in this log, and restarted its chain. The file must still be what the vault wrote.
-  await readArchivedMonth(archive, month, () => {});
-  return undefined;
+  const { last } = await readArchivedMonth(archive, month, () => {});
+  return whyOtherHistory(snapshot, last);
+}
+
+async function whyOtherHistory(snapshot: LogSnapshot, last: LastEntry | undefined): Promise<string | undefined> {
+  const numbers = { first: last?.number ?? 0, last: last?.number ?? 0 };
+  for await (const [entry] of snapshot.seals(numbers)) if (last && entry && isSameEntry(entry, last)) return undefined;
+  return "it is of another history of this log, such as one that a restored backup replaced";
 }
 
 async function hasRestart(snapshot: LogSnapshot, first: number): Promise<boolean> {

@@ -1,8 +1,18 @@
 import { createHash } from "node:crypto";
 import type { TenantId } from "../../base/ids.js";
-import { isLogSignature, type LogSigningKey, readLogPublicKey } from "../../crypto/log-signing.js";
+import { hashOfSigned, isLogSignature, type LogSigningKey, readLogPublicKey } from "../../crypto/log-signing.js";
+import type { SealRow } from "../../store/audit/audit-seals.js";
 import { monthStart } from "../../store/audit/log-partitions.js";
-import { type EndLine, endText, fieldsOf, type Manifest, readEnd, readManifest } from "../export/export-format.js";
+import {
+  type EndLine,
+  endText,
+  fieldsOf,
+  type Manifest,
+  readEnd,
+  readManifest,
+  readSigned,
+} from "../export/export-format.js";
+import type { WalkedEntry } from "../verify/log-walk.js";
 import { rawLines, Unreadable } from "../verify/raw-lines.js";
 import { ArchiveFailure, archivedFile, type LogArchive, readArchive } from "./log-archive.js";
 
@@ -32,31 +42,43 @@ export function whyOtherMonth(
   return "it was made after rows of the month were removed";
 }
 
+/** The last entry of the chain in a file. Its text names the one before, so it stands for all. */
+export type LastEntry = Pick<WalkedEntry, "number" | "hash">;
+
+/** A file of the history that a restored backup replaced is signed too, and has another entry with that number. */
+export function isSameEntry({ signed_body }: SealRow, { hash }: LastEntry): boolean {
+  return hashOfSigned(signed_body ?? "") === hash;
+}
+
 const ROW = Buffer.from('{"kind":"row"');
+const SIGNED = [Buffer.from('{"kind":"seal"'), Buffer.from('{"kind":"link"')];
 const END = Buffer.from('{"kind":"end"');
+
+const begins = (line: Buffer, begin: Buffer) => line.subarray(0, begin.length).equals(begin);
 
 /**
  * Reads the rows of a month, oldest first but for minutes whose time passed twice. The signature in the last line covers
  * every byte, so rows mean nothing before this has returned.
- * @returns the number of rows, and of the chain's last entry in the file.
+ * @returns the number of rows, and the chain's last entry in the file.
  * @throws {ArchiveFailure}
  */
 export async function readArchivedMonth(
   archive: LogArchive,
   month: ArchivedMonth,
   onRow: (line: Buffer) => void,
-): Promise<{ readonly rows: number; readonly last: number }> {
+): Promise<{ readonly rows: number; readonly last: LastEntry }> {
   const name = archivedFile(month.tenantId, month.month);
   const hash = createHash("sha256");
   let manifest: Manifest | undefined;
   let end: EndLine | undefined;
+  let signed: Buffer | undefined;
   let rows = 0;
   const failure = (problem: string, cause?: unknown) =>
     new ArchiveFailure(`${name} in ${archive.name} is not as the vault wrote it: ${problem}`, { isDown: false, cause });
   try {
     for await (const line of rawLines(readArchive(archive, name))) {
       if (end) throw new Unreadable("something follows the last line");
-      if (line.subarray(0, END.length).equals(END)) {
+      if (begins(line, END)) {
         end = readLine(line, readEnd);
         if (!end) throw new Unreadable("its last line is not one of an export");
         continue;
@@ -65,9 +87,11 @@ export async function readArchivedMonth(
       if (!manifest) {
         manifest = readLine(line, (fields, text) => readManifest(fields, text, month.tenantId));
         if (!manifest) throw new Unreadable("its first line is not the manifest of an export of this tenant");
-      } else if (line.subarray(0, ROW.length).equals(ROW)) {
+      } else if (begins(line, ROW)) {
         rows += 1;
         onRow(line);
+      } else if (SIGNED.some((begin) => begins(line, begin))) {
+        signed = line;
       }
     }
   } catch (error) {
@@ -80,7 +104,8 @@ export async function readArchivedMonth(
   if (!isSigned || end.rows !== rows || end.sha256 !== hash.digest("hex")) throw failure("its signature is wrong");
   const other = whyOtherMonth(manifest, end.sealed_until, month);
   if (other) throw failure(other);
-  return { rows, last: manifest.last };
+  const { body } = (signed && readLine(signed, readSigned)) ?? { body: "" };
+  return { rows, last: { number: manifest.last, hash: hashOfSigned(body) } };
 }
 
 function readLine<T>(line: Buffer, read: (fields: ReadonlyMap<string, unknown>, text: string) => T): T | undefined {

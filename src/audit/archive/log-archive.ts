@@ -1,3 +1,4 @@
+import { Reason } from "../../base/fault.js";
 import type { TenantId } from "../../base/ids.js";
 import { monthName } from "../chain/log-months.js";
 
@@ -16,9 +17,11 @@ export interface LogArchive {
  */
 export type Archiving = LogArchive | "off" | undefined;
 
-/** A file of the archive is not there, cannot be read or written, or is not what the vault wrote. For the operator. */
-export class ArchiveFailure extends Error {
-  override readonly name = "ArchiveFailure";
+/**
+ * A file of the archive is not there, cannot be read or written, or is not what the vault wrote. The operator's log shows
+ * its message.
+ */
+export class ArchiveFailure extends Reason {
   /** The archive itself fails, so other files will too. */
   readonly isDown: boolean;
 

@@ -2,13 +2,13 @@ import { Fault, invalid } from "../../base/fault.js";
 import type { ChainHead } from "../../crypto/log-seal.js";
 import { logSigningKey } from "../../crypto/log-signing.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
-import { readChainHead, type SealRow } from "../../store/audit/audit-seals.js";
+import { readChainHead, readSeal, type SealRow } from "../../store/audit/audit-seals.js";
 import { readSetBacksAfter } from "../../store/audit/audit-sinks.js";
 import { BEFORE_ROWS, type LogListing } from "../../store/audit/log-listing.js";
 import { monthStart } from "../../store/audit/log-partitions.js";
 import type { Database } from "../../store/database.js";
 import type { Transaction } from "../../store/transactions/transaction.js";
-import { readArchivedMonth } from "../archive/archived-month.js";
+import { isSameEntry, readArchivedMonth } from "../archive/archived-month.js";
 import { ArchiveFailure, archivedFile, type LogArchive } from "../archive/log-archive.js";
 import { NewestRows } from "../archive/matching-rows.js";
 import { verifiedHead } from "../chain/chain.js";
@@ -134,15 +134,19 @@ export class ArchivedLog {
   }
 
   async #readMonth(month: Date, { from, until, setBacks }: ArchivedRange, onRow: (line: Buffer) => void) {
-    const { archive, keys } = this.#parts;
+    const { archive, database, keys } = this.#parts;
     const key = logSigningKey(keys.audit, keys.tenantId);
     try {
       const expected = { tenantId: keys.tenantId, key, month, archivedFrom: from };
       const { rows, last } = await readArchivedMonth(archive, expected, onRow);
       const end = Math.min(monthStart(month, 1).getTime(), until.getTime());
-      if (setBacks.some(({ number, window_start }) => number > last && window_start.getTime() < end)) {
-        const name = archivedFile(keys.tenantId, month);
-        throw new ArchiveFailure(`${name} in ${archive.name} was made before the month ended`, { isDown: false });
+      const name = `${archivedFile(keys.tenantId, month)} in ${archive.name}`;
+      if (setBacks.some(({ number, window_start }) => number > last.number && window_start.getTime() < end)) {
+        throw new ArchiveFailure(`${name} was made before the month ended`, { isDown: false });
+      }
+      const entry = await database.of(keys.tenantId).bulk((tx) => tx.query(readSeal, last.number));
+      if (!entry || !isSameEntry(entry, last)) {
+        throw new ArchiveFailure(`${name} is of another history of this log`, { isDown: false });
       }
       return rows;
     } catch (cause) {

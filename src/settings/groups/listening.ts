@@ -20,7 +20,7 @@ export const LISTENING = {
   TLS_CERT_FILE: optional(
     "file",
     "clear text",
-    "Certificate chain of the API port, PEM. Needs `CLOAKROOM_TLS_KEY_FILE`.",
+    "Certificate chain of the API port, PEM. Needs `CLOAKROOM_TLS_KEY_FILE`. Both are read again when they change.",
   ),
   TLS_KEY_FILE: optional("file", "clear text", "Private key of that certificate, PEM."),
   TRUSTED_PROXIES: optional(

@@ -45,7 +45,8 @@ interface DeliveryClaim {
 
 /**
  * Takes deliveries of a webhook that are due, longest waiting first. Of each entity only the first that waits: a later
- * event must not overtake it.
+ * event must not overtake it. That one is looked up for each delivery, which PostgreSQL neither joins nor sorts: with an
+ * anti-join, a claim beside 3,000 waiting ones took seconds until the table was analyzed.
  */
 export const claimDeliveries = defineRows<DeliveryClaim, DeliveryRow>(
   "write",
@@ -56,10 +57,11 @@ export const claimDeliveries = defineRows<DeliveryClaim, DeliveryRow>(
       select event_id from webhook_deliveries d
       where tenant_id = ${tenantId} and webhook_id = ${webhookId} and state = 'waiting' and due_at <= ${at}
         and (lease_until is null or lease_until < now())
-        and not exists (
-          select 1 from webhook_deliveries former
-          where former.tenant_id = ${tenantId} and former.webhook_id = ${webhookId} and former.state = 'waiting'
-            and former.entity_id = d.entity_id and (former.number, former.event_id) < (d.number, d.event_id))
+        and event_id = (
+          select event_id from webhook_deliveries first
+          where first.tenant_id = ${tenantId} and first.webhook_id = ${webhookId} and first.state = 'waiting'
+            and first.entity_id = d.entity_id
+          order by first.number, first.event_id limit 1)
       order by number, event_id limit ${limit} for update skip locked))
     returning ${sql.unsafe(COLUMNS)}`,
 );

@@ -76,8 +76,8 @@ describe("a request over HTTP/2 whose client never finishes it", () => {
 
 it("a silent connection is closed under TLS as it is without", async () => {
   const { cert, key } = await (await createAuthority()).issue(["localhost"]);
-  const tls = { cert: Buffer.from(cert), key: Buffer.from(key) };
-  const port = createMultiProtocolServer(() => {}, { ...CONNECTION_LIMITS, headersTimeout: 500 }, tls);
+  const certificate = { current: { cert: Buffer.from(cert), key: Buffer.from(key) }, onRenewal: () => {} };
+  const port = createMultiProtocolServer(() => {}, { ...CONNECTION_LIMITS, headersTimeout: 500 }, certificate);
   port.server.listen(0, "127.0.0.1");
   await once(port.server, "listening");
   const silent = connectSocket(Object(port.server.address()).port, "127.0.0.1").on("error", () => {});

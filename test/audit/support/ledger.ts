@@ -51,7 +51,12 @@ export interface Ledger extends AsyncDisposable {
     readonly server?: SealParts;
   }): Promise<{ readonly failed: unknown[]; readonly broken: string[] }>;
   /** Runs the job of the log's months once. Returns the months that stay although they are past their retention. */
-  turnMonths(options: { readonly retentionDays: number; readonly sinks?: SealParts["sinks"] }): Promise<BlockedMonth[]>;
+  turnMonths(options: {
+    readonly retentionDays: number;
+    readonly sinks?: SealParts["sinks"];
+    /** Leases that earlier runs still hold. */
+    readonly held?: readonly string[];
+  }): Promise<BlockedMonth[]>;
   /** What the last run of that job could not make or remove. */
   readonly stuck: readonly (StuckMonth & { readonly step: string })[];
   verify(tenantId: TenantId, seen?: SeenSeal): Promise<LogVerdict>;
@@ -123,7 +128,7 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
       await job.run(new AbortController().signal);
       return { failed, broken };
     },
-    async turnMonths({ retentionDays, sinks = [] }) {
+    async turnMonths({ retentionDays, sinks = [], held = [] }) {
       const blocked: BlockedMonth[] = [];
       stuck.splice(0);
       const parts = { ...own, sinks, clock, retentionDays, address: stored.address, ownerAddress: stored.address };
@@ -137,7 +142,7 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
         onBlocked: (month) => blocked.push(month),
         onStuck: (month, step) => stuck.push({ ...month, step }),
       });
-      await stored.owner`delete from leases`;
+      await stored.owner`delete from leases where not name = any(${held})`;
       await job.run(new AbortController().signal);
       return blocked;
     },

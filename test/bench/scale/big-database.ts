@@ -34,7 +34,7 @@ export interface BigDatabase extends AsyncDisposable {
 }
 
 /** Sets up a database and creates a tenant, with the operators' commands. */
-async function setUp(settings: Readonly<Record<string, string>>, dataDir: string): Promise<string> {
+export async function setUp(settings: Readonly<Record<string, string>>, dataDir: string): Promise<string> {
   const env = { PATH: process.env.PATH, ...settings, CLOAKROOM_DATA_DIR: dataDir };
   const cloakroom = (...args: string[]) => run(process.execPath, ["dist/src/main.js", ...args], { env });
   await cloakroom("init");

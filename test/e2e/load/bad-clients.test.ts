@@ -47,7 +47,7 @@ beforeEach(async () => {
   const data = "x".repeat(200_000);
   ({ id } = (await client("POST", "/tokens", { body: { type: "token", data } })).body);
 });
-// The share of whoever comes next depends on what others still hold.
+// The share of the next client depends on what others still hold.
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
   await expect.poll(freeMemory).toBe(free);

@@ -57,7 +57,7 @@ describe("a connection", () => {
     expect(console.wrongs).toEqual([]);
   });
 
-  it("that the service refuses says so, and an AUDITOR sees it without a change to make", async () => {
+  it("says so if the service refuses it, and an AUDITOR sees it without a change to make", async () => {
     const tenant = await newTenant();
     const fields = [
       { key: "merchant_id", value: "m-1" },

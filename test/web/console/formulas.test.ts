@@ -71,7 +71,7 @@ describe("a formula", () => {
     expect(console.wrongs).toEqual([]);
   });
 
-  it("of somebody else is shown to a DEVELOPER, and not changed", async () => {
+  it("is shown to a DEVELOPER, and not changed, if it is somebody else's", async () => {
     const tenant = await newTenant();
     const { body } = await tenant.manage("POST", "/reactor-formulas", {
       body: { name: "Theirs", type: "private", code: CODE },

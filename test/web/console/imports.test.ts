@@ -79,7 +79,7 @@ describe("an import", () => {
     expect(console.wrongs).toEqual([]);
   });
 
-  it("that loses its connection stops, and goes on without storing a row twice, also with the file chosen again", async () => {
+  it("stops when it loses its connection, and goes on without storing a row twice, also with the file chosen again", async () => {
     const tenant = await newTenant();
     await using console = await open(tenant);
     const { page } = console;
@@ -111,7 +111,7 @@ describe("an import", () => {
     ["cards.txt", [`{"type":"token"}`], "Choose a file whose name ends in .csv, .ndjson or .jsonl."],
     ["empty.ndjson", [], "The file has no rows."],
     ["twice.csv", ["a,a", "1,2"], "Columns 1 and 2 of the header have the same name."],
-  ])("of %s says what is wrong, and sends nothing", async (name, lines, text) => {
+  ])("says what is wrong with %s, and sends nothing", async (name, lines, text) => {
     const tenant = await newTenant();
     await using console = await open(tenant);
     const { page } = console;

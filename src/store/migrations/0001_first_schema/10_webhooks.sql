@@ -43,7 +43,7 @@ create table webhook_deliveries (
 );
 create index webhook_deliveries_waiting on webhook_deliveries (tenant_id, webhook_id, entity_id, number, event_id)
   where state = 'waiting';
-create index webhook_deliveries_due on webhook_deliveries (tenant_id, webhook_id, due_at) where state = 'waiting';
+create index webhook_deliveries_next on webhook_deliveries (tenant_id, webhook_id, number, event_id) where state = 'waiting';
 create index webhook_deliveries_created on webhook_deliveries (tenant_id, webhook_id, created_at, event_id);
 create index webhook_deliveries_expired on webhook_deliveries (tenant_id, expires_at);
 comment on table webhook_deliveries is

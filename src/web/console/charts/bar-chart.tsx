@@ -49,7 +49,7 @@ export function BarChart({ label, step, series, bars, unchosen = "sum" }: BarCha
   const bar = chosen === undefined && unchosen === "sum" ? undefined : bars[chosen ?? bars.length - 1];
   const totals = series.map((_, index) => bars.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
   const shown = bar?.values ?? totals;
-  const slot = slotOf(width, bars);
+  const slot = slotWidth(width, bars);
   const point = ({ clientX, currentTarget }: PointerEvent) => {
     const at = Math.floor((clientX - currentTarget.getBoundingClientRect().left) / slot);
     setChosen(Math.min(Math.max(at, 0), bars.length - 1));
@@ -61,7 +61,7 @@ export function BarChart({ label, step, series, bars, unchosen = "sum" }: BarCha
         <Legend series={series} values={shown} />
       </figcaption>
       <div className="plot" ref={frame}>
-        <Plot {...{ series, bars, width, chosen }} />
+        <Plot series={series} bars={bars} width={width} chosen={chosen} />
         {bars.length > 0 && (
           <input
             type="range"
@@ -125,7 +125,7 @@ function Plot({ series, bars, width, chosen }: PlotProps) {
   const ticks = axisTicks(Math.max(...bars.map(({ values }) => values.reduce((sum, value) => sum + value, 0)), 0));
   const top = ticks.at(-1) ?? 1;
   const barHeight = (value: number) => (value / top) * (HEIGHT - BOTTOM - 10);
-  const slot = slotOf(width, bars);
+  const slot = slotWidth(width, bars);
   const every = Math.ceil(LABEL_WIDTH / slot);
   return (
     <svg width={width} height={HEIGHT} aria-hidden="true">
@@ -175,7 +175,7 @@ function Plot({ series, bars, width, chosen }: PlotProps) {
   );
 }
 
-function slotOf(width: number, bars: readonly Bar[]): number {
+function slotWidth(width: number, bars: readonly Bar[]): number {
   return Math.min((width - LEFT) / Math.max(bars.length, 1), MAX_SLOT);
 }
 

@@ -20,7 +20,11 @@ export function TextField(props: FieldProps) {
     <div className="field">
       <label htmlFor={id}>{label}</label>
       <input
-        {...{ id, type, value, autoComplete, required: isRequired }}
+        id={id}
+        type={type}
+        value={value}
+        autoComplete={autoComplete}
+        required={isRequired}
         {...(props.placeholder === undefined ? {} : { placeholder: props.placeholder })}
         aria-describedby={`${id}-help`}
         aria-invalid={problem !== undefined}
@@ -39,7 +43,9 @@ export function TextArea(props: FieldProps & { readonly rows?: number }) {
     <div className="field">
       <label htmlFor={id}>{label}</label>
       <textarea
-        {...{ id, rows, value }}
+        id={id}
+        rows={rows}
+        value={value}
         spellCheck={false}
         autoComplete="off"
         aria-describedby={`${id}-help`}

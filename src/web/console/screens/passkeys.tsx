@@ -123,7 +123,10 @@ function AddPasskey() {
     <form className="form" onSubmit={submit}>
       {add.problem && <ProblemNote problem={add.problem} />}
       <TextField
-        {...{ label: "Name of a new passkey", value: name, onChange: setName, isRequired: true }}
+        label="Name of a new passkey"
+        value={name}
+        onChange={setName}
+        isRequired
         placeholder="Laptop, or the key in the safe"
         problem={add.problem?.fields.get("name")}
       />

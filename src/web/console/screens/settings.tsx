@@ -36,21 +36,7 @@ function TenantSettings({ tenant }: { tenant: Tenant }) {
   const [draft, set] = useDraft({ name: tenant.name, settings: tenant.settings });
   const [reason, setReason] = useState("");
   const needsReason = tenant.settings[ASKS_FOR_REASON] === "true" && draft.settings[ASKS_FOR_REASON] !== "true";
-  if (!update.isAllowed) {
-    return (
-      <>
-        <p className="note">Your role reads the settings. An OWNER or ADMIN can change them.</p>
-        <DetailList
-          pairs={[
-            ["Name", tenant.name],
-            ...Object.entries(SETTINGS).map(
-              ([name, text]) => [text, tenant.settings[name] === "true" ? "yes" : "no"] as const,
-            ),
-          ]}
-        />
-      </>
-    );
-  }
+  if (!update.isAllowed) return <ReadSettings tenant={tenant} />;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const settings = Object.entries(draft.settings).filter(([name]) => name in SETTINGS);
@@ -78,7 +64,10 @@ function TenantSettings({ tenant }: { tenant: Tenant }) {
       </fieldset>
       {needsReason && (
         <TextField
-          {...{ label: "Reason", value: reason, onChange: setReason, isRequired: true }}
+          label="Reason"
+          value={reason}
+          onChange={setReason}
+          isRequired
           help="Why values may be read without a reason from now on. The log keeps it with your name."
         />
       )}
@@ -89,6 +78,20 @@ function TenantSettings({ tenant }: { tenant: Tenant }) {
         <SavedNote isPending={update.isPending} isSaved={isSame(tenant, draft)} />
       </div>
     </form>
+  );
+}
+
+function ReadSettings({ tenant: { name, settings } }: { tenant: Tenant }) {
+  return (
+    <>
+      <p className="note">Your role reads the settings. An OWNER or ADMIN can change them.</p>
+      <DetailList
+        pairs={[
+          ["Name", name],
+          ...Object.entries(SETTINGS).map(([key, text]) => [text, settings[key] === "true" ? "yes" : "no"] as const),
+        ]}
+      />
+    </>
   );
 }
 

@@ -23,7 +23,10 @@ export function SwitchTenant() {
       <form className="form" onSubmit={submit}>
         {change.problem && change.problem.fields.size === 0 && <ProblemNote problem={change.problem} />}
         <TextField
-          {...{ label: "Tenant id", value: tenantId, onChange: setTenantId, isRequired: true }}
+          label="Tenant id"
+          value={tenantId}
+          onChange={setTenantId}
+          isRequired
           help="You must be a member of it, under the same e-mail address."
           problem={change.problem?.fields.get("tenant_id")}
         />

@@ -47,13 +47,20 @@ export function AskForLink({ needsTenant, mailIsFiled, tenant: [tenantId, setTen
   return (
     <form onSubmit={submit} className="form">
       <TextField
-        {...{ label: "E-mail address", type: "email", value: email, onChange: setEmail, isRequired: true }}
+        label="E-mail address"
+        type="email"
+        value={email}
+        onChange={setEmail}
+        isRequired
         autoComplete="email"
         problem={problem?.fields.get("email")}
       />
       {needsTenant && (
         <TextField
-          {...{ label: "Tenant id", value: tenantId, onChange: setTenantId, isRequired: true }}
+          label="Tenant id"
+          value={tenantId}
+          onChange={setTenantId}
+          isRequired
           help="This vault has several tenants. The invitation and your administrators name yours."
           problem={problem?.fields.get("tenant_id")}
         />

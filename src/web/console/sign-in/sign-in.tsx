@@ -40,12 +40,13 @@ export function SignIn({ onSignedIn, isEmbedded = false }: SignInProps) {
   }, [isEmbedded]);
   const [needsPasskey, setNeedsPasskey] = useState(false);
   const content = needsPasskey ? (
-    <PasskeyStep {...{ onSignedIn, isEmbedded }} onGiveUp={() => setNeedsPasskey(false)} />
+    <PasskeyStep onSignedIn={onSignedIn} isEmbedded={isEmbedded} onGiveUp={() => setNeedsPasskey(false)} />
   ) : link === undefined ? (
     <Methods onPasskeyNeeded={() => setNeedsPasskey(true)} />
   ) : (
     <TakeLink
-      {...{ link, onSignedIn }}
+      link={link}
+      onSignedIn={onSignedIn}
       onPasskeyNeeded={() => {
         setLink(undefined);
         setNeedsPasskey(true);
@@ -89,7 +90,7 @@ function Methods({ onPasskeyNeeded }: MethodsProps) {
           </button>
         </div>
       )}
-      <AskForLink {...{ needsTenant, tenant, mailIsFiled }} />
+      <AskForLink needsTenant={needsTenant} tenant={tenant} mailIsFiled={mailIsFiled} />
       {openidIssuer !== undefined && own !== undefined && <InOtherTab issuer={openidIssuer} query={{ tenant: own }} />}
       {openidIssuer !== undefined && own === undefined && (
         <AtIssuer

@@ -35,7 +35,9 @@ export function AccessTable({ found, permission, containers }: AccessTableProps)
         GROUPS.map(([transform, title]) => (
           <Group
             key={title}
-            {...{ title, permission, containers }}
+            title={title}
+            permission={permission}
+            containers={containers}
             members={data.filter((access) => access.transform === transform)}
           />
         ))
@@ -66,7 +68,10 @@ function Group({ title, members, permission, containers }: GroupProps) {
         columns={[
           { head: "Application", cell: (access) => <ApplicationLink {...access} /> },
           { head: "Sees", cell: ({ transform }) => <TransformLabel transform={transform} /> },
-          { head: "Because", cell: (access) => <Reason {...{ access, permission, containers }} /> },
+          {
+            head: "Because",
+            cell: (access) => <Reason access={access} permission={permission} containers={containers} />,
+          },
         ]}
       />
     </section>

@@ -71,7 +71,7 @@ function Rights({ application }: { application: Application }) {
   const [isEditing, setEditing] = useState(false);
   const { can, mayChange } = useSession();
   const { rules, permissions, id } = application;
-  if (isEditing) return <Editor {...{ application, update }} onDone={() => setEditing(false)} />;
+  if (isEditing) return <Editor application={application} update={update} onDone={() => setEditing(false)} />;
   // The form knows no conditions, which only sessions have, so it would lose them.
   const isEditable =
     update.isAllowed && mayChange(application.createdBy) && rules.every(({ conditions }) => conditions.length === 0);
@@ -133,7 +133,11 @@ function Editor({ application, update, onDone }: EditorProps) {
   const check = useConflictCheck(application, () => client.getApplication({ id }));
   return (
     <ApplicationForm
-      {...{ initial: openApplicationDraft(application), isNew: false, submitText: "Save", change: update, check }}
+      initial={openApplicationDraft(application)}
+      isNew={false}
+      submitText="Save"
+      change={update}
+      check={check}
       onSubmit={(draft) => update.run({ ...updateOf(draft), id }, onDone)}
       onCancel={onDone}
     />

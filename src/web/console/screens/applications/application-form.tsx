@@ -57,14 +57,14 @@ export function ApplicationForm(props: ApplicationFormProps) {
       {problem && <ProblemNote key={problem.message} problem={problem} isShown={isShown} />}
       {check && <ConflictNote check={check} save={() => onSubmit(draft)} />}
       <TextField
-        {...{ label: "Name", value: draft.name, onChange: set("name"), isRequired: true }}
+        label="Name"
+        value={draft.name}
+        onChange={set("name")}
+        isRequired
         problem={problem?.fields.get("name")}
       />
       {isNew && (
-        <Choice
-          {...{ label: "Type", value: draft.type, options: TYPES }}
-          onChange={(type) => replace(withType(draft, type))}
-        />
+        <Choice label="Type" value={draft.type} options={TYPES} onChange={(type) => replace(withType(draft, type))} />
       )}
       {draft.type !== "management" && (
         <RuleList rules={draft.rules} onChange={set("rules")} problem={problem} type={draft.type} />
@@ -81,7 +81,7 @@ export function ApplicationForm(props: ApplicationFormProps) {
           Add permissions that need no rule
         </button>
       )}
-      {draft.type === "public" && <PageProperties {...{ draft, set, problem }} />}
+      {draft.type === "public" && <PageProperties draft={draft} set={set} problem={problem} />}
       <DraftCheck draft={draft} />
       <div className="actions">
         <button type="submit" className="primary" disabled={change.isPending}>

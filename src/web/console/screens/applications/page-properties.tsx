@@ -16,12 +16,18 @@ export function PageProperties({ draft, set, problem }: PagePropertiesProps) {
   return (
     <>
       <TextArea
-        {...{ label: "Allowed origins", value: draft.origins, onChange: set("origins"), rows: 3 }}
+        label="Allowed origins"
+        value={draft.origins}
+        onChange={set("origins")}
+        rows={3}
         help="One to a line, such as https://shop.example.com: pages that may show hosted fields with the key. With any, the key works in hosted fields only."
         problem={problem?.fields.get("allowed_origins")}
       />
       <TextArea
-        {...{ label: "Templates", value: draft.templates, onChange: set("templates"), rows: 6 }}
+        label="Templates"
+        value={draft.templates}
+        onChange={set("templates")}
+        rows={6}
         help={
           <>
             A JSON list. Pages name a template, and cannot write expressions. A page sees the id that a template makes,

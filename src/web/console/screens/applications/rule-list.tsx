@@ -31,7 +31,13 @@ export function RuleList({ rules, onChange, problem, type }: RuleListProps) {
       {rules.map((rule, index) => (
         <fieldset key={rule.key}>
           <legend>Rule {index + 1}</legend>
-          <RuleFields {...{ rule, type, problem, index }} onChange={(next) => replace(index, next)} />
+          <RuleFields
+            rule={rule}
+            type={type}
+            problem={problem}
+            index={index}
+            onChange={(next) => replace(index, next)}
+          />
           <div className="actions">
             <button type="button" disabled={index === 0} onClick={() => move(index, -1)}>
               Move up
@@ -67,7 +73,9 @@ function RuleFields({ rule, index, type, problem, onChange }: RuleFieldsProps) {
     <>
       <div className="filters">
         <TextField
-          {...{ label: "Container", value: rule.container, isRequired: true }}
+          label="Container"
+          value={rule.container}
+          isRequired
           help="It and everything below it"
           problem={problem?.fields.get(`rules[${index}].container`)}
           onChange={(container) => onChange({ ...rule, container })}
@@ -79,12 +87,16 @@ function RuleFields({ rule, index, type, problem, onChange }: RuleFieldsProps) {
           onChange={(transform) => onChange({ ...rule, transform })}
         />
         <TextField
-          {...{ label: "Description", value: rule.description }}
+          label="Description"
+          value={rule.description}
           onChange={(description) => onChange({ ...rule, description })}
         />
       </div>
       <PermissionBoxes
-        {...{ legend: `Permissions of rule ${index + 1}`, type, isOfRule: true, chosen: rule.permissions }}
+        legend={`Permissions of rule ${index + 1}`}
+        type={type}
+        isOfRule
+        chosen={rule.permissions}
         onChange={(permissions) => onChange({ ...rule, permissions })}
       />
       {rule.transform === "reveal" && (

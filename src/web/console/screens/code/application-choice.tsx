@@ -15,7 +15,9 @@ export function ApplicationChoice({ value, onChange }: ApplicationChoiceProps) {
   const options: [string, string][] = [["", "None: no req.bt"], ...found, ...(isListed ? [] : [unnamedOption(value)])];
   return (
     <Choice
-      {...{ value, onChange, options }}
+      value={value}
+      onChange={onChange}
+      options={options}
       label="Acts as application"
       help="req.bt has its permissions. One that reveals or uses values needs your passkey."
     />

@@ -11,7 +11,9 @@ export function ConfigurationField({ names, value, onChange }: ConfigurationFiel
   const known = names.length === 0 ? "" : ` Set now, with hidden values: ${names.join(", ")}.`;
   return (
     <TextArea
-      {...{ value, onChange, rows: 3 }}
+      value={value}
+      onChange={onChange}
+      rows={3}
       label="Configuration to set"
       help={`A line NAME=value sets an entry, and NAME alone removes it.${known}`}
     />

@@ -112,7 +112,11 @@ function Editor({ connection, onSaved, onCancel }: EditorProps) {
         return (
           formula && (
             <ConnectionForm
-              {...{ formula, change: replace, initial: openConnectionDraft(connection), isStored: true, onCancel }}
+              formula={formula}
+              change={replace}
+              initial={openConnectionDraft(connection)}
+              isStored
+              onCancel={onCancel}
               onSubmit={(draft) => replace.run({ ...connectionRequestOf(formula, draft), id }, onSaved)}
             />
           )

@@ -43,8 +43,8 @@ export function connectionRequestOf(formula: ConnectionFormula, draft: Connectio
     method: formula.method,
     displayName: displayName.trim(),
     fields: filledKeys(formula, fields).map((key) => ({ key, value: fields[key] ?? "" })),
-    acceptedCountries: listOf(countries),
-    acceptedCurrencies: listOf(currencies),
+    acceptedCountries: parseList(countries),
+    acceptedCurrencies: parseList(currencies),
     active: isActive,
   };
 }
@@ -54,12 +54,12 @@ export function filledKeys(formula: ConnectionFormula, fields: ConnectionDraft["
   return formula.fields.map(({ key }) => key).filter((key) => (fields[key] ?? "") !== "");
 }
 
-function listOf(text: string): string[] {
+function parseList(text: string): string[] {
   return text.split(/[\s,]+/).filter((code) => code !== "");
 }
 
 /** A few codes, and how many more there are. */
-export function codesOf(codes: readonly string[]): string {
+export function joinCodes(codes: readonly string[]): string {
   const shown = codes.slice(0, MAX_SHOWN).join(", ");
   return codes.length > MAX_SHOWN ? `${shown} and ${codes.length - MAX_SHOWN} more` : shown;
 }

@@ -38,7 +38,10 @@ export function ConnectionForm({ formula, initial, isStored, change, onSubmit, o
     <form className="form wide" onSubmit={submit} autoComplete="off">
       {problem && <ProblemNote key={problem.message} problem={problem} isShown={(field) => OWN.test(field)} />}
       <TextField
-        {...{ label: "Name", value: draft.displayName, onChange: set("displayName"), isRequired: true }}
+        label="Name"
+        value={draft.displayName}
+        onChange={set("displayName")}
+        isRequired
         problem={problem?.fields.get("display_name")}
       />
       <fieldset>
@@ -52,23 +55,15 @@ export function ConnectionForm({ formula, initial, isStored, change, onSubmit, o
         {formula.fields.map((field) => (
           <AccountField
             key={field.key}
-            {...{ field, isStored }}
+            field={field}
+            isStored={isStored}
             problem={problemOf(field.key)}
             value={draft.fields[field.key] ?? ""}
             onChange={(value) => set("fields")({ ...draft.fields, [field.key]: value })}
           />
         ))}
       </fieldset>
-      <TextArea
-        {...{ label: "Countries", value: draft.countries, onChange: set("countries"), rows: 2 }}
-        help="Of the payments that it takes, by codes of ISO 3166, separated by blanks."
-        problem={problemWithin(problem, "accepted_countries")}
-      />
-      <TextArea
-        {...{ label: "Currencies", value: draft.currencies, onChange: set("currencies"), rows: 3 }}
-        help="By codes of ISO 4217, separated by blanks."
-        problem={problemWithin(problem, "accepted_currencies")}
-      />
+      <AcceptedPayments draft={draft} set={set} problem={problem} />
       <div className="checks">
         <label>
           <input type="checkbox" checked={draft.isActive} onChange={() => set("isActive")(!draft.isActive)} />
@@ -89,6 +84,36 @@ export function ConnectionForm({ formula, initial, isStored, change, onSubmit, o
   );
 }
 
+interface AcceptedPaymentsProps {
+  readonly draft: ConnectionDraft;
+  readonly set: ReturnType<typeof useDraft<ConnectionDraft>>[1];
+  readonly problem: CallProblem | undefined;
+}
+
+/** Countries and currencies of the payments that a connection takes. */
+function AcceptedPayments({ draft, set, problem }: AcceptedPaymentsProps) {
+  return (
+    <>
+      <TextArea
+        label="Countries"
+        value={draft.countries}
+        onChange={set("countries")}
+        rows={2}
+        help="Of the payments that it takes, by codes of ISO 3166, separated by blanks."
+        problem={problemWithin(problem, "accepted_countries")}
+      />
+      <TextArea
+        label="Currencies"
+        value={draft.currencies}
+        onChange={set("currencies")}
+        rows={3}
+        help="By codes of ISO 4217, separated by blanks."
+        problem={problemWithin(problem, "accepted_currencies")}
+      />
+    </>
+  );
+}
+
 interface AccountFieldProps {
   readonly field: ConnectionFormulaField;
   readonly isStored: boolean;
@@ -105,12 +130,16 @@ function AccountField({ field, isStored, problem, value, onChange }: AccountFiel
       ["true", "Yes"],
       ["false", "No"],
     ] as const;
-    return <Choice {...{ label, value, onChange, options }} />;
+    return <Choice label={label} value={value} onChange={onChange} options={options} />;
   }
   const kept = secret && isStored;
   return (
     <TextField
-      {...{ label, value, onChange, problem, isRequired: required && !kept }}
+      label={label}
+      value={value}
+      onChange={onChange}
+      problem={problem}
+      isRequired={required && !kept}
       type={secret ? "password" : "text"}
       autoComplete={secret ? "new-password" : "off"}
       help={kept ? "Empty: stays as it is" : required ? undefined : `Optional: ${key}`}

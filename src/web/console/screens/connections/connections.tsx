@@ -7,7 +7,7 @@ import { Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { useSession } from "../../session.js";
 import { ConnectionDetails } from "./connection-details.js";
-import { codesOf } from "./connection-draft.js";
+import { joinCodes } from "./connection-draft.js";
 import { ConnectionState } from "./connection-state.js";
 import { NewConnection } from "./new-connection.js";
 
@@ -66,8 +66,8 @@ function ConnectionTable({ connections }: { connections: readonly Connection[] }
         },
         { head: "Service", cell: ({ connectionFormulaId }) => connectionFormulaId },
         { head: "State", cell: (connection) => <ConnectionState connection={connection} /> },
-        { head: "Currencies", cell: ({ acceptedCurrencies }) => codesOf(acceptedCurrencies) },
-        { head: "Countries", cell: ({ acceptedCountries }) => codesOf(acceptedCountries) },
+        { head: "Currencies", cell: ({ acceptedCurrencies }) => joinCodes(acceptedCurrencies) },
+        { head: "Countries", cell: ({ acceptedCountries }) => joinCodes(acceptedCountries) },
       ]}
     />
   );

@@ -47,7 +47,10 @@ function Chosen() {
             {formula && (
               <ConnectionForm
                 key={formula.id}
-                {...{ formula, change: create, initial: newConnectionDraft(formula), isStored: false }}
+                formula={formula}
+                change={create}
+                initial={newConnectionDraft(formula)}
+                isStored={false}
                 onSubmit={(draft) =>
                   create.run(connectionRequestOf(formula, draft), ({ id }) =>
                     leaveTo(`/connections?${new URLSearchParams({ id })}`),

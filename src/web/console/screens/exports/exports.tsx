@@ -47,7 +47,7 @@ export default function Exports() {
           ) : (
             <div className="board">
               {data.map((one) => (
-                <OpenExport key={one.id} {...{ one, names }} />
+                <OpenExport key={one.id} one={one} names={names} />
               ))}
             </div>
           )

@@ -27,7 +27,13 @@ const FIRST_CODE = `module.exports = async function (req) {
 
 export function openFormulaDraft(formula: ReactorFormula | undefined): FormulaDraft {
   const { name = "", description = "", code = FIRST_CODE, configuration = [], requestParameters = [] } = formula ?? {};
-  return { name, description, code, configuration: linesOf(configuration), parameters: linesOf(requestParameters) };
+  return {
+    name,
+    description,
+    code,
+    configuration: formatLines(configuration),
+    parameters: formatLines(requestParameters),
+  };
 }
 
 /** The draft as requests have it. The icon is one that only the API changes. */
@@ -37,8 +43,8 @@ export function formulaRequestOf(draft: FormulaDraft, icon: string | undefined) 
     name: draft.name.trim(),
     type: "private",
     code: draft.code,
-    configuration: entriesOf(draft.configuration).map(({ isOptional: _, ...entry }): Entry => entry),
-    requestParameters: entriesOf(draft.parameters).map(
+    configuration: parseLines(draft.configuration).map(({ isOptional: _, ...entry }): Entry => entry),
+    requestParameters: parseLines(draft.parameters).map(
       ({ isOptional, ...entry }): Parameter => ({ ...entry, optional: isOptional }),
     ),
     ...(description === "" ? {} : { description }),
@@ -54,7 +60,7 @@ interface LineParts {
 }
 
 /** An entry as a line `name type description`; `name?` is optional. */
-function linesOf(entries: readonly LineParts[]): string {
+function formatLines(entries: readonly LineParts[]): string {
   return entries
     .map(({ name, type, description, optional }) => [`${name}${optional ? "?" : ""}`, type, description])
     .map((parts) => parts.filter(Boolean).join(" "))
@@ -63,7 +69,7 @@ function linesOf(entries: readonly LineParts[]): string {
 
 const TYPES = ["string", "boolean", "number"];
 
-function entriesOf(text: string) {
+function parseLines(text: string) {
   const lines = text.split("\n").map((line) => line.trim());
   return lines
     .filter((line) => line !== "")

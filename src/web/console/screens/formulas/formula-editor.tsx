@@ -30,21 +30,32 @@ export function FormulaEditor({ formula }: { formula: ReactorFormula | undefined
       {problem && <ProblemNote key={problem.message} problem={problem} isShown={(field) => OWN.test(field)} />}
       <ConflictNote check={check} save={save} />
       <TextField
-        {...{ label: "Name", value: draft.name, onChange: set("name"), isRequired: true }}
+        label="Name"
+        value={draft.name}
+        onChange={set("name")}
+        isRequired
         problem={problem?.fields.get("name")}
       />
       <TextField
-        {...{ label: "Description", value: draft.description, onChange: set("description") }}
+        label="Description"
+        value={draft.description}
+        onChange={set("description")}
         problem={problem?.fields.get("description")}
       />
       <CodeEditor label="Code" value={draft.code} onChange={set("code")} isReadOnly={!canSave} />
       <TextArea
-        {...{ label: "Configuration", value: draft.configuration, onChange: set("configuration"), rows: 3 }}
+        label="Configuration"
+        value={draft.configuration}
+        onChange={set("configuration")}
+        rows={3}
         help="What each reactor must set: a line NAME TYPE description for each. TYPE is string, boolean or number."
         problem={problemWithin(problem, "configuration")}
       />
       <TextArea
-        {...{ label: "Arguments", value: draft.parameters, onChange: set("parameters"), rows: 3 }}
+        label="Arguments"
+        value={draft.parameters}
+        onChange={set("parameters")}
+        rows={3}
         help="What each call must send: a line name TYPE description for each. name? may be absent; a.b is b in the object a."
         problem={problemWithin(problem, "request_parameters")}
       />

@@ -50,10 +50,10 @@ export function FirstRows({ chosen, onImport }: FirstRowsProps) {
         keyOf={({ line }) => String(line)}
         columns={[
           { head: "Line", isNumber: true, cell: ({ line }) => line },
-          { head: "Type", cell: ({ type }) => textOf(type) },
+          { head: "Type", cell: ({ type }) => cellText(type) },
           { head: "Problem", cell: ({ problem }) => problem && <span className="wrong">{problem}</span> },
           { head: "Data", cell: ({ data }) => data && <code className="wraps">{data}</code> },
-          { head: "Containers", cell: ({ containers }) => textOf(containers) },
+          { head: "Containers", cell: ({ containers }) => cellText(containers) },
           { head: "Metadata", cell: ({ metadata }) => metadata && <code className="wraps">{metadata}</code> },
         ]}
       />
@@ -61,7 +61,7 @@ export function FirstRows({ chosen, onImport }: FirstRowsProps) {
   );
 }
 
-function textOf(value: MaskedRow["type"]): string {
+function cellText(value: MaskedRow["type"]): string {
   if (Array.isArray(value)) return value.map(String).join(" ");
   return value === undefined || value === null ? "" : String(value);
 }

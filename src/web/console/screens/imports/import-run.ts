@@ -27,7 +27,13 @@ export interface ImportProgress {
 
 const READY: ImportProgress = {
   state: "ready",
-  ...{ stored: 0, deduplicated: 0, failed: 0, bytes: 0, startedAt: 0, before: 0, failures: [] },
+  stored: 0,
+  deduplicated: 0,
+  failed: 0,
+  bytes: 0,
+  startedAt: 0,
+  before: 0,
+  failures: [],
 };
 /** Failed rows on the page. The file of results has all. */
 const SHOWN_FAILURES = 100;
@@ -44,7 +50,7 @@ export class ImportRun {
 
   constructor(client: Client<typeof TokenService>, chosen: ChosenFile) {
     this.#chosen = chosen;
-    this.#sender = senderOf(client, importIdOf(chosen), () => this.#stop.signal);
+    this.#sender = batchSender(client, importIdOf(chosen), () => this.#stop.signal);
   }
 
   get progress(): ImportProgress {
@@ -82,7 +88,7 @@ export class ImportRun {
       }
       this.#change({ state: "done" });
     } catch (error) {
-      if (!stop.signal.aborted) this.#change({ state: "stopped", problem: problemOf(error) });
+      if (!stop.signal.aborted) this.#change({ state: "stopped", problem: importProblem(error) });
     }
   }
 
@@ -104,14 +110,14 @@ export class ImportRun {
   }
 }
 
-function problemOf(error: unknown): CallProblem | UnreadableFile {
+function importProblem(error: unknown): CallProblem | UnreadableFile {
   if (error instanceof UnreadableFile) return error;
   // What the browser throws for a file that was changed, moved or removed.
   if (error instanceof DOMException) return new UnreadableFile("The file was changed or moved. Choose it again.");
   return callProblemOf(error);
 }
 
-function senderOf(client: Client<typeof TokenService>, importId: string, signal: () => AbortSignal): BatchSender {
+function batchSender(client: Client<typeof TokenService>, importId: string, signal: () => AbortSignal): BatchSender {
   return {
     async send(position, rows) {
       const values = rows.map((row) => fromJson(ValueSchema, row));

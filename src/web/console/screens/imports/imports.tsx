@@ -46,7 +46,9 @@ function ImportFile() {
         <div className="field">
           <label htmlFor={id}>File</label>
           <input
-            {...{ id, type: "file", accept: ".csv,.ndjson,.jsonl" }}
+            id={id}
+            type="file"
+            accept=".csv,.ndjson,.jsonl"
             aria-describedby={`${id}-help`}
             onChange={({ target }: ChangeEvent<HTMLInputElement>) => setFile(target.files?.[0])}
           />

@@ -37,7 +37,7 @@ export function RunningImport({ run, file, onLeave }: RunningImportProps) {
       </h2>
       <progress aria-label="Progress" value={state === "done" ? 1 : size === 0 ? 0 : bytes / size} />
       <p role="status" className="quiet">
-        {state === "running" ? paceOf(progress, size) : END_WORDS[state]}
+        {state === "running" ? describePace(progress, size) : END_WORDS[state]}
       </p>
       {problem instanceof UnreadableFile && <p className="note problem">{problem.message}</p>}
       {problem && !(problem instanceof UnreadableFile) && <ProblemNote key={problem.message} problem={problem} />}
@@ -90,7 +90,7 @@ const END_WORDS: Readonly<Record<ImportProgress["state"], string>> = {
 };
 
 /** Rows a second, and the time that is left by the bytes of the file. */
-function paceOf({ stored, failed, before, bytes, startedAt }: ImportProgress, size: number): string {
+function describePace({ stored, failed, before, bytes, startedAt }: ImportProgress, size: number): string {
   const rows = stored + failed;
   const seconds = (Date.now() - startedAt) / 1_000;
   const isEarly = seconds < 2 || rows === before;

@@ -18,10 +18,10 @@ export interface ChosenFile {
 export function rowsIn({ file, layout }: ChosenFile, onRead: (bytes: number) => void): AsyncGenerator<FileRow> {
   const format = formatOf(file.name);
   if (!format) throw new UnreadableFile("Choose a file whose name ends in .csv, .ndjson or .jsonl.");
-  return rowsOf(recordsOf(tokenFileOf(file, onRead), format), LAYOUTS.get(layout), format);
+  return rowsOf(recordsOf(openTokenFile(file, onRead), format), LAYOUTS.get(layout), format);
 }
 
-function tokenFileOf(file: File, onRead: (bytes: number) => void): TokenFile {
+function openTokenFile(file: File, onRead: (bytes: number) => void): TokenFile {
   return {
     name: file.name,
     async *read() {
@@ -43,7 +43,7 @@ function tokenFileOf(file: File, onRead: (bytes: number) => void): TokenFile {
 
 /**
  * The same for the same file, also after a reload: batches that are stored already are then answered and not stored again.
- * Bytes that changed under the same name, size and time are told apart by the vault, which refuses them.
+ * The vault refuses bytes that changed under the same name, size and time.
  */
 export function importIdOf({ file: { name, size, lastModified }, layout }: ChosenFile): string {
   return `console ${size} ${lastModified} ${layout} ${name}`.slice(0, MAX_ID);

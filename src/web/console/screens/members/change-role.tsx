@@ -52,7 +52,10 @@ function RoleQuestion({ member, onClose }: { member: Member; onClose: () => void
 export function AssignedContainers({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   return (
     <TextField
-      {...{ label: "Assigned containers", value, onChange, placeholder: "/test/ /staging/" }}
+      label="Assigned containers"
+      value={value}
+      onChange={onChange}
+      placeholder="/test/ /staging/"
       help="In these, applications of this member may also read masks, redact and delete. Elsewhere they only create tokens."
     />
   );

@@ -48,7 +48,11 @@ function Invite() {
   return (
     <form className="filters" aria-label="Invite" onSubmit={submit}>
       <TextField
-        {...{ label: "E-mail address", type: "email", value: email, onChange: setEmail, isRequired: true }}
+        label="E-mail address"
+        type="email"
+        value={email}
+        onChange={setEmail}
+        isRequired
         problem={create.problem?.fields.get("email")}
       />
       <Choice

@@ -123,7 +123,9 @@ function Actions({ payment }: { payment: Transaction }) {
       )}
       {isAuthorized && capture.isAllowed && (
         <Confirm
-          {...{ action: "Capture", title: "Capture this payment?", problem: capture.problem }}
+          action="Capture"
+          title="Capture this payment?"
+          problem={capture.problem}
           isPending={capture.isPending}
           cancel={capture.cancel}
           onConfirm={(done) => capture.run({ id }, done)}
@@ -133,7 +135,9 @@ function Actions({ payment }: { payment: Transaction }) {
       )}
       {isAuthorized && release.isAllowed && (
         <Confirm
-          {...{ action: "Void", title: "Void this payment?", problem: release.problem }}
+          action="Void"
+          title="Void this payment?"
+          problem={release.problem}
           isPending={release.isPending}
           cancel={release.cancel}
           onConfirm={(done) => release.run({ id }, done)}

@@ -25,14 +25,18 @@ export function RefundPayment({ payment }: { payment: Transaction }) {
   const isWrong = amount !== "" && !/^[1-9]\d{0,14}$/.test(amount);
   return (
     <Confirm
-      {...{ action: "Refund", title: "Refund this payment?", problem: refund.problem }}
+      action="Refund"
+      title="Refund this payment?"
+      problem={refund.problem}
       isPending={refund.isPending || isWrong}
       cancel={refund.cancel}
       onConfirm={confirm}
     >
       <p>{moneyOf(capturedAmount - refundedAmount, currency)} can be refunded.</p>
       <TextField
-        {...{ label: "Amount in minor units", value: amount, onChange: setAmount }}
+        label="Amount in minor units"
+        value={amount}
+        onChange={setAmount}
         help="Empty: all of it"
         problem={isWrong ? "must be a whole number, such as 1050 for 10.50" : undefined}
       />

@@ -91,11 +91,16 @@ function TryForm({ connection: { id, acceptedCurrencies } }: { connection: Conne
     <form className="form" onSubmit={submit}>
       {problem && <ProblemNote key={problem.message} problem={problem} />}
       <Choice
-        {...{ label: "Card", value: draft.card, onChange: set("card") }}
+        label="Card"
+        value={draft.card}
+        onChange={set("card")}
         options={CARDS.map(([number, effect]) => [number, `${spaced(number)}: ${effect}`])}
       />
       <TextField
-        {...{ label: "Amount in minor units", value: draft.amount, onChange: set("amount"), isRequired: true }}
+        label="Amount in minor units"
+        value={draft.amount}
+        onChange={set("amount")}
+        isRequired
         help={isWrong ? undefined : moneyOf(BigInt(draft.amount), draft.currency)}
         problem={isWrong ? "must be a whole number, such as 1050 for 10.50" : undefined}
       />
@@ -111,10 +116,12 @@ function TryForm({ connection: { id, acceptedCurrencies } }: { connection: Conne
         ))}
       </fieldset>
       <Choice
-        {...{ label: "Currency", value: draft.currency, onChange: set("currency") }}
+        label="Currency"
+        value={draft.currency}
+        onChange={set("currency")}
         options={acceptedCurrencies.map((currency) => [currency, currency])}
       />
-      <Choice {...{ label: "Intent", value: draft.intent, onChange: set("intent"), options: INTENTS }} />
+      <Choice label="Intent" value={draft.intent} onChange={set("intent")} options={INTENTS} />
       <button type="submit" className="primary" disabled={isPending || isWrong}>
         Pay
       </button>

@@ -33,11 +33,17 @@ export function ProxyEditor({ proxy }: { proxy: ProxyEntity | undefined }) {
   return (
     <>
       <CodeForm
-        {...{ saving, draft, set, configured: Object.keys(proxy?.configuration ?? {}) }}
+        saving={saving}
+        draft={draft}
+        set={set}
+        configured={Object.keys(proxy?.configuration ?? {})}
         action={proxy ? "Save" : "Create proxy"}
       >
         <TextField
-          {...{ label: "Destination", value: draft.destinationUrl, onChange: set("destinationUrl"), isRequired: true }}
+          label="Destination"
+          value={draft.destinationUrl}
+          onChange={set("destinationUrl")}
+          isRequired
           placeholder="https://api.example.com/payments"
           problem={saving.problem?.fields.get("destination_url")}
         />

@@ -40,7 +40,10 @@ export function ReactorEditor({ reactor, formula }: ReactorEditorProps) {
   return (
     <>
       <CodeForm
-        {...{ saving, draft, set, configured: Object.keys(reactor?.configuration ?? {}) }}
+        saving={saving}
+        draft={draft}
+        set={set}
+        configured={Object.keys(reactor?.configuration ?? {})}
         action={reactor ? "Save" : "Create reactor"}
       >
         {formula ? (

@@ -28,12 +28,12 @@ function ReactorList() {
       addText="New reactor"
       purpose="There are no reactors. A reactor is code that runs in the vault's sandbox with the values of tokens."
       head="Code"
-      cell={({ formula, code = "" }) => (formula ? "formula" : linesOf(code))}
+      cell={({ formula, code = "" }) => (formula ? "formula" : describeLength(code))}
     />
   );
 }
 
-function linesOf(code: string): string {
+function describeLength(code: string): string {
   const count = code.trimEnd().split("\n").length;
   return count === 1 ? "1 line" : `${count} lines`;
 }

@@ -25,7 +25,7 @@ export function Start() {
   const seesActivity = can("TenantService/GetActivity");
   return (
     <Screen title="Home" actions={seesActivity && <PeriodChoice chosen={period} />}>
-      {done ? <HomeContent {...{ period, done }} /> : <Skeleton lines={12} />}
+      {done ? <HomeContent period={period} done={done} /> : <Skeleton lines={12} />}
       <DetailList
         pairs={[
           ["Tenant", <bdi key="name">{who.tenantName}</bdi>],

@@ -33,7 +33,7 @@ function TokenProperties({ token, onClose }: { token: Token; onClose: () => void
       onSubmit={() => update.run(tokenUpdate(token, draft), onClose)}
       onClose={onClose}
     >
-      <PropertyFields {...{ draft, set, problem: update.problem }} hasMetadata={hasPlainMetadata(token)} />
+      <PropertyFields draft={draft} set={set} problem={update.problem} hasMetadata={hasPlainMetadata(token)} />
     </FormDialog>
   );
 }

@@ -44,8 +44,8 @@ function TokenForm({ create }: { create: CreateChange }) {
         onChange={(type) => replace({ ...emptyToken(), type, containers: draft.containers })}
         help="It decides how the value is checked and masked."
       />
-      <ValueFields {...{ draft, replace, problem }} />
-      <PropertyFields {...{ draft, set, problem }} />
+      <ValueFields draft={draft} replace={replace} problem={problem} />
+      <PropertyFields draft={draft} set={set} problem={problem} />
       <div className="actions">
         <button type="submit" className="primary" disabled={create.isPending}>
           Create token

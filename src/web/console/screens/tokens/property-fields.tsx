@@ -23,13 +23,19 @@ export function PropertyFields({ draft, set, problem, hasMetadata = true }: Prop
   return (
     <>
       <TextField
-        {...{ label: "Containers", value: draft.containers, onChange: set("containers"), placeholder: "/pci/high/" }}
+        label="Containers"
+        value={draft.containers}
+        onChange={set("containers")}
+        placeholder="/pci/high/"
         help="Paths, separated by blanks. Access rules decide by them."
         problem={problemWithin(problem, "containers")}
       />
       {hasMetadata ? (
         <TextArea
-          {...{ label: "Metadata", value: draft.metadata, onChange: set("metadata"), rows: 3 }}
+          label="Metadata"
+          value={draft.metadata}
+          onChange={set("metadata")}
+          rows={3}
           help="A line name=value for each entry. Everybody who sees the token sees it: nothing sensitive."
           problem={problemWithin(problem, "metadata")}
         />
@@ -37,7 +43,9 @@ export function PropertyFields({ draft, set, problem, hasMetadata = true }: Prop
         <p className="help">The metadata has names or values that lines cannot hold: only the API changes it.</p>
       )}
       <TextField
-        {...{ label: "Deleted at (your time)", value: draft.expiresAt, onChange: set("expiresAt") }}
+        label="Deleted at (your time)"
+        value={draft.expiresAt}
+        onChange={set("expiresAt")}
         type="datetime-local"
         help="Empty: never"
         problem={problemWithin(problem, "expires_at")}

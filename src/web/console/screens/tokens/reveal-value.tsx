@@ -70,7 +70,10 @@ function RevealForm({ id }: { id: string }) {
     <form className="form" onSubmit={submit}>
       {problem && <ProblemNote problem={problem} />}
       <TextField
-        {...{ label: "Reason", value: reason, onChange: setReason, isRequired: true }}
+        label="Reason"
+        value={reason}
+        onChange={setReason}
+        isRequired
         help="Kept in the log with your name. Do not write the value here."
       />
       <div>

@@ -84,7 +84,10 @@ function Search({ query, container }: { query: string; container: string }) {
     <search>
       <form className="filters" onSubmit={submit}>
         <TextField
-          {...{ label: "Search", value: draft, onChange: setDraft, placeholder: "type:card" }}
+          label="Search"
+          value={draft}
+          onChange={setDraft}
+          placeholder="type:card"
           problem={
             isCard ? "must be without a card number, which the address would keep: use its fingerprint" : undefined
           }
@@ -96,7 +99,10 @@ function Search({ query, container }: { query: string; container: string }) {
           }
         />
         <TextField
-          {...{ label: "Container", value: path, onChange: setPath, placeholder: "/pci/" }}
+          label="Container"
+          value={path}
+          onChange={setPath}
+          placeholder="/pci/"
           help="Tokens in it and below it"
         />
         <button type="submit" className="primary">

@@ -76,7 +76,7 @@ export function Deliveries({ webhook: { id, status } }: { webhook: Webhook }) {
           </>
         )}
       </Loaded>
-      {shown !== undefined && <Delivery {...{ id, eventId: shown }} onClose={() => setShown(undefined)} />}
+      {shown !== undefined && <Delivery id={id} eventId={shown} onClose={() => setShown(undefined)} />}
     </section>
   );
 }

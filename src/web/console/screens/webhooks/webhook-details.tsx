@@ -94,7 +94,10 @@ function Editor({ webhook, onDone }: EditorProps) {
   return (
     <WebhookForm
       initial={{ name, url, notifyEmail, events }}
-      {...{ submitText: "Save", change: replace, check, onCancel: onDone }}
+      submitText="Save"
+      change={replace}
+      check={check}
+      onCancel={onDone}
       onSubmit={(draft) => replace.run({ ...webhookRequestOf(draft), id }, onDone)}
     />
   );
@@ -108,7 +111,11 @@ function Switch({ webhook: { id, name, url, notifyEmail = "", events, status } }
     const disable = (done: () => void) => run({ ...properties, status: "disabled" }, done);
     return (
       <Confirm
-        {...{ isPending, problem, cancel, isDangerous: false, action: "Disable" }}
+        isPending={isPending}
+        problem={problem}
+        cancel={cancel}
+        isDangerous={false}
+        action="Disable"
         title="Disable this webhook?"
         onConfirm={disable}
       >

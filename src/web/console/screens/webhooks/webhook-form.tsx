@@ -53,18 +53,21 @@ export function WebhookForm({ initial, submitText, change, onSubmit, check, onCa
     <form className="form wide" onSubmit={submit}>
       {problem && <ProblemNote key={problem.message} problem={problem} isShown={(field) => FIELDS.includes(field)} />}
       {check && <ConflictNote check={check} save={() => onSubmit(draft)} />}
+      <TextField label="Name" value={draft.name} onChange={set("name")} isRequired problem={problemOf("name")} />
       <TextField
-        {...{ label: "Name", value: draft.name, onChange: set("name"), isRequired: true }}
-        problem={problemOf("name")}
-      />
-      <TextField
-        {...{ label: "Address", value: draft.url, onChange: set("url"), isRequired: true }}
+        label="Address"
+        value={draft.url}
+        onChange={set("url")}
+        isRequired
         placeholder="https://shop.example.com/events"
         help="https, by a host name. Redirects are not followed."
         problem={problemOf("url")}
       />
       <TextField
-        {...{ label: "Mail to", value: draft.notifyEmail, onChange: set("notifyEmail"), type: "email" }}
+        label="Mail to"
+        value={draft.notifyEmail}
+        onChange={set("notifyEmail")}
+        type="email"
         help="Gets a message when the vault disables the webhook, after three days without a delivery."
         problem={problemOf("notify_email")}
       />
@@ -101,7 +104,9 @@ function EventTypes({ chosen, onChange }: EventTypesProps) {
           [...new Set(data.map(eventGroup))].map((group) => (
             <EventGroup
               key={group}
-              {...{ group, chosen, toggle }}
+              group={group}
+              chosen={chosen}
+              toggle={toggle}
               names={data.filter((name) => eventGroup(name) === group)}
             />
           ))
