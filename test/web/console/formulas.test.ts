@@ -21,7 +21,7 @@ describe("a formula", () => {
     });
     const { page } = console;
     await console.go("/formulas");
-    await page.getByText("There are no formulas.").waitFor();
+    // The vault's own formulas, which other tests may bring in, are listed too.
     await page.getByRole("link", { name: "New formula" }).first().click();
     await page.getByLabel("Name").fill("Fee");
     await page.getByRole("textbox", { name: "Code" }).fill(CODE);
@@ -35,7 +35,7 @@ describe("a formula", () => {
     await submit.click();
     await page.getByRole("link", { name: "New reactor of it" }).waitFor();
     const { body } = await tenant.manage("GET", "/reactor-formulas");
-    expect(body.data).toMatchObject([
+    expect(body.data.filter(({ type }: { type: string }) => type === "private")).toMatchObject([
       {
         ...{ name: "Fee", type: "private", code: CODE },
         configuration: [{ name: "RATE", type: "number", description: "Per unit" }],
