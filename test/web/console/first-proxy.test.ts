@@ -26,6 +26,8 @@ it("a person who begins at the start page makes a proxy that sends the value of 
   await using console = await openOwner(browser, tenant, { expected: /status of 40[0-9]|ERR_FAILED/ });
   const { page } = console;
   await picture(page, "1-start");
+  const headings = page.locator("main").getByRole("heading", { level: 2 });
+  await expect.poll(() => headings.first().textContent()).toBe("First steps");
 
   await page.getByRole("link", { name: "Make an application" }).last().click();
   await page.getByLabel("Name").fill("Charges");

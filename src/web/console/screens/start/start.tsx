@@ -4,7 +4,7 @@ import { ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.j
 import { type ListLogsResponse, LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
 import { TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { type Read, useRead } from "../../api/queries.js";
-import { Loaded } from "../../components/loaded.js";
+import { Loaded, Skeleton } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList } from "../../components/table.js";
 import { localMinute } from "../../local-minute.js";
@@ -21,19 +21,11 @@ import { TopReaders } from "./top-readers.js";
 export function Start() {
   const { who, can } = useSession();
   const period = usePeriod();
+  const done = useStepsDone();
   const seesActivity = can("TenantService/GetActivity");
   return (
     <Screen title="Home" actions={seesActivity && <PeriodChoice chosen={period} />}>
-      <HomeNumbers period={period} />
-      {seesActivity && (
-        <div className="board">
-          <ActivityChart period={period} />
-          <HealthCard />
-          <TopReaders period={period} />
-          <LastCalls period={period} />
-        </div>
-      )}
-      <NextSteps />
+      {done ? <HomeContent period={period} done={done} /> : <Skeleton lines={12} />}
       <DetailList
         pairs={[
           ["Tenant", <bdi key="name">{who.tenantName}</bdi>],
@@ -46,28 +38,49 @@ export function Start() {
   );
 }
 
-function NextSteps() {
-  const { can } = useSession();
+/** What a person has of the first steps. Undefined until it is known. */
+function useStepsDone(): FirstStepsProps | undefined {
   const applications = useRead(ApplicationService.method.listApplications, { type: ["private", "public"], size: 1 });
   const tokens = useRead(TokenService.method.searchTokensByCursor, { size: 1 });
-  if (!can("ApplicationService/CreateApplication")) return <Reading />;
   const isRead = ({ isAllowed, data, problem }: Read<unknown>) =>
     !isAllowed || data !== undefined || problem !== undefined;
-  if (![applications, tokens].every(isRead)) return null;
-  const hasApplication = (applications.data?.pagination?.totalItems ?? 0) > 0;
-  const hasToken = (tokens.data?.data.length ?? 0) > 0;
-  return <OpenUntilDone hasApplication={hasApplication} hasToken={hasToken} />;
+  if (![applications, tokens].every(isRead)) return undefined;
+  return {
+    hasApplication: (applications.data?.pagination?.totalItems ?? 0) > 0,
+    hasToken: (tokens.data?.data.length ?? 0) > 0,
+  };
 }
 
-/** Steps that were open when the page was opened stay open: links must not move away while somebody reads. */
-function OpenUntilDone(done: FirstStepsProps) {
-  const [wasDone] = useState(done.hasApplication && done.hasToken);
-  if (!wasDone) return <FirstSteps {...done} />;
+interface HomeProps {
+  readonly period: Period;
+  readonly done: FirstStepsProps;
+}
+
+/** A person who begins sees the steps first. Those that were open stay: links must not move away while somebody reads. */
+function HomeContent({ period, done }: HomeProps) {
+  const { can } = useSession();
+  const [isBeginning] = useState(!(done.hasApplication && done.hasToken));
+  const takesSteps = can("ApplicationService/CreateApplication");
   return (
-    <details>
-      <summary>First steps</summary>
-      <FirstSteps {...done} />
-    </details>
+    <>
+      {takesSteps && isBeginning && <FirstSteps {...done} />}
+      <HomeNumbers period={period} />
+      {can("TenantService/GetActivity") && (
+        <div className="board">
+          <ActivityChart period={period} />
+          <HealthCard />
+          <TopReaders period={period} />
+          <LastCalls period={period} />
+        </div>
+      )}
+      {takesSteps && !isBeginning && (
+        <details>
+          <summary>First steps</summary>
+          <FirstSteps {...done} />
+        </details>
+      )}
+      {!takesSteps && <Reading />}
+    </>
   );
 }
 

@@ -33,7 +33,7 @@ export const TOKEN_TYPES = [
 export type TokenTypeName = (typeof TOKEN_TYPES)[number][0];
 
 const CARD_PARTS: readonly ValuePart[] = [
-  { name: "number", label: "Card number" },
+  { name: "number", label: "Card number", help: "For a try: 4242 4242 4242 4242" },
   { name: "expiration_month", label: "Expiry month", help: "1 to 12", isNumber: true, isOptional: true },
   { name: "expiration_year", label: "Expiry year", help: "Four digits", isNumber: true, isOptional: true },
   {
@@ -90,7 +90,9 @@ function enteredValue({ type, text, parts }: TokenDraft): JsonValue {
   const wanted = valueParts(type);
   if (wanted.length === 0) return type === "token" ? jsonOrText(text) : text.trim();
   const entered = wanted.flatMap(({ name, isNumber }): [string, JsonValue][] => {
-    const value = parts[name]?.trim() ?? "";
+    const typed = parts[name]?.trim() ?? "";
+    // Numbers of cards and accounts are printed in groups.
+    const value = /^\d[\d -]*\d$/.test(typed) ? typed.replaceAll(/[ -]/g, "") : typed;
     if (value === "") return [];
     // A text that is no number goes to the server as it is, which says what is wrong with it.
     return [[name, isNumber && /^\d{1,4}$/.test(value) ? Number(value) : value]];
