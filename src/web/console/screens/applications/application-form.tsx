@@ -2,8 +2,8 @@ import { type FormEvent, useState } from "react";
 import type { CallProblem } from "../../api/call-problem.js";
 import { ConflictNote } from "../../components/conflict-note.js";
 import { Choice, TextField } from "../../components/field.js";
+import { FormActions } from "../../components/form-actions.js";
 import { ProblemNote } from "../../components/problem-note.js";
-import { leaveGuard } from "../../leave-guard.js";
 import type { ConflictCheck } from "../../use-conflict-check.js";
 import { useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
@@ -83,16 +83,7 @@ export function ApplicationForm(props: ApplicationFormProps) {
       )}
       {draft.type === "public" && <PageProperties draft={draft} set={set} problem={problem} />}
       <DraftCheck draft={draft} />
-      <div className="actions">
-        <button type="submit" className="primary" disabled={change.isPending}>
-          {submitText}
-        </button>
-        {onCancel && (
-          <button type="button" onClick={() => leaveGuard.leave(onCancel)}>
-            Cancel
-          </button>
-        )}
-      </div>
+      <FormActions submitText={submitText} isDisabled={change.isPending} onCancel={onCancel} />
     </form>
   );
 }

@@ -2,8 +2,8 @@ import { type FormEvent, useState } from "react";
 import type { ConnectionFormula, ConnectionFormulaField } from "#client/proto/cloakroom/v1/connections_pb.js";
 import type { CallProblem } from "../../api/call-problem.js";
 import { Choice, TextArea, TextField } from "../../components/field.js";
+import { FormActions } from "../../components/form-actions.js";
 import { ProblemNote } from "../../components/problem-note.js";
-import { leaveGuard } from "../../leave-guard.js";
 import { useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
 import { problemWithin } from "../problem-within.js";
@@ -70,16 +70,11 @@ export function ConnectionForm({ formula, initial, isStored, change, onSubmit, o
           Takes payments
         </label>
       </div>
-      <div className="actions">
-        <button type="submit" className="primary" disabled={change.isPending}>
-          {isStored ? "Save" : "Create connection"}
-        </button>
-        {onCancel && (
-          <button type="button" onClick={() => leaveGuard.leave(onCancel)}>
-            Cancel
-          </button>
-        )}
-      </div>
+      <FormActions
+        submitText={isStored ? "Save" : "Create connection"}
+        isDisabled={change.isPending}
+        onCancel={onCancel}
+      />
     </form>
   );
 }

@@ -4,9 +4,9 @@ import type { CallProblem } from "../../api/call-problem.js";
 import { useRead } from "../../api/queries.js";
 import { ConflictNote } from "../../components/conflict-note.js";
 import { TextField } from "../../components/field.js";
+import { FormActions } from "../../components/form-actions.js";
 import { Loaded } from "../../components/loaded.js";
 import { ProblemNote } from "../../components/problem-note.js";
-import { leaveGuard } from "../../leave-guard.js";
 import type { ConflictCheck } from "../../use-conflict-check.js";
 import { useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
@@ -72,16 +72,11 @@ export function WebhookForm({ initial, submitText, change, onSubmit, check, onCa
         problem={problemOf("notify_email")}
       />
       <EventTypes chosen={draft.events} onChange={set("events")} />
-      <div className="actions">
-        <button type="submit" className="primary" disabled={change.isPending || draft.events.length === 0}>
-          {submitText}
-        </button>
-        {onCancel && (
-          <button type="button" onClick={() => leaveGuard.leave(onCancel)}>
-            Cancel
-          </button>
-        )}
-      </div>
+      <FormActions
+        submitText={submitText}
+        isDisabled={change.isPending || draft.events.length === 0}
+        onCancel={onCancel}
+      />
     </form>
   );
 }
