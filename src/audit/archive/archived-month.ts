@@ -47,7 +47,7 @@ export type LastEntry = Pick<WalkedEntry, "number" | "hash">;
 
 /** A file of the history that a restored backup replaced is signed too, and has another entry with that number. */
 export function isSameEntry({ signed_body }: SealRow, { hash }: LastEntry): boolean {
-  return hashOfSigned(signed_body ?? "") === hash;
+  return signed_body !== null && hashOfSigned(signed_body) === hash;
 }
 
 const ROW = Buffer.from('{"kind":"row"');
