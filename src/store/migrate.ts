@@ -82,7 +82,7 @@ async function ensureLedger(sql: Sql): Promise<void> {
 
 function mayNotMakeTables(login: string): DatabaseSetupError {
   return new DatabaseSetupError(
-    `The login role may not make tables. Let a database administrator run this in the database, then start again:
+    `The login role may not make tables. Let a database administrator run this in the database, then run the command again:
 grant create on schema public to ${quoteName(login)};`,
   );
 }

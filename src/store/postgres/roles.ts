@@ -104,7 +104,7 @@ async function missingRoleStatements(sql: Sql, logins: readonly string[]): Promi
 
 function toBeRunByAdministrator(statements: readonly string[]): DatabaseSetupError {
   return new DatabaseSetupError(
-    `The login role may not make the roles that Cloakroom runs as. Let a database administrator run this, then start again:\n${statements.map((statement) => `${statement};`).join("\n")}`,
+    `The login role may not make the roles that Cloakroom runs as. Let a database administrator run this, then run the command again:\n${statements.map((statement) => `${statement};`).join("\n")}`,
   );
 }
 
