@@ -256,7 +256,7 @@ describe("a login without the necessary privileges", () => {
     await migrate(address);
     const outsider = await cluster.login("Another-Vault");
     await expect(migrate({ url: outsider })).rejects.toThrow(
-      /start again:\ngrant cloakroom_app, cloakroom_jobs to "Another-Vault";$/,
+      /run the command again:\ngrant cloakroom_app, cloakroom_jobs to "Another-Vault";$/,
     );
   });
 
@@ -264,7 +264,7 @@ describe("a login without the necessary privileges", () => {
     await newDatabase();
     const outsider = await cluster.login("outsider", { attributes: "createrole", ownsDatabase: false });
     await expect(migrate({ url: outsider.replace(/\/outsider$/, `/vault_${databases}`) })).rejects.toThrow(
-      /start again:\ngrant create on schema public to "outsider";$/,
+      /run the command again:\ngrant create on schema public to "outsider";$/,
     );
   });
 });

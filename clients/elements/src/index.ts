@@ -102,7 +102,10 @@ class Group implements ElementGroup, Elements {
     }
     this.baseUrl = checkedBaseUrl(baseUrl);
     if (self.origin === "null") {
-      throw new ElementsError({ code: "frame_sandboxed", message: "This page is sandboxed, or opened as a file: it has no origin." });
+      throw new ElementsError({
+        code: "frame_sandboxed",
+        message: "This page is sandboxed, or opened as a file: it has no origin.",
+      });
     }
     this.#key = key;
     this.#appearance = appearance;
