@@ -45,6 +45,7 @@ describe("a reactor", () => {
     await page.getByLabel("Configuration to set").fill("MODE=live");
     await page.getByRole("button", { name: "Create reactor" }).click();
     await page.getByRole("heading", { level: 1, name: "Doubles amounts" }).waitFor();
+    await page.getByText("Show failed runs").click();
     await page.getByText("There were no failed runs.").waitFor();
     const { body } = await tenant.manage("GET", "/reactors");
     expect(body.data).toMatchObject([{ name: "Doubles amounts", configuration: { MODE: "live" } }]);

@@ -1,5 +1,4 @@
-import type { ReactNode } from "react";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { FailedRun } from "#client/proto/cloakroom/v1/functions_pb.js";
 import type { Read } from "../../api/queries.js";
 import { Loaded } from "../../components/loaded.js";
@@ -12,13 +11,10 @@ export function FailedRuns({ children }: { readonly children: ReactNode }) {
   return (
     <section aria-labelledby="failed">
       <h2 id="failed">Failed runs of the last day</h2>
-      {isOpen ? (
-        children
-      ) : (
-        <button type="button" onClick={() => setOpen(true)}>
-          Show failed runs
-        </button>
-      )}
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>Show failed runs</summary>
+        {isOpen && children}
+      </details>
     </section>
   );
 }
