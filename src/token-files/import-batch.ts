@@ -1,5 +1,6 @@
-import type { JsonObject } from "../base/json.js";
+import type { Json, JsonObject } from "../base/json.js";
 import { type Mapping, rowOf } from "./mapping.js";
+import { hiddenText } from "./masked-row.js";
 import type { FileFormat, FileRecord } from "./records.js";
 
 /** Rows of one request: batches begin at 1, 101, 201 and so on. */
@@ -50,10 +51,23 @@ export async function* rowsOf(
 ): AsyncGenerator<FileRow> {
   for await (const record of records) {
     const { line } = record;
-    yield "problem" in record
-      ? { line, row: null, problem: record.problem }
-      : { line, row: rowOf(record.content, mapping, format === "csv") };
+    if ("problem" in record) {
+      yield { line, row: null, problem: record.problem };
+      continue;
+    }
+    const row = rowOf(record.content, mapping, format === "csv");
+    yield isDeeper(row, MAX_LEVELS) ? { line, row: null, problem: TOO_DEEP } : { line, row };
   }
+}
+
+/** The vault's limit of 64 for data, and the row around it. */
+const MAX_LEVELS = 65;
+const TOO_DEEP = `nests deeper than ${MAX_LEVELS} levels`;
+
+/** Whether a value has more levels of lists and objects. */
+function isDeeper(value: Json, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 export async function* batchesOf(rows: AsyncIterable<FileRow>): AsyncGenerator<Batch> {
@@ -109,13 +123,22 @@ function withoutUnreadable(
   });
 }
 
+function withoutDigits({ code, detail, field }: RowError): RowError {
+  return {
+    ...(code === undefined ? {} : { code }),
+    ...(detail === undefined ? {} : { detail: hiddenText(detail) }),
+    ...(field === undefined ? {} : { field: hiddenText(field) }),
+  };
+}
+
 function lineOf(result: RowResult, row: FileRow | undefined): ResultLine {
   const { position = 0, id, fingerprint, deduplicated, error } = result;
   const line = row?.line ?? 0;
   if (row?.problem !== undefined) {
-    return { position, line, error: { code: "unreadable", detail: `The row ${row.problem}.` } };
+    return { position, line, error: { code: "unreadable", detail: hiddenText(`The row ${row.problem}.`) } };
   }
-  if (error) return { position, line, error };
+  // The vault names fields as the file has them, such as a card number in the place of a name.
+  if (error) return { position, line, error: withoutDigits(error) };
   return {
     position,
     line,

@@ -8,12 +8,14 @@ export interface MaskedRow {
   readonly data?: string;
   readonly containers?: Json;
   readonly metadata?: string;
+  /** The other fields that the row sets, such as its mask, which decides what others see. */
+  readonly also?: string;
   readonly problem?: string;
 }
 
 /** A row as a dry run shows it. Data shows how it is built, and the last four digits of a card number. */
 export function shownMasked(line: number, row: JsonObject): MaskedRow {
-  const { type, data = null, containers, metadata } = row;
+  const { type, data = null, containers, metadata, ...also } = row;
   const problem = problemOf(row);
   return {
     line,
@@ -21,6 +23,7 @@ export function shownMasked(line: number, row: JsonObject): MaskedRow {
     data: JSON.stringify(masked(data, "data")),
     ...(containers === undefined ? {} : { containers: hidden(containers) }),
     ...(metadata === undefined ? {} : { metadata: JSON.stringify(hidden(metadata)) }),
+    ...(Object.keys(also).length === 0 ? {} : { also: JSON.stringify(hidden(also)) }),
     ...(problem === undefined ? {} : { problem }),
   };
 }
@@ -57,6 +60,7 @@ function hidden(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [hiddenText(name), hidden(field)]));
 }
 
-function hiddenText(text: string): string {
-  return text.replaceAll(/\d(?:[ -]?\d){8,}/g, (digits) => "X".repeat(digits.length));
+/** A text with no more than eight digits in a row, however they are grouped. */
+export function hiddenText(text: string): string {
+  return text.replaceAll(/\d(?:[\s.-]{0,2}\d){8,}/g, (digits) => "X".repeat(digits.length));
 }

@@ -73,7 +73,7 @@ async function showFirst(call: ApiCall, rows: AsyncIterable<FileRow>): Promise<v
     shown.push(row ? shownMasked(line, row) : { line, problem });
     if (shown.length === SHOWN_ROWS) break;
   }
-  call.output.list(shown, ["line", "type", "data", "containers", "metadata", "problem"]);
+  call.output.list(shown, ["line", "type", "data", "containers", "metadata", "also", "problem"]);
 }
 
 /** The results of all batches in their order. A few batches are under way at once, and no more are in memory. */

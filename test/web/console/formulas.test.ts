@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sharedBrowser } from "../../support/browser.js";
 import { newTenant } from "../../support/tenant.js";
-import { memberOf, openConsole } from "./support/console.js";
+import { memberOf, openConsole, openOwner } from "./support/console.js";
 
 let browser: Browser;
 beforeAll(async () => {
@@ -79,10 +79,27 @@ describe("a formula", () => {
     await using console = await openConsole(browser, tenant, await memberOf(tenant, "DEVELOPER"));
     const { page } = console;
     await console.go(`/formulas?id=${body.id}`);
-    await page.getByText("changes only what you created").waitFor();
+    await page.getByText("the DEVELOPER who created this formula can change it").waitFor();
     await console.settle();
     await console.expectAccessible();
-    expect(await page.locator("main").getByRole("button").count()).toBe(0);
+    expect(await page.getByRole("button", { name: /Save|Delete/ }).count()).toBe(0);
+    expect(await page.locator("main").getByRole("textbox").count()).toBe(0);
     expect(console.wrongs).toEqual([]);
+  });
+
+  it("is read only if lines cannot hold its descriptions: a save of them would change others", async () => {
+    const tenant = await newTenant();
+    const { status, body } = await tenant.manage("POST", "/reactor-formulas", {
+      body: {
+        ...{ name: "Two lines", type: "private", code: CODE },
+        configuration: [{ name: "RATE", type: "number", description: "Per unit\nSECRET string" }],
+      },
+    });
+    expect(status, JSON.stringify(body)).toBe(201);
+    await using owner = await openOwner(browser, tenant, { expected: /status of 401/ });
+    await owner.go(`/formulas?id=${body.id}`);
+    await owner.page.getByText("descriptions that lines cannot hold").waitFor();
+    expect(await owner.page.locator("main").getByRole("textbox").count()).toBe(0);
+    expect(owner.wrongs).toEqual([]);
   });
 });

@@ -1,5 +1,7 @@
 // Needs: chromium
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sharedBrowser } from "../../support/browser.js";
@@ -84,7 +86,9 @@ describe("an import", () => {
     await using console = await open(tenant);
     const { page } = console;
     const rows = Array.from({ length: 250 }, (_, index) => `{"type":"token","data":"value ${index}"}`);
-    const file = fileOf("values.ndjson", rows);
+    // One on a disk keeps its time when it is chosen again.
+    const file = join(mkdtempSync(join(tmpdir(), "cloakroom-import-")), "values.ndjson");
+    writeFileSync(file, `${rows.join("\n")}\n`);
     await page.getByLabel("File").setInputFiles(file);
     let calls = 0;
     await page.route("**/cloakroom.v1.TokenService/ImportTokens", async (route) => {
@@ -104,6 +108,38 @@ describe("an import", () => {
     await page.getByLabel("File").setInputFiles(file);
     await page.getByRole("button", { name: "Import the file" }).click();
     await page.getByRole("heading", { name: "Imported values.ndjson" }).waitFor();
+    expect(await countOf(tenant)).toBe(250);
+    await page.getByRole("button", { name: "Import it again" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Import it again" }).click();
+    await expect.poll(() => countOf(tenant)).toBe(500);
+    await page.getByRole("heading", { name: "Imported values.ndjson" }).waitFor();
+    await page.getByRole("button", { name: "Another file" }).click();
+    expect(await page.getByRole("button", { name: "Import the file" }).count()).toBe(0);
+    rmSync(dirname(file), { recursive: true });
+    expect(console.wrongs).toEqual([]);
+  });
+
+  it("goes on after rows that a hostile file nests too deep, and shows what else its rows set", async () => {
+    const tenant = await newTenant();
+    await using console = await open(tenant);
+    const { page } = console;
+    const rows = [
+      `{"type":"token","data":${"[".repeat(120)}${"]".repeat(120)}}`,
+      `{"type":"token","data":"x","mask":"{{ data }}","metadata":{"4242.4242.4242.4242":"y"}}`,
+      `{"type":"nothing","data":"x"}`,
+      `{"type":"token","data":"x","metadata":{"${NUMBER}":7}}`,
+    ];
+    await page.getByLabel("File").setInputFiles(fileOf("hostile.ndjson", rows));
+    await page.getByText("The row nests deeper than 65 levels.").waitFor();
+    await page.getByText('{"mask":"{{ data }}"}').waitFor();
+    await page.getByText("The file says itself how values are masked").waitFor();
+    expect(await page.content()).not.toMatch(/4242.?4242/);
+    await prove(console);
+    await page.getByRole("heading", { name: "Imported hostile.ndjson" }).waitFor();
+    await page.getByRole("row", { name: /65 levels/ }).waitFor();
+    expect(await countOf(tenant)).toBe(1);
+    expect(await page.content()).not.toContain(NUMBER);
+    await console.expectAccessible();
     expect(console.wrongs).toEqual([]);
   });
 

@@ -43,7 +43,10 @@ export function formulaRequestOf(draft: FormulaDraft, icon: string | undefined) 
     name: draft.name.trim(),
     type: "private",
     code: draft.code,
-    configuration: parseLines(draft.configuration).map(({ isOptional: _, ...entry }): Entry => entry),
+    // `NAME?` stays in the name, which the vault then refuses: each entry of a configuration must be set.
+    configuration: parseLines(draft.configuration).map(
+      ({ isOptional, name, ...entry }): Entry => ({ ...entry, name: isOptional ? `${name}?` : name }),
+    ),
     requestParameters: parseLines(draft.parameters).map(
       ({ isOptional, ...entry }): Parameter => ({ ...entry, optional: isOptional }),
     ),
@@ -58,6 +61,17 @@ interface LineParts {
   readonly description?: string | undefined;
   readonly optional?: boolean;
 }
+
+/** Whether lines hold all that a formula's entries say: a save of lines would change others. */
+export function fitsLines({ configuration, requestParameters }: ReactorFormula): boolean {
+  return [configuration, requestParameters].every((entries: readonly LineParts[]) => {
+    const lines = formatLines(entries);
+    return lines.split("\n").length === Math.max(1, entries.length) && formatLines(reread(lines)) === lines;
+  });
+}
+
+const reread = (lines: string): readonly LineParts[] =>
+  parseLines(lines).map(({ isOptional, ...entry }) => ({ ...entry, optional: isOptional }));
 
 /** An entry as a line `name type description`; `name?` is optional. */
 function formatLines(entries: readonly LineParts[]): string {

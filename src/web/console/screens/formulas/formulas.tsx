@@ -10,6 +10,7 @@ import { CodeSample } from "../../components/text.js";
 import { useSession } from "../../session.js";
 import { useLeaveTo } from "../../use-leave-to.js";
 import { CodeList } from "../code/code-list.js";
+import { fitsLines } from "./formula-draft.js";
 import { FormulaEditor } from "./formula-editor.js";
 
 /** Code that several reactors share, with what each of them must set. */
@@ -66,18 +67,33 @@ function FormulaDetails({ id }: { id: string }) {
   return (
     <Screen title={formula.data?.name ?? "Formula"} actions={actions}>
       <Loaded read={formula} lines={10}>
-        {(found) => (isOwn ? <FormulaEditor formula={found} /> : <Official formula={found} />)}
+        {(found) => {
+          const why = whyReadOnly(
+            found,
+            can("ReactorFormulaService/ReplaceReactorFormula") && mayChange(found.createdBy),
+          );
+          return why === undefined ? <FormulaEditor formula={found} /> : <ReadFormula formula={found} why={why} />;
+        }}
       </Loaded>
     </Screen>
   );
 }
 
-/** The operator's formulas are the same for all tenants. */
-function Official({ formula }: { formula: ReactorFormula }) {
+function whyReadOnly(formula: ReactorFormula, mayReplace: boolean): string | undefined {
+  // These are the same for all tenants.
+  if (formula.type !== "private") {
+    return "This formula is the operator's: reactors can use it, and no tenant can change it.";
+  }
+  if (!mayReplace) return "OWNER, ADMIN and the DEVELOPER who created this formula can change it.";
+  if (!fitsLines(formula)) return "This formula has descriptions that lines cannot hold: only the API changes it.";
+  return undefined;
+}
+
+function ReadFormula({ formula, why }: { readonly formula: ReactorFormula; readonly why: string }) {
   const { id, description, code, configuration, requestParameters } = formula;
   return (
     <>
-      <p className="note">This formula is the operator's: reactors can use it, and no tenant can change it.</p>
+      <p className="note">{why}</p>
       <DetailList
         pairs={[
           ["Description", description],

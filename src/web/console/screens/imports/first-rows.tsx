@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react";
 import { type MaskedRow, shownMasked } from "../../../../token-files/masked-row.js";
-import { UnreadableFile } from "../../../../token-files/unreadable-file.js";
 import { Skeleton } from "../../components/loaded.js";
 import { Table } from "../../components/table.js";
-import { type ChosenFile, rowsIn } from "./token-file.js";
+import { Name } from "../../components/text.js";
+import { type ChosenFile, fileProblem, rowsIn } from "./token-file.js";
 
 const SHOWN_ROWS = 10;
 
@@ -19,7 +19,7 @@ export function FirstRows({ chosen, onImport }: FirstRowsProps) {
     let isGone = false;
     firstRows(chosen).then(
       (rows) => isGone || setFound(rows),
-      (error: unknown) => isGone || setFound(error instanceof UnreadableFile ? error.message : "It cannot be read."),
+      (error: unknown) => isGone || setFound(fileProblem(error)?.message ?? "This page cannot read the file."),
     );
     return () => {
       isGone = true;
@@ -44,17 +44,24 @@ export function FirstRows({ chosen, onImport }: FirstRowsProps) {
           </button>
         </div>
       </div>
+      {found.some(({ also }) => also !== undefined) && (
+        <p className="note">
+          The file says itself how values are masked, found, named or ended: look at the last column. Later rows may say
+          other things.
+        </p>
+      )}
       <Table
         label="First rows"
         rows={found}
         keyOf={({ line }) => String(line)}
         columns={[
           { head: "Line", isNumber: true, cell: ({ line }) => line },
-          { head: "Type", cell: ({ type }) => cellText(type) },
+          { head: "Type", cell: ({ type }) => <Name>{cellText(type)}</Name> },
           { head: "Problem", cell: ({ problem }) => problem && <span className="wrong">{problem}</span> },
           { head: "Data", cell: ({ data }) => data && <code className="wraps">{data}</code> },
-          { head: "Containers", cell: ({ containers }) => cellText(containers) },
+          { head: "Containers", cell: ({ containers }) => <Name>{cellText(containers)}</Name> },
           { head: "Metadata", cell: ({ metadata }) => metadata && <code className="wraps">{metadata}</code> },
+          { head: "Also sets", cell: ({ also }) => also && <code className="wraps">{also}</code> },
         ]}
       />
     </section>

@@ -1,11 +1,11 @@
 import { fromJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import type { Client } from "@connectrpc/connect";
+import { type Client, ConnectError } from "@connectrpc/connect";
 import type { TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { type BatchSender, batchesOf, type ResultLine, sendBatch } from "../../../../token-files/import-batch.js";
 import { UnreadableFile } from "../../../../token-files/unreadable-file.js";
 import { type CallProblem, callProblemOf } from "../../api/call-problem.js";
-import { type ChosenFile, importIdOf, rowsIn } from "./token-file.js";
+import { type ChosenFile, fileProblem, importIdOf, rowsIn } from "./token-file.js";
 
 /** How far an import is. */
 export interface ImportProgress {
@@ -79,14 +79,15 @@ export class ImportRun {
     const { stored, failed } = this.#progress;
     this.#change({ state: "running", problem: undefined, startedAt: Date.now(), before: stored + failed });
     try {
-      const rows = rowsIn(this.#chosen, (bytes) => this.#change({ bytes }));
+      const rows = rowsIn(this.#chosen, (bytes) => stop.signal.aborted || this.#change({ bytes }));
       for await (const batch of batchesOf(rows)) {
+        if (stop.signal.aborted) return;
         if (batch.position <= stored + failed) continue;
         const lines = await sendBatch(this.#sender, batch);
         if (stop.signal.aborted) return;
         this.#take(lines);
       }
-      this.#change({ state: "done" });
+      if (!stop.signal.aborted) this.#change({ state: "done" });
     } catch (error) {
       if (!stop.signal.aborted) this.#change({ state: "stopped", problem: importProblem(error) });
     }
@@ -111,9 +112,10 @@ export class ImportRun {
 }
 
 function importProblem(error: unknown): CallProblem | UnreadableFile {
-  if (error instanceof UnreadableFile) return error;
-  // What the browser throws for a file that was changed, moved or removed.
-  if (error instanceof DOMException) return new UnreadableFile("The file was changed or moved. Choose it again.");
+  const problem = fileProblem(error);
+  if (problem) return problem;
+  // It is no failure of the network, which a repeat might mend.
+  if (!(error instanceof ConnectError)) return new UnreadableFile("This page cannot go on with the file.");
   return callProblemOf(error);
 }
 

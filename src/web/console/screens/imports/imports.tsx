@@ -1,6 +1,6 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
-import { type ChangeEvent, useId, useState } from "react";
+import { type ChangeEvent, useId, useMemo, useState } from "react";
 import { TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { LAYOUTS } from "../../../../token-files/layouts.js";
 import { Choice } from "../../components/field.js";
@@ -10,6 +10,7 @@ import { useSession } from "../../session.js";
 import { FirstRows } from "./first-rows.js";
 import { ImportRun } from "./import-run.js";
 import { RunningImport } from "./running-import.js";
+import type { ChosenFile } from "./token-file.js";
 
 const LAYOUT_NAMES: ReadonlyMap<string, string> = new Map([
   ["stripe", "Stripe"],
@@ -29,12 +30,26 @@ export default function Imports() {
 
 function ImportFile() {
   const client = createClient(TokenService, useTransport());
-  const id = useId();
   const [file, setFile] = useState<File | undefined>();
   const [layout, setLayout] = useState("");
-  const [run, setRun] = useState<ImportRun | undefined>();
-  if (run) return <RunningImport run={run} file={file} onLeave={() => setRun(undefined)} />;
-  const chosen = file && { file, layout };
+  const [running, setRunning] = useState<{ readonly run: ImportRun; readonly chosen: ChosenFile } | undefined>();
+  const chosen = useMemo(() => file && { file, layout, repetition: "" }, [file, layout]);
+  const begin = (what: ChosenFile) => setRunning({ run: new ImportRun(client, what), chosen: what });
+  const leave = () => {
+    setRunning(undefined);
+    setFile(undefined);
+  };
+  if (running) {
+    return (
+      <RunningImport
+        key={running.chosen.repetition}
+        run={running.run}
+        file={running.chosen.file}
+        onLeave={leave}
+        onRepeat={() => begin({ ...running.chosen, repetition: crypto.randomUUID().slice(0, 8) })}
+      />
+    );
+  }
   return (
     <>
       <p className="quiet">
@@ -43,19 +58,7 @@ function ImportFile() {
         <a href="/docs/guides/moving-in">the command line</a>.
       </p>
       <div className="form wide">
-        <div className="field">
-          <label htmlFor={id}>File</label>
-          <input
-            id={id}
-            type="file"
-            accept=".csv,.ndjson,.jsonl"
-            aria-describedby={`${id}-help`}
-            onChange={({ target }: ChangeEvent<HTMLInputElement>) => setFile(target.files?.[0])}
-          />
-          <div id={`${id}-help`} className="help">
-            CSV with a header, or a JSON object in each line. UTF-8.
-          </div>
-        </div>
+        <FileField onChange={setFile} />
         <Choice
           label="Layout"
           value={layout}
@@ -69,11 +72,30 @@ function ImportFile() {
       </div>
       {chosen && (
         <FirstRows
-          key={`${file.name} ${file.size} ${file.lastModified} ${layout}`}
+          key={`${chosen.file.name} ${chosen.file.size} ${chosen.file.lastModified} ${layout}`}
           chosen={chosen}
-          onImport={() => setRun(new ImportRun(client, chosen))}
+          onImport={() => begin(chosen)}
         />
       )}
     </>
+  );
+}
+
+function FileField({ onChange }: { readonly onChange: (file: File | undefined) => void }) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>File</label>
+      <input
+        id={id}
+        type="file"
+        accept=".csv,.ndjson,.jsonl"
+        aria-describedby={`${id}-help`}
+        onChange={({ target }: ChangeEvent<HTMLInputElement>) => onChange(target.files?.[0])}
+      />
+      <div id={`${id}-help`} className="help">
+        CSV with a header, or a JSON object in each line. UTF-8.
+      </div>
+    </div>
   );
 }

@@ -1,6 +1,7 @@
 import { useEffect, useSyncExternalStore } from "react";
 import type { ResultLine } from "../../../../token-files/import-batch.js";
 import { UnreadableFile } from "../../../../token-files/unreadable-file.js";
+import { Confirm } from "../../components/confirm.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { DetailList, Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
@@ -12,12 +13,13 @@ const NUMBER = new Intl.NumberFormat();
 
 interface RunningImportProps {
   readonly run: ImportRun;
-  readonly file: File | undefined;
+  readonly file: File;
   readonly onLeave: () => void;
+  readonly onRepeat: () => void;
 }
 
 /** An import with its progress, and what became of its rows. */
-export function RunningImport({ run, file, onLeave }: RunningImportProps) {
+export function RunningImport({ run, file, onLeave, onRepeat }: RunningImportProps) {
   const progress = useSyncExternalStore(run.subscribe, () => run.progress);
   const { state, problem, bytes } = progress;
   useEffect(() => {
@@ -29,18 +31,18 @@ export function RunningImport({ run, file, onLeave }: RunningImportProps) {
     leaveGuard.hold();
     return () => leaveGuard.release();
   }, [state]);
-  const size = file?.size ?? 0;
+  const { name, size } = file;
   return (
     <section className="stack" aria-labelledby="import">
       <h2 id="import">
-        {TITLES[state]} <Name>{file?.name ?? ""}</Name>
+        {TITLES[state]} <Name>{name}</Name>
       </h2>
       <progress aria-label="Progress" value={state === "done" ? 1 : size === 0 ? 0 : bytes / size} />
+      {state === "running" && <p className="quiet">{describePace(progress, size)}</p>}
       <p role="status" className="quiet">
-        {state === "running" ? describePace(progress, size) : END_WORDS[state]}
+        {END_WORDS[state]}
       </p>
-      {problem instanceof UnreadableFile && <p className="note problem">{problem.message}</p>}
-      {problem && !(problem instanceof UnreadableFile) && <ProblemNote key={problem.message} problem={problem} />}
+      <ImportProblem problem={problem} />
       <DetailList
         pairs={[
           ["Stored", NUMBER.format(progress.stored)],
@@ -60,7 +62,7 @@ export function RunningImport({ run, file, onLeave }: RunningImportProps) {
           </button>
         )}
         {state !== "running" && progress.stored + progress.failed > 0 && (
-          <button type="button" onClick={() => saveFile(`${file?.name ?? "import"}.results.ndjson`, run.results)}>
+          <button type="button" onClick={() => saveFile(`${name}.results.ndjson`, run.results)}>
             Save the results
           </button>
         )}
@@ -69,9 +71,37 @@ export function RunningImport({ run, file, onLeave }: RunningImportProps) {
             Another file
           </button>
         )}
+        {state === "done" && <ImportAgain onRepeat={onRepeat} />}
       </div>
       <Failures {...progress} />
     </section>
+  );
+}
+
+function ImportProblem({ problem }: Pick<ImportProgress, "problem">) {
+  if (!problem) return null;
+  if (!(problem instanceof UnreadableFile)) return <ProblemNote key={problem.message} problem={problem} />;
+  return (
+    <p className="note problem" role="alert">
+      {problem.message}
+    </p>
+  );
+}
+
+/** For tokens of an earlier import that were deleted, or rows that would be stored now. */
+function ImportAgain({ onRepeat }: Pick<RunningImportProps, "onRepeat">) {
+  return (
+    <Confirm
+      action="Import it again"
+      title="Import the file from its beginning again?"
+      isDangerous={false}
+      problem={undefined}
+      isPending={false}
+      onConfirm={onRepeat}
+      cancel={() => {}}
+    >
+      <p>Each row is stored again, also if its token is still there, unless the tenant deduplicates.</p>
+    </Confirm>
   );
 }
 
@@ -86,7 +116,7 @@ const END_WORDS: Readonly<Record<ImportProgress["state"], string>> = {
   ready: "",
   running: "",
   stopped: "The same file goes on where it stopped, also after a reload, within 30 days. No row is stored twice.",
-  done: "The results have a line for each row, with the id of its token.",
+  done: "The results have a line for each row, with the id of its token. Rows that an earlier import of this file stored, within 30 days, count as stored and were not stored again.",
 };
 
 /** Rows a second, and the time that is left by the bytes of the file. */

@@ -8,6 +8,8 @@ export interface ChosenFile {
   readonly file: File;
   /** Empty: columns are named like the fields of tokens. */
   readonly layout: string;
+  /** Names an import of a file that was imported before. Empty: the first one. */
+  readonly repetition: string;
 }
 
 /**
@@ -15,13 +17,13 @@ export interface ChosenFile {
  * @param onRead gets the bytes that are read so far.
  * @throws {UnreadableFile} for another kind of file.
  */
-export function rowsIn({ file, layout }: ChosenFile, onRead: (bytes: number) => void): AsyncGenerator<FileRow> {
+export function rowsIn({ file, layout }: ChosenFile, onRead: (bytes: number) => unknown): AsyncGenerator<FileRow> {
   const format = formatOf(file.name);
   if (!format) throw new UnreadableFile("Choose a file whose name ends in .csv, .ndjson or .jsonl.");
   return rowsOf(recordsOf(openTokenFile(file, onRead), format), LAYOUTS.get(layout), format);
 }
 
-function openTokenFile(file: File, onRead: (bytes: number) => void): TokenFile {
+function openTokenFile(file: File, onRead: (bytes: number) => unknown): TokenFile {
   return {
     name: file.name,
     async *read() {
@@ -41,12 +43,20 @@ function openTokenFile(file: File, onRead: (bytes: number) => void): TokenFile {
   };
 }
 
+/** What a browser throws for a file that was changed, moved or removed, in words for people. */
+export function fileProblem(error: unknown): UnreadableFile | undefined {
+  if (error instanceof UnreadableFile) return error;
+  return error instanceof DOMException
+    ? new UnreadableFile("The file was changed or moved. Choose it again.")
+    : undefined;
+}
+
 /**
- * The same for the same file, also after a reload: batches that are stored already are then answered and not stored again.
- * The vault refuses bytes that changed under the same name, size and time.
+ * The same for the same file, also after a reload: batches that are stored already are then answered and not stored again,
+ * for 30 days. The vault refuses bytes that changed under the same name, size and time.
  */
-export function importIdOf({ file: { name, size, lastModified }, layout }: ChosenFile): string {
-  return `console ${size} ${lastModified} ${layout} ${name}`.slice(0, MAX_ID);
+export function importIdOf({ file: { name, size, lastModified }, layout, repetition }: ChosenFile): string {
+  return `console ${repetition} ${size} ${lastModified} ${layout} ${name}`.slice(0, MAX_ID);
 }
 
 const MAX_ID = 200;
