@@ -94,6 +94,9 @@ function Rights({ application }: { application: Application }) {
       )}
       <div className="actions">
         <Link href={`/access?${new URLSearchParams({ application: id })}`}>What does it see?</Link>
+        {application.type === "public" && can("SessionService/ListSessions") && (
+          <Link href={`/sessions?${new URLSearchParams({ application: id })}`}>Its open sessions</Link>
+        )}
         {can("LogService/ListLogs") && (
           <>
             <Link href={`/log?${new URLSearchParams({ entity_type: "application", entity_id: id })}`}>
