@@ -118,16 +118,16 @@ describe("open sessions", () => {
     expect((await shown()).transform).toBe(undefined);
   });
 
-  it("are listed by application and page, newest first, and those of another tenant to nobody", async () => {
+  it("are listed by application and page, newest first, and no other tenant lists or ends them", async () => {
     const other = await tenant.application({ type: "public", permissions: ["token:create"] });
     for (let count = 0; count < 3; count += 1) await begin(other);
     const { body } = await tenant.manage("GET", `/sessions?application_id=${other.id}&size=2&page=2`);
     expect(body.pagination).toEqual({ total_items: 3, page_number: 2, page_size: 2, total_pages: 2 });
     const [first, ...rest] = await listed(`&application_id=${other.id}`);
     expect(rest.map(({ created_at: at }: { created_at: string }) => at <= first.created_at)).toEqual([true, true]);
-    const stranger = await newTenant();
-    expect((await stranger.manage("GET", "/sessions")).body.data).toEqual([]);
-    expect((await stranger.manage("DELETE", `/sessions/${first.id}`)).status).toBe(404);
+    const otherTenant = await newTenant();
+    expect((await otherTenant.manage("GET", "/sessions")).body.data).toEqual([]);
+    expect((await otherTenant.manage("DELETE", `/sessions/${first.id}`)).status).toBe(404);
   });
 
   it("are refused to keys of programs and to sessions, and named in errors about their ids", async () => {

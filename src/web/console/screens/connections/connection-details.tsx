@@ -7,7 +7,7 @@ import { Confirm } from "../../components/confirm.js";
 import { Loaded } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList } from "../../components/table.js";
-import { CopyButton } from "../../components/text.js";
+import { CopyButton, WholeId } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useConflictCheck } from "../../use-conflict-check.js";
 import { useLeaveTo } from "../../use-leave-to.js";
@@ -75,7 +75,7 @@ function Facts({ connection }: { connection: Connection }) {
         pairs={[
           ["State", <ConnectionState key="state" connection={connection} />],
           ["Service", connectionFormulaId],
-          ["Id", <code key="id">{id}</code>],
+          ["Id", <WholeId key="id">{id}</WholeId>],
           ["3-D Secure", threeDSecureEnabled ? "yes" : "no"],
           ["Currencies", acceptedCurrencies.join(", ")],
           ["Countries", acceptedCountries.join(", ")],

@@ -6,7 +6,7 @@ import { Loaded, NoRight } from "../../components/loaded.js";
 import { usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList, Table } from "../../components/table.js";
-import { CodeSample } from "../../components/text.js";
+import { CodeSample, WholeId } from "../../components/text.js";
 import { useSession } from "../../session.js";
 import { useLeaveTo } from "../../use-leave-to.js";
 import { CodeList } from "../code/code-list.js";
@@ -97,7 +97,7 @@ function ReadFormula({ formula, why }: { readonly formula: ReactorFormula; reado
       <DetailList
         pairs={[
           ["Description", description],
-          ["Id", <code key="id">{id}</code>],
+          ["Id", <WholeId key="id">{id}</WholeId>],
         ]}
       />
       <Entries label="Configuration" entries={configuration} />

@@ -66,15 +66,15 @@ function SessionTable({ sessions }: { sessions: readonly OpenSession[] }) {
       columns={[
         { head: "Session", cell: ({ id }) => <Id>{id}</Id> },
         { head: "Made by", cell: ({ applicationId }) => <Author id={applicationId} names={names} /> },
-        { head: "In", cell: ({ inFrame }) => (inFrame ? "a hosted field" : "any program") },
+        { head: "In", cell: ({ inFrame }) => (inFrame ? "a hosted field" : "a program") },
         {
-          head: "Authorized by",
+          head: "Authorizer",
           cell: ({ authorizedBy: by }) =>
             by === undefined ? <span className="quiet">nobody yet</span> : <Author id={by} names={names} />,
         },
         { head: "May see", cell: ({ transform }) => <Exposure transform={transform} /> },
         { head: "Rights", cell: (session) => <Rights session={session} /> },
-        { head: "Ends", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+        { head: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
         ...(can("SessionService/DeleteSession")
           ? [{ head: "End", cell: ({ id }: OpenSession) => <EndSession id={id} /> }]
           : []),
