@@ -22,7 +22,6 @@ export interface Application extends Pages, Authorship {
   readonly keys: readonly ApplicationKey[];
 }
 
-/** A key of an application, without its value. */
 export interface ApplicationKey extends KeyDetails {
   readonly id: Uuid;
   readonly createdBy: Uuid | null;
@@ -39,7 +38,6 @@ export interface WithKey<T> {
   readonly key: Sensitive<string> | undefined;
 }
 
-/** An application as its caller wrote it. */
 export interface ApplicationDraft extends Partial<Pages> {
   readonly name: string;
   readonly permissions: readonly string[];

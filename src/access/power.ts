@@ -56,7 +56,6 @@ function permissionsThat(isPart: (name: Permission) => boolean): readonly Permis
   return all.filter((permission) => mayHold("management", permission) && isPart(permission));
 }
 
-/** What a caller holds at this moment. */
 export function powersOf({ principal, grant }: Pick<Caller, "principal" | "grant">): ReadonlySet<Power> {
   if (principal.kind === "person") return powersOfPerson(principal);
   const holdsAll = (power: Power) => PERMISSIONS_OF_POWER[power].every((permission) => grant.holds(permission));

@@ -26,7 +26,6 @@ export interface SealedRights extends NamedRights {
 
 /** The sealed content about a session's rights. */
 export interface SessionRights extends AccessRights {
-  /** The frame that created the session. */
   readonly frame?: SessionFrame;
 }
 
@@ -75,7 +74,6 @@ export function isValidKey(keys: TenantKeys, row: KeyCredentialRow, now: number)
   return expires_at === null || expires_at.getTime() > now;
 }
 
-/** What people know a key by. */
 export interface KeyDetails {
   readonly name: string | undefined;
   readonly owner: string | undefined;

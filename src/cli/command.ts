@@ -1,4 +1,3 @@
-/** An option of a command. */
 export interface Flag {
   /** `list` may be repeated. */
   readonly kind: "text" | "list" | "whole" | "switch";
@@ -19,7 +18,6 @@ export interface Command<Action> {
   /** Names of the arguments. Those in brackets may be absent, and come last. */
   readonly arguments?: readonly string[];
   readonly flags?: Flags;
-  /** Lines of help after the options. */
   readonly notes?: readonly string[];
   /** Arguments and options after the name, without `cloakroom`. */
   readonly examples?: readonly string[];

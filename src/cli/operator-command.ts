@@ -18,7 +18,6 @@ export interface CommandInput {
 /** A command for operators, on the machine of a vault. */
 export type OperatorCommand = Command<(input: CommandInput) => Promise<void>>;
 
-/** Options of every command for operators. */
 export const OPERATOR_FLAGS = {
   json: { kind: "switch", meaning: "print the result as JSON" },
   help: { kind: "switch", meaning: "show this help" },

@@ -25,7 +25,6 @@ import type { TokenType } from "./types/token-type.js";
 import { unlessFault, usableAttributes } from "./usable-attributes.js";
 import { type MaskedData, maskInTurns } from "./view.js";
 
-/** The origin of a token's id. */
 export type IdChoice =
   /** Our UUID, which cannot be taken. */
   | { readonly kind: "ours" }

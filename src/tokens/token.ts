@@ -25,7 +25,6 @@ export interface Expiry {
   readonly text: string;
 }
 
-/** A token with its data opened. */
 export interface Token {
   readonly id: string;
   readonly type: TokenType;

@@ -48,7 +48,6 @@ export function createRateGate(
 
 const refusals = new WeakMap<ArrivedRequest, Fault>();
 
-/** The refusal of a request that its own protocol must send. */
 export function rateRefusalOf(request: ArrivedRequest): Fault | undefined {
   return refusals.get(request);
 }

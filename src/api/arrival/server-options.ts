@@ -28,7 +28,6 @@ export interface ServerOptions {
   readonly readClient: ReadClient;
   /** The network of a client: see {@link networkReader}. */
   readonly readNetwork: ReadClient;
-  /** Whether an address is a trusted proxy's. */
   readonly isProxy: (address: string) => boolean;
   readonly turnGate: TurnGate;
   /** The client's address as log rows have it. */

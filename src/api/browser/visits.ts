@@ -36,7 +36,6 @@ const SAME_SITE: Readonly<Record<CookieName, "Strict" | "Lax">> = {
 /** Reads the browser of people from requests, and writes their cookies. */
 export interface Visits {
   of(request: ArrivedRequest): Visit;
-  /** A value for Set-Cookie. */
   setCookie(cookie: NewCookie): string;
 }
 

@@ -20,7 +20,6 @@ export interface OpenResponse {
   once(event: "close", listener: () => void): unknown;
 }
 
-/** A response that is sent at once, as a whole. */
 export interface WholeResponse extends OpenResponse {
   readonly destroyed: boolean;
   /** Whether `end` was called. */

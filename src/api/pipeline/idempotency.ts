@@ -40,7 +40,6 @@ export type EarlierRequest<Output extends DescMessage> =
   | { readonly kind: "running" }
   | { readonly kind: "interrupted"; readonly subject: Uuid };
 
-/** The parts of a request that matter for its idempotency key. */
 export interface KeyedRequest {
   readonly key: string;
   readonly method: string;

@@ -186,7 +186,6 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
   }
 }
 
-/** Runs work in a transaction of one kind. */
 type RunTransaction<Tx> = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 
 function withoutKey(): never {

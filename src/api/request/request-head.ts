@@ -9,16 +9,13 @@ export interface RequestHead {
   header(name: string): string | undefined;
   readonly traceId: string;
   readonly signal: AbortSignal;
-  /** Memory for the bodies of the request. */
   readonly memory: RequestMemory;
   readonly audit: RequestAudit;
   /** The browser of a person. Present on RPC paths only: nothing else takes cookies. */
   readonly visit?: Visit;
 }
 
-/** What a request tells log rows. */
 export interface RequestAudit {
   readonly context: AuditContext;
-  /** Why the request's reason is not accepted. */
   readonly badReason: Fault | undefined;
 }

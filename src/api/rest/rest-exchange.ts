@@ -3,7 +3,6 @@ import type { Fault } from "../../base/fault.js";
 import { dropUnreadBody } from "../connection/unread-body.js";
 import { faultHeaders, PROBLEM_TYPE, problemOf } from "../faults/problem.js";
 
-/** A request over REST, and its response. */
 export interface RestExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;

@@ -39,7 +39,6 @@ export interface RpcCall {
   admission?: Admission;
   /** Why the message was not read. */
   refusal?: Fault;
-  /** Reads large messages ahead of Connect's handler. */
   ahead?: ReadAhead;
   /** The message was read, and our handler has it. */
   isRead: boolean;

@@ -25,7 +25,6 @@ export class ChainConflict extends Error {
   override readonly name = "ChainConflict";
 }
 
-/** The position of the next entry of a chain. */
 export interface Chain {
   /** The stored head. Absent for a chain without one. */
   readonly stored: HeadRow | undefined;

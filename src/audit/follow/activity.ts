@@ -55,7 +55,6 @@ export interface Activity {
   readonly countedUntil: Date | undefined;
 }
 
-/** Groups of one response. */
 const MAX_GROUPS = 50;
 /** Actors that are counted together have it. */
 const NO_ACTOR = "00000000-0000-0000-0000-000000000000";

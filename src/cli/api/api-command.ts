@@ -3,13 +3,11 @@ import type { ApiCall } from "./api-call.js";
 
 export type Action = (call: ApiCall) => Promise<void>;
 
-/** A command over the API. */
 export interface ApiCommand extends Command<Action> {
   /** Asks before it runs, because it cannot be undone. */
   readonly isDestructive?: boolean;
 }
 
-/** Options of every command over the API. */
 export const COMMON_FLAGS = {
   json: { kind: "switch", meaning: "print the result as JSON, in the names of the REST API" },
   query: {
@@ -27,7 +25,6 @@ export const COMMON_FLAGS = {
   help: { kind: "switch", meaning: "show this help" },
 } as const satisfies Flags;
 
-/** All options of a command, its own first. */
 export function flagsOf(command: ApiCommand): Flags {
   return { ...command.flags, ...COMMON_FLAGS };
 }

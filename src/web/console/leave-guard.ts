@@ -9,7 +9,6 @@ export class LeaveGuard {
     return this.#isHeld;
   }
 
-  /** Whether a person is asked now. */
   get isAsking(): boolean {
     return this.#waiting !== undefined;
   }

@@ -14,7 +14,6 @@ export function textOfBody(value: Value | undefined): string {
   return parsed === undefined ? text : textOfValue(parsed);
 }
 
-/** A value on one line. */
 export function shortTextOfValue(value: Value | undefined): string {
   if (value === undefined) return "";
   const json = toJson(ValueSchema, value);

@@ -1,7 +1,6 @@
 import type { ApiCommand } from "../api-command.js";
 import { LISTED } from "./flags.js";
 
-/** Approvals of exports by two people, who are signed in. */
 export const EXPORT_COMMANDS: readonly ApiCommand[] = [
   {
     name: "exports list",

@@ -24,7 +24,6 @@ export class Connection {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Asks until the vault answers. */
   async #ask(): Promise<void> {
     this.#isAsking = true;
     while (!(await isReached())) {

@@ -12,7 +12,6 @@ interface FieldProps {
   readonly autoComplete?: string;
 }
 
-/** A labelled text field with its help and its problem. */
 export function TextField(props: FieldProps) {
   const { label, value, onChange, help, problem, type = "text", isRequired = false, autoComplete = "off" } = props;
   const id = useId();

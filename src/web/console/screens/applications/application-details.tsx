@@ -25,7 +25,6 @@ import { openApplicationDraft, updateOf } from "./application-draft.js";
 import { ApplicationForm } from "./application-form.js";
 import { ApplicationKeys } from "./application-keys.js";
 
-/** One application: its rights and its keys. */
 export function ApplicationDetails({ id }: { id: string }) {
   const application = useRead(ApplicationService.method.getApplication, { id });
   const isOwn = useSession().mayChange(application.data?.createdBy);

@@ -38,7 +38,6 @@ function isShown(field: string): boolean {
   return /^(?:name|allowed_origins|rules\[\d+\]\.container)$/.test(field);
 }
 
-/** The name, type and rights of an application. */
 export function ApplicationForm(props: ApplicationFormProps) {
   const { initial, submitText, change, onSubmit, onCancel, check, isNew = true } = props;
   const [draft, set, replace] = useDraft(initial);

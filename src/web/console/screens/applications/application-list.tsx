@@ -13,7 +13,6 @@ import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
 import { useDraft } from "../../use-draft.js";
 
-/** The programs that call the vault. */
 export function ApplicationList() {
   const { can } = useSession();
   const [params] = useSearchParams();

@@ -29,7 +29,6 @@ interface CodeListProps<T extends Listed> {
   readonly cell: (item: T) => ReactNode;
 }
 
-/** The list of proxies, of reactors or of formulas. */
 export function CodeList<T extends Listed>(props: CodeListProps<T>) {
   const { title, path, list, canAdd, addText, purpose, head, cell } = props;
   const add = canAdd && (

@@ -16,14 +16,12 @@ interface SavingOptions<T extends Stored> {
   readonly draft: object;
   /** The page that shows a stored one by its id. */
   readonly page: string;
-  /** The operation that saves: create or update. */
   readonly change: Pick<Change<never, never>, "isAllowed" | "isPending" | "problem">;
   read(id: string): Promise<T>;
   create(onDone: (created: { readonly id: string }) => void): void;
   update(stored: T, onDone: () => void): void;
 }
 
-/** How an editor of a proxy or reactor saves. */
 export function useSaving<T extends Stored>({ stored, draft, page, change, ...calls }: SavingOptions<T>): Saving {
   const leaveTo = useLeaveTo();
   const { mayChange } = useSession();

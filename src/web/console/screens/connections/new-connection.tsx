@@ -8,7 +8,6 @@ import { useLeaveTo } from "../../use-leave-to.js";
 import { connectionRequestOf, newConnectionDraft } from "./connection-draft.js";
 import { ConnectionForm } from "./connection-form.js";
 
-/** Connects an account at a payment service. */
 export function NewConnection() {
   const create = useChange(ConnectionService.method.createConnection);
   return (

@@ -16,7 +16,6 @@ import { type FormulaDraft, formulaRequestOf, openFormulaDraft } from "./formula
 /** The fields that say themselves what is wrong. */
 const OWN = /^(?:name$|description$|configuration|request_parameters)/;
 
-/** Edits a formula of the tenant, or a new one. */
 export function FormulaEditor({ formula }: { formula: ReactorFormula | undefined }) {
   const [draft, set] = useDraft(openFormulaDraft(formula));
   const saving = useFormulaSaving(formula, draft);

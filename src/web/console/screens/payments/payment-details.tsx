@@ -13,7 +13,6 @@ import { moneyOf } from "./money.js";
 import { RefundPayment } from "./refund-payment.js";
 import { StatusTag } from "./status-tag.js";
 
-/** One payment: its amounts, its timeline and its refunds. */
 export function PaymentDetails({ id }: { id: string }) {
   const payment = useRead(TransactionService.method.getTransaction, { id });
   const refunds = useRead(TransactionService.method.listRefunds, { id });

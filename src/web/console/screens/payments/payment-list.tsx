@@ -20,7 +20,6 @@ const STATUSES: readonly (readonly [string, string])[] = [
   ].map((status) => [status, status.replaceAll("_", " ")] as const),
 ];
 
-/** Payments, newest first. */
 export function PaymentList() {
   const [params, setParams] = useSearchParams();
   const status = params.get("status") ?? "";

@@ -19,7 +19,6 @@ import { Deliveries } from "./deliveries.js";
 import { WebhookForm, webhookRequestOf } from "./webhook-form.js";
 import { WebhookState } from "./webhook-state.js";
 
-/** One webhook: what it gets, its secret and its deliveries. */
 export function WebhookDetails({ id }: { id: string }) {
   const webhook = useRead(WebhookService.method.getWebhook, { id });
   const replace = useChange(WebhookService.method.replaceWebhook);

@@ -11,7 +11,6 @@ import type { ConflictCheck } from "../../use-conflict-check.js";
 import { useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
 
-/** What a person decides of a webhook. */
 export interface WebhookDraft {
   readonly name: string;
   readonly url: string;
@@ -38,7 +37,6 @@ interface WebhookFormProps {
 
 const FIELDS = ["name", "url", "notify_email"];
 
-/** The name, address and event types of a webhook. */
 export function WebhookForm({ initial, submitText, change, onSubmit, check, onCancel }: WebhookFormProps) {
   const [draft, set] = useDraft(initial);
   useUnsaved(draft);
