@@ -10,7 +10,6 @@ import type { Pages } from "./pages.js";
 import { type ApplicationType, isApplicationType, type Permission } from "./permissions.js";
 import { type KeyDetails, keyDetailsRecord, openRights } from "./sealed-rights.js";
 
-/** A holder of rights, under which its keys act. */
 export interface Application extends Pages, Authorship {
   readonly id: Uuid;
   readonly name: string;

@@ -66,7 +66,6 @@ function powersOfPerson({ role, secondFactorUntil }: PersonPrincipal): ReadonlyS
   return new Set(secondFactorUntil ? powersInRole(role) : POWER_OF_ROLE[role].always);
 }
 
-/** Something that a caller is about to give or do. */
 export interface Deed {
   /** The powers that it carries. */
   readonly needs: readonly Power[];

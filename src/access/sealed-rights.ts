@@ -14,7 +14,6 @@ import type { ApplicationType } from "./permissions.js";
  * The rights of a key are sealed: the owner of the database can remove rights by changing rows, but cannot grant any.
  */
 
-/** The sealed content about an application's rights. */
 export interface NamedRights extends AccessRights, Pages {
   readonly name: string;
 }

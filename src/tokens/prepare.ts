@@ -33,7 +33,6 @@ export type IdChoice =
   /** The result of an expression. If it is taken, try another one, and finally a UUID. */
   | { readonly kind: "alias"; readonly id: string; readonly next: () => string };
 
-/** A validated and evaluated token that has no final id yet. */
 export interface PreparedToken {
   readonly type: TokenType;
   readonly idChoice: IdChoice;

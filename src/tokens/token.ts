@@ -45,7 +45,6 @@ export interface Token {
   readonly revision: number;
 }
 
-/** A token that a caller wants to create, as written. */
 export interface TokenDraft {
   readonly id: string | undefined;
   readonly type: string;

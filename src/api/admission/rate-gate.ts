@@ -16,7 +16,6 @@ declare module "fastify" {
   }
 }
 
-/** Counts a request before it is read, and stores the refusal of an excess one. */
 export interface RateGate {
   /** Adds the headers with the client's rate-limit state. Resolves to the refusal, if any. */
   pass(request: ArrivedRequest, response: OpenResponse, scope: RouteScope): Promise<Fault | undefined>;

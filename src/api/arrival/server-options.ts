@@ -36,7 +36,6 @@ export interface ServerOptions {
   readonly overload: OverloadCheck;
   readonly rateGate: RateGate;
   readonly meters: Meters;
-  /** Whether unary calls take the fast path. */
   readonly rpcFastPath: boolean;
   /** Absent: clear text. */
   readonly tls: ServerCertificate | undefined;

@@ -33,7 +33,6 @@ const SAME_SITE: Readonly<Record<CookieName, "Strict" | "Lax">> = {
   known: "Strict",
 };
 
-/** Reads the browser of people from requests, and writes their cookies. */
 export interface Visits {
   of(request: ArrivedRequest): Visit;
   setCookie(cookie: NewCookie): string;

@@ -12,7 +12,6 @@ export interface ArrivedRequest {
   readonly complete: boolean;
 }
 
-/** The part of a response that is prepared before the request is routed. */
 export interface OpenResponse {
   statusCode: number;
   setHeader(name: string, value: number | string | readonly string[]): unknown;

@@ -122,7 +122,6 @@ export class Idempotency {
     tx.enqueue(completeKey, { key_hash: this.#keyHash, response: this.#seal(output, response) });
   }
 
-  /** Stores the response with whatever else the transaction writes. */
   store(tx: Transaction, output: DescMessage, response: Message, accepted: boolean): void {
     tx.enqueue(deleteExpiredIdempotencyKey, this.#keyHash);
     const expiresAt = new Date(tx.now.getTime() + DAY_MS);

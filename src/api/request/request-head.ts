@@ -3,7 +3,6 @@ import type { Fault } from "../../base/fault.js";
 import type { RequestMemory } from "../../memory/request-memory.js";
 import type { Visit } from "../../people/visit.js";
 
-/** The part of a request that is available before its body is read. */
 export interface RequestHead {
   /** A header by its lower-case name. */
   header(name: string): string | undefined;

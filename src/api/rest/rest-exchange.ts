@@ -8,7 +8,6 @@ export interface RestExchange {
   readonly response: ServerResponse;
 }
 
-/** What a response says beside the headers that are set on it. */
 export interface RestReply {
   readonly status: number;
   /** The content type. Absent without a body. */

@@ -8,7 +8,6 @@ export interface RestPath {
   readonly routes: Map<string, RestRoute>;
 }
 
-/** The path that a request's target fits, and what it binds. */
 export interface FoundPath {
   readonly path: RestPath;
   readonly parameters: Readonly<Record<string, string>>;

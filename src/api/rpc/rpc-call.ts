@@ -31,7 +31,6 @@ export function limitsOf(method: DescMethod, limits: RpcLimits): RpcLimits {
   return { ...limits, messageBytes: getOption(method, policy).bodyLimitBytes || limits.messageBytes };
 }
 
-/** One call of a method, from its HTTP request to our handler. */
 export interface RpcCall {
   readonly raw: IncomingMessage;
   observation?: Observation;

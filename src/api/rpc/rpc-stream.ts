@@ -21,7 +21,6 @@ export interface StreamOptions {
   readonly draining: AbortSignal;
 }
 
-/** Serves the methods that send many messages. */
 export function serveStreams(
   router: ConnectRouter,
   { pipelines, draining }: StreamOptions,

@@ -41,7 +41,6 @@ export interface PageContent {
   readonly cookie?: string;
 }
 
-/** How the operator's log names requests for a page. */
 export interface PageRoute {
   readonly observe: Observe;
   readonly rpc: string;

@@ -5,7 +5,6 @@ import { WEB_PATH, type WebBuild } from "./web-build.js";
 export interface WebPage {
   readonly title: string;
   readonly entry: string;
-  /** The address of the picture in the browser's tab. */
   readonly icon?: string;
   /** Data for the script, in `<meta name="cloakroom">` as JSON. Never a secret: anyone may load the page. */
   readonly data?: unknown;

@@ -98,7 +98,6 @@ export function signMark(keys: TenantKeys, mark: ChainMark): Omit<NewSeal, "sign
   };
 }
 
-/** Whether the vault made this entry for this position in the chain. */
 export function isOwnEntry(keys: TenantKeys, row: SealRow): boolean {
   const { window_start, number, row_count, digest, previous, key_version, mac, subject } = row;
   if (row.version !== SEAL_FORMAT) return false;

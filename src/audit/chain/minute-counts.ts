@@ -5,7 +5,6 @@ export function minuteOf({ micros }: Pick<RawLogRow, "micros">): Date {
   return new Date(Math.floor(Number(micros) / 1_000 / MINUTE_MS) * MINUTE_MS);
 }
 
-/** Counts rows per minute, in the order of their arrival. */
 export class MinuteCounts {
   readonly #list: { readonly minute: Date; count: number }[] = [];
 

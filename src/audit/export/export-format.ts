@@ -34,7 +34,6 @@ export interface SignedLine {
   readonly signature: string;
 }
 
-/** A time stamp over the signed entry before it. */
 export interface StampLine {
   readonly kind: "stamp";
   readonly number: number;

@@ -27,7 +27,6 @@ export interface ActivityQuery {
   readonly by?: string | undefined;
 }
 
-/** Rows by how they ended and what they showed. */
 export interface ActivityCounts {
   revealed: number;
   masked: number;

@@ -26,7 +26,6 @@ export interface RangeEnd {
 
 const BREAKS = /[\s"()]/;
 
-/** Reads a query character by character and tracks its position. */
 export class QueryReader {
   readonly #query: string;
   #at = 0;

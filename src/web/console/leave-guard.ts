@@ -4,7 +4,6 @@ export class LeaveGuard {
   #waiting: (() => void) | undefined;
   readonly #listeners = new Set<() => void>();
 
-  /** Whether changes would be lost. */
   get isHeld(): boolean {
     return this.#isHeld;
   }

@@ -14,7 +14,6 @@ export class Connection {
     return this.#isLost;
   }
 
-  /** A call got no response from the vault. */
   suspect(): void {
     if (!this.#isAsking) void this.#ask();
   }

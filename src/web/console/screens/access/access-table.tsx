@@ -53,7 +53,6 @@ interface GroupProps extends Omit<AccessTableProps, "found"> {
   readonly members: readonly ExplainedAccess[];
 }
 
-/** The applications of a page that see the same. */
 function Group({ title, members, permission, containers }: GroupProps) {
   if (members.length === 0) return null;
   return (

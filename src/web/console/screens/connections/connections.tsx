@@ -11,7 +11,6 @@ import { joinCodes } from "./connection-draft.js";
 import { ConnectionState } from "./connection-state.js";
 import { NewConnection } from "./new-connection.js";
 
-/** A tenant's accounts at payment services. */
 export default function Connections() {
   const [params] = useSearchParams();
   const id = params.get("id");

@@ -16,7 +16,6 @@ import { AMOUNTS, CARDS, SIMULATOR } from "./simulator-cards.js";
 /** The cards of tries need no cleaning up. */
 const CARD_LIVES_MS = 24 * 60 * 60_000;
 
-/** Pays with a test card at the simulator, which moves no money. */
 export function TryPayment() {
   const pay = useChange(TransactionService.method.createTransaction);
   const connections = useRead(ConnectionService.method.listConnections, {});

@@ -11,7 +11,6 @@ import { NewWebhook } from "./new-webhook.js";
 import { WebhookDetails } from "./webhook-details.js";
 import { WebhookState } from "./webhook-state.js";
 
-/** Addresses that events of the tenant are sent to. */
 export default function Webhooks() {
   const [params] = useSearchParams();
   const id = params.get("id");
