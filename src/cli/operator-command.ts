@@ -1,5 +1,5 @@
 import type { Config } from "../settings/config.js";
-import type { Command, Flags } from "./command.js";
+import { type Command, type Flags, switchFlag } from "./command.js";
 import { UsageError } from "./usage-error.js";
 
 export interface CommandInput {
@@ -19,8 +19,8 @@ export interface CommandInput {
 export type OperatorCommand = Command<(input: CommandInput) => Promise<void>>;
 
 export const OPERATOR_FLAGS = {
-  json: { kind: "switch", meaning: "print the result as JSON" },
-  help: { kind: "switch", meaning: "show this help" },
+  json: switchFlag("print the result as JSON"),
+  help: switchFlag("show this help"),
 } as const satisfies Flags;
 
 /** @throws {UsageError} if the option is missing. */
