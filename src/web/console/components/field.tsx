@@ -34,6 +34,11 @@ export function TextField(props: FieldProps) {
   );
 }
 
+/** The required name of an entity. */
+export function NameField(props: Pick<FieldProps, "value" | "onChange" | "problem">) {
+  return <TextField label="Name" isRequired {...props} />;
+}
+
 /** A labelled text of several lines. */
 export function TextArea(props: FieldProps & { readonly rows?: number }) {
   const { label, value, onChange, help, problem, rows = 4 } = props;

@@ -1,4 +1,5 @@
 import type { Change } from "../../api/queries.js";
+import { entityAddress } from "../../components/entity-link.js";
 import { useSession } from "../../session.js";
 import { useConflictCheck, type Versioned } from "../../use-conflict-check.js";
 import { useLeaveTo } from "../../use-leave-to.js";
@@ -28,7 +29,7 @@ export function useSaving<T extends Stored>({ stored, draft, page, change, ...ca
   const onSaved = useUnsaved(draft);
   const check = useConflictCheck(stored, () => calls.read(stored?.id ?? ""));
   const save = () => {
-    if (!stored) return calls.create(({ id }) => leaveTo(`${page}?${new URLSearchParams({ id })}`));
+    if (!stored) return calls.create(({ id }) => leaveTo(entityAddress(page, id)));
     calls.update(stored, () => {
       check.noteSaved();
       onSaved();

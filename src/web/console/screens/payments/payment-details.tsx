@@ -3,6 +3,7 @@ import { parseUrl } from "#client/parse-url.js";
 import { type Refund, type Transaction, TransactionService } from "#client/proto/cloakroom/v1/transactions_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
+import { entityAddress } from "../../components/entity-link.js";
 import { Loaded } from "../../components/loaded.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
@@ -83,7 +84,7 @@ function Approval({ url }: { url: string | undefined }) {
 
 function TokenLink({ id }: { id: string }) {
   return (
-    <Link href={`/tokens?${new URLSearchParams({ id })}`}>
+    <Link href={entityAddress("/tokens", id)}>
       <Name>{id}</Name>
     </Link>
   );
