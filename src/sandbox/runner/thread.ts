@@ -45,7 +45,6 @@ export class Thread implements ThreadState {
   #pool: Piscina<WorkerTask, WorkerReport> | undefined;
   #link: MessagePort | undefined;
 
-  /** @param file of the worker. */
   constructor(file: string, settings: WorkerSettings, kill: KillLimits, hooks: ThreadHooks) {
     this.#file = file;
     this.#settings = settings;

@@ -6,7 +6,6 @@ import { defineHasRow, defineInsert, defineRow } from "../statements/row-stateme
 import { defineStatement } from "../statements/statement.js";
 import { isUnexpired } from "../statements/unexpired.js";
 
-/** The columns that say whose a session is, and when it expires. */
 export interface SessionColumns {
   readonly id: Uuid;
   readonly key_hash: Buffer;
@@ -61,7 +60,6 @@ export interface SessionRow extends SessionColumns {
   readonly authorizer_created_by: Uuid | null;
 }
 
-/** Finds an unexpired session by its key's hash. */
 export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow>({
   table: "sessions",
   kind: "read",
@@ -82,5 +80,4 @@ export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow
   outputs: ([rows = []], hashes) => hashes.map((hash) => rows.find((row) => row.key_hash.equals(hash)) ?? null),
 });
 
-/** Deletes expired sessions. */
 export const deleteDueSessions = defineRemoval("sessions", "expires_at");

@@ -4,12 +4,10 @@ export class LeaveGuard {
   #waiting: (() => void) | undefined;
   readonly #listeners = new Set<() => void>();
 
-  /** Whether changes would be lost. */
   get isHeld(): boolean {
     return this.#isHeld;
   }
 
-  /** Whether a person is asked now. */
   get isAsking(): boolean {
     return this.#waiting !== undefined;
   }

@@ -2,7 +2,6 @@ import { useSyncExternalStore } from "react";
 import { Overlay } from "./components/overlay.js";
 import { leaveGuard } from "./leave-guard.js";
 
-/** Asks a person who is about to lose changes. */
 export function LeaveQuestion() {
   const isAsking = useSyncExternalStore(leaveGuard.subscribe, () => leaveGuard.isAsking);
   if (!isAsking) return null;

@@ -21,7 +21,6 @@ const SETTINGS: Readonly<Record<string, string>> = {
   require_export_approval: "Exporting tokens with their data needs two people; only an operator switches it off",
 };
 
-/** The tenant's name and settings. */
 export default function Settings() {
   const tenant = useRead(TenantService.method.getTenant, {});
   return (

@@ -7,7 +7,6 @@ interface ApplicationChoiceProps {
   readonly onChange: (id: string) => void;
 }
 
-/** The application as which code acts, if any. */
 export function ApplicationChoice({ value, onChange }: ApplicationChoiceProps) {
   const applications = useRead(ApplicationService.method.listApplications, { type: ["private", "public"], size: 100 });
   const found = (applications.data?.data ?? []).map(({ id, name }): [string, string] => [id, name]);

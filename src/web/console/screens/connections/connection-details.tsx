@@ -1,12 +1,11 @@
 import { useState } from "react";
 import { type Connection, ConnectionService } from "#client/proto/cloakroom/v1/connections_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
-import { Confirm } from "../../components/confirm.js";
+import { DeleteEntity } from "../../components/delete-entity.js";
 import { Loaded } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList } from "../../components/table.js";
 import { CopyButton } from "../../components/text.js";
-import { useLeaveTo } from "../../use-leave-to.js";
 import { useLooks } from "../../use-looks.js";
 import { connectionRequestOf, openConnectionDraft } from "./connection-draft.js";
 import { ConnectionForm } from "./connection-form.js";
@@ -30,7 +29,14 @@ export function ConnectionDetails({ id }: { id: string }) {
           Edit
         </button>
       )}
-      <DeleteConnection id={id} />
+      <DeleteEntity
+        method={ConnectionService.method.deleteConnection}
+        request={{ id }}
+        kind="connection"
+        list="/connections"
+      >
+        Its payments stay, and can no longer be captured, voided or refunded here.
+      </DeleteEntity>
     </>
   );
   const onSaved = () => {
@@ -123,17 +129,5 @@ function Editor({ connection, onSaved, onCancel }: EditorProps) {
         );
       }}
     </Loaded>
-  );
-}
-
-function DeleteConnection({ id }: { id: string }) {
-  const leaveTo = useLeaveTo();
-  const { isAllowed, run, ...change } = useChange(ConnectionService.method.deleteConnection);
-  if (!isAllowed) return null;
-  const onDeleted = () => leaveTo("/connections");
-  return (
-    <Confirm {...change} action="Delete" title="Delete this connection?" onConfirm={() => run({ id }, onDeleted)}>
-      <p>Its payments stay, and can no longer be captured, voided or refunded here.</p>
-    </Confirm>
   );
 }
