@@ -4,7 +4,6 @@ import type { AccessCondition, AccessRights, AccessRule, RuleScope, Transform } 
 import { type ContainerPath, covers, parentOrSelf } from "./container.js";
 import { isTokenPermission, type Permission, type TokenPermission } from "./permissions.js";
 
-/** The parts of a token that rules check. */
 export interface AccessTarget {
   readonly id: string;
   readonly containers: readonly ContainerPath[];

@@ -21,7 +21,6 @@ import { showAudit, uuidOf } from "./show.js";
 export interface ConnectionServiceParts {
   /** The URL to which the payment service posts webhooks of a connection. */
   readonly webhookUrl: (keys: TenantKeys, connectionId: Uuid) => string;
-  /** Called when credentials of this tenant must be checked. */
   readonly checkSoon: (tenantId: TenantId) => void;
 }
 

@@ -40,7 +40,6 @@ const FRAME_HEADERS = {
   "cache-control": "private, max-age=30",
 } as const;
 
-/** What frames are served from. */
 export interface ElementsParts {
   readonly build: WebBuild;
   readonly passes: FramePasses;

@@ -48,7 +48,6 @@ export interface Connection extends ConnectionProperties, Authorship {
   readonly revision: number;
 }
 
-/** A connection as a caller requests it. */
 export interface ConnectionDraft extends ConnectionProperties {
   readonly formula: Formula;
   readonly fields: readonly GivenField[];
@@ -127,7 +126,6 @@ export async function listConnections(tx: CallerTransaction): Promise<readonly C
   return rows.map((row) => openConnection(tx.keys, row));
 }
 
-/** Lists the formulas that a connection can use. */
 export async function listConnectionFormulas(tx: CallerTransaction): Promise<readonly Formula[]> {
   tx.log("connection_formula", ANY_ENTITY_ID, "list");
   return FORMULAS;

@@ -8,7 +8,6 @@ import { defineDelete, defineHasRow, defineInsert, defineRead, defineRow } from 
 import { defineStatement } from "../statements/statement.js";
 import { isUnexpired } from "../statements/unexpired.js";
 
-/** The columns that say whose a session is, and when it expires. */
 export interface SessionColumns {
   readonly id: Uuid;
   readonly key_hash: Buffer;
@@ -65,7 +64,6 @@ export interface SessionRow extends SessionColumns {
   readonly authorizer_created_by: Uuid | null;
 }
 
-/** Finds an unexpired session by its key's hash. */
 export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow>({
   table: "sessions",
   kind: "read",
@@ -112,5 +110,4 @@ export const readSession = defineRead<ListedSessionRow>("sessions", LISTED);
 /** Returns whether it existed. */
 export const deleteSessionRow = defineDelete("sessions");
 
-/** Deletes expired sessions. */
 export const deleteDueSessions = defineRemoval("sessions", "expires_at");

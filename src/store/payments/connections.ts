@@ -45,7 +45,6 @@ export const readConnection = defineRead<ConnectionRow>("connections", COLUMNS);
 /** The same, locked until the transaction ends. */
 export const lockConnection = lockedById("connections", readConnection);
 
-/** All connections of a tenant, newest first. */
 export const listConnectionRows = defineAll<ConnectionRow>("connections", COLUMNS);
 
 export const countConnections = boundQuery<"all", number, number>({
@@ -58,7 +57,6 @@ export const countConnections = boundQuery<"all", number, number>({
   outputs: (rows) => rows.map(([count = 0]) => count),
 });
 
-/** Connections whose credentials must be checked now. */
 export const listDueChecks = defineRows<"due", ConnectionRow>(
   "read",
   "connections",

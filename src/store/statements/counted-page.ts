@@ -13,7 +13,6 @@ export interface SizedPage<Row> extends Page<Row> {
   readonly bytes: number;
 }
 
-/** The query of the total (one row with `total`, perhaps `bytes`) and the query of the page's rows. */
 interface PageQueries<Row> {
   readonly total: Query<Total>;
   readonly rows: Query<Row>;
@@ -105,7 +104,6 @@ export interface IdListing extends PageRequest {
   readonly ids: readonly Uuid[];
 }
 
-/** The condition of an {@link IdListing}. */
 export function amongIds(sql: SqlTag, { ids }: IdListing): Query<unknown> {
   return isAnyOf(sql, "id", ids);
 }

@@ -52,7 +52,6 @@ export function SignInGate({ state }: { state: SignInState }) {
   );
 }
 
-/** Reads everything again when somebody has signed in. */
 function useRenewals(state: SignInState): void {
   const queries = useQueryClient();
   const renewals = useSyncExternalStore(state.subscribe, () => state.renewals);

@@ -7,7 +7,6 @@ export class LeaveGuard {
   #waiting: (() => void) | undefined;
   readonly #listeners = new Set<() => void>();
 
-  /** Whether anything would be lost. */
   get isHeld(): boolean {
     return this.#loss !== undefined;
   }

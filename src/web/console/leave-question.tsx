@@ -11,7 +11,6 @@ const QUESTIONS: Readonly<Record<Loss, { readonly title: string; readonly text: 
   },
 };
 
-/** Asks a person who is about to lose something. */
 export function LeaveQuestion() {
   const loss = useSyncExternalStore(leaveGuard.subscribe, () => leaveGuard.asksAbout);
   if (!loss) return null;

@@ -11,7 +11,6 @@ export interface NavigationItem extends LazyScreen {
   readonly operation: string;
 }
 
-/** Screens under a common heading. */
 export interface NavigationGroup {
   readonly name: string;
   readonly items: readonly NavigationItem[];

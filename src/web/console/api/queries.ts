@@ -30,7 +30,6 @@ export function queryOperationOf({ parent, name }: DescMethodUnary): string {
   return `${parent.name}/${name}`;
 }
 
-/** A read of the API, and whether the person's role allows it. */
 export interface Read<T> {
   readonly operation: string;
   readonly isAllowed: boolean;
@@ -69,7 +68,6 @@ export function useRead<I extends DescMessage, O extends DescMessage>(
   };
 }
 
-/** A change by the API, and whether the person's role allows it. */
 export interface Change<I extends DescMessage, O extends DescMessage> {
   readonly isAllowed: boolean;
   readonly operation: string;

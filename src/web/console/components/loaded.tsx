@@ -40,8 +40,7 @@ export function Skeleton({ lines }: { lines: number }) {
   );
 }
 
-/** Says that the role forbids an operation. */
-export function NoRight({ operation }: { operation: string }) {
+function NoRight({ operation }: { operation: string }) {
   const { role } = useSession().who;
   return (
     <div className="note">
@@ -54,6 +53,11 @@ export function NoRight({ operation }: { operation: string }) {
       </Link>
     </div>
   );
+}
+
+/** What needs an operation, or the reason why the role does not see it. */
+export function Permitted({ operation, children }: { operation: string; children: ReactNode }) {
+  return useSession().can(operation) ? children : <NoRight operation={operation} />;
 }
 
 /** A list without entries: what to do next. */

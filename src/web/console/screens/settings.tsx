@@ -55,7 +55,6 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Setting>>>> = {
 };
 const SETTINGS = Object.fromEntries(Object.values(GROUPS).flatMap((settings) => Object.entries(settings)));
 
-/** The tenant's name and settings. */
 export default function Settings() {
   const tenant = useRead(TenantService.method.getTenant, {});
   return (

@@ -3,14 +3,13 @@ import { useTransport } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { type Connection, ConnectionService } from "#client/proto/cloakroom/v1/connections_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
-import { Confirm } from "../../components/confirm.js";
+import { DeleteEntity } from "../../components/delete-entity.js";
 import { Loaded } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList } from "../../components/table.js";
 import { CopyButton, WholeId } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useConflictCheck } from "../../use-conflict-check.js";
-import { useLeaveTo } from "../../use-leave-to.js";
 import { useLooks } from "../../use-looks.js";
 import { Author } from "../author.js";
 import { type Mention, useNames } from "../names.js";
@@ -36,7 +35,14 @@ export function ConnectionDetails({ id }: { id: string }) {
           Edit
         </button>
       )}
-      <DeleteConnection id={id} />
+      <DeleteEntity
+        method={ConnectionService.method.deleteConnection}
+        request={{ id }}
+        kind="connection"
+        list="/connections"
+      >
+        Its payments stay, and can no longer be captured, voided or refunded here.
+      </DeleteEntity>
     </>
   );
   const onSaved = () => {
@@ -144,17 +150,5 @@ function Editor({ connection, onSaved, onCancel }: EditorProps) {
         );
       }}
     </Loaded>
-  );
-}
-
-function DeleteConnection({ id }: { id: string }) {
-  const leaveTo = useLeaveTo();
-  const { isAllowed, run, ...change } = useChange(ConnectionService.method.deleteConnection);
-  if (!isAllowed) return null;
-  const onDeleted = () => leaveTo("/connections");
-  return (
-    <Confirm {...change} action="Delete" title="Delete this connection?" onConfirm={() => run({ id }, onDeleted)}>
-      <p>Its payments stay, and can no longer be captured, voided or refunded here.</p>
-    </Confirm>
   );
 }

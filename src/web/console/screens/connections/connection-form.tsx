@@ -23,7 +23,6 @@ interface ConnectionFormProps {
   readonly onCancel?: () => void;
 }
 
-/** The fields that say themselves what is wrong. */
 const OWN = /^(?:display_name$|accepted_countries|accepted_currencies|fields\[\d+\]\.value$)/;
 
 /** The account at a payment service, with the fields that the service asks for. */
@@ -94,7 +93,6 @@ interface AcceptedPaymentsProps {
   readonly problem: CallProblem | undefined;
 }
 
-/** Countries and currencies of the payments that a connection takes. */
 function AcceptedPayments({ draft, set, problem }: AcceptedPaymentsProps) {
   return (
     <>

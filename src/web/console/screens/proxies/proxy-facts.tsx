@@ -3,7 +3,6 @@ import { DetailList } from "../../components/table.js";
 import { CodeSample, WholeId } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 
-/** How to call a proxy. */
 export function ProxyFacts({ proxy }: { proxy: ProxyEntity }) {
   const { id, key, requireAuth, createdAt, modifiedAt } = proxy;
   const call = `curl -s ${location.origin}/proxy -H "BT-PROXY-KEY: ${key === "" ? "$PROXY_KEY" : key}" \\
