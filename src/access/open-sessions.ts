@@ -46,7 +46,8 @@ export async function deleteSession(tx: CallerTransaction, id: Uuid): Promise<vo
   const row = await tx.query(readSession, id);
   if (!row || row.expires_at <= tx.now) throw notFound("session");
   const application = await tx.query(readApplication, row.application_id);
-  requireOwn(tx.caller, application?.created_by ?? null);
+  if (!application) throw notFound("session");
+  requireOwn(tx.caller, application.created_by);
   tx.enqueue(incrementAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteSessionRow, id))) throw notFound("session");
   tx.log("session", id, "delete");

@@ -101,7 +101,10 @@ const LISTED = `${COLUMNS}, created_at`;
 export const listSessionRows = defineList<SessionListing, ListedSessionRow>(
   "sessions",
   LISTED,
-  (sql, { applicationIds, at }) => sql`and expires_at > ${at} ${isAnyOf(sql, "application_id", applicationIds)}`,
+  // The sessions of an application that was deleted stay until they expire, and are refused.
+  (sql, { applicationIds, at }, tenantId) => sql`
+    and expires_at > ${at} ${isAnyOf(sql, "application_id", applicationIds)}
+    and exists (select 1 from applications a where a.tenant_id = ${tenantId} and a.id = sessions.application_id)`,
   (sql) => sql`octet_length(rights)`,
 );
 

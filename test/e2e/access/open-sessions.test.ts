@@ -116,6 +116,12 @@ describe("open sessions", () => {
     expect((await shown()).transform).toBe("mask");
     await tenant.manage("DELETE", `/applications/${authorizer.id}`);
     expect((await shown()).transform).toBe(undefined);
+    const ended = await tenant.application({ type: "public", permissions: ["token:create"] });
+    await begin(ended);
+    const [{ id }] = await listed(`&application_id=${ended.id}`);
+    await tenant.manage("DELETE", `/applications/${ended.id}`);
+    expect(await listed(`&application_id=${ended.id}`)).toEqual([]);
+    expect((await tenant.manage("DELETE", `/sessions/${id}`)).status).toBe(404);
   });
 
   it("are listed by application and page, newest first, and no other tenant lists or ends them", async () => {

@@ -320,7 +320,7 @@ export interface Connection {
   readonly createdAt: Date;
   /** The application or user that last changed it. */
   readonly modifiedBy?: string | undefined;
-  /** The time of its last change. A later check of its credentials is none. */
+  /** The time of its last change, not of a check of its credentials. */
   readonly modifiedAt?: Date | undefined;
 }
 
@@ -1091,7 +1091,7 @@ export interface MonthlyActiveTokens {
   readonly count: number;
 }
 
-/** A session that has not ended. Nobody can act as it with what is shown here. */
+/** A session that has not ended, without its key and nonce. */
 export interface OpenSession {
   /** The session's id, which log rows name. */
   readonly id: SessionId;

@@ -110,7 +110,7 @@ export type Connection = Message<"cloakroom.v1.Connection"> & {
   modifiedBy?: string | undefined;
 
   /**
-   * The time of its last change. A later check of its credentials is none.
+   * The time of its last change, not of a check of its credentials.
    *
    * @generated from field: google.protobuf.Timestamp modified_at = 14;
    */

@@ -122,7 +122,7 @@ export const AuthorizeSessionRequestSchema: GenMessage<AuthorizeSessionRequest> 
   messageDesc(file_cloakroom_v1_sessions, 2);
 
 /**
- * A session that has not ended. Nobody can act as it with what is shown here.
+ * A session that has not ended, without its key and nonce.
  *
  * @generated from message cloakroom.v1.OpenSession
  */
