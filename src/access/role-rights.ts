@@ -37,7 +37,10 @@ const GRANTABLE = {
     // Masks that a page's key writes to existing tokens have no effect.
     public: grantable(ruleOn("mask", GIVEN)),
     // A back end that updates tokens with `mask` may write the mask by which it then reads them.
-    private: grantable(ruleOn("redact", ["token:update"]), ruleOn("mask", ["token:create", "token:delete", "token:read"])),
+    private: grantable(
+      ruleOn("redact", ["token:update"]),
+      ruleOn("mask", ["token:create", "token:delete", "token:read"]),
+    ),
   },
   build: {
     public: (containers: readonly ContainerPath[]) => [
