@@ -47,7 +47,7 @@ export async function heldIn(world: World): Promise<ReadonlySet<string>> {
   return new Set([...people, ...keys].flat());
 }
 
-/** Calls that do nothing, but tell whether the person could. */
+/** Calls that tell whether the person could. What they change gives nothing that is not held then. */
 const PROBES: readonly (readonly [string, string, object])[] = [
   ["logs", "LogService/ListLogs", {}],
   ["members", "MemberService/ListMembers", {}],
@@ -56,6 +56,8 @@ const PROBES: readonly (readonly [string, string, object])[] = [
   ["connect", "ConnectionService/CreateConnection", {}],
   ["delete", "TokenService/DeleteToken", { id: "none" }],
   ["confirm", "PasskeyService/ConfirmPasskey", { id: "01890000-0000-7000-8000-000000000000" }],
+  ["search data", "TokenService/SearchTokens", { query: "data:4242" }],
+  ["loosen", "TenantService/UpdateTenant", { name: "T", settings: { deduplicate_tokens: "true" } }],
   ["reset", "PasskeyService/ResetPasskeys", { memberId: "01890000-0000-7000-8000-000000000000" }],
 ];
 
