@@ -120,7 +120,8 @@ describe.each([
         return flood.mostOfAddress;
       })
       .toBeLessThanOrEqual(ofAddress);
-    expect(flood.count).toBeLessThanOrEqual(unproven);
+    // The ends of the last ones may still be on their way.
+    await expect.poll(() => flood.count).toBeLessThanOrEqual(unproven);
     expect(counters.peakMemory() - before).toBeLessThan(MAX_MB);
     expect(own.count, "the idle connection of another network").toBe(1);
   });
