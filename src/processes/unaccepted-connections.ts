@@ -1,6 +1,5 @@
 import type { Worker } from "node:cluster";
 
-/** A connection of this process, as node:cluster passes it on. */
 interface Handle {
   close(): void;
 }

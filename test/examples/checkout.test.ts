@@ -62,6 +62,21 @@ describe("the sample shop", () => {
     },
   );
 
+  it.each([
+    ["Approve", "Paid. Thank you."],
+    ["Cancel", "Your card was declined. Try another one."],
+  ])("asks the bank of a card with 3-D Secure, and its customer presses %s", async (button, said) => {
+    const { page } = await pay("4000000000003220", "simulator");
+    const opened = page.waitForEvent("popup");
+    await page.getByRole("link", { name: "Approve at your bank" }).click();
+    const bank = await opened;
+    await bank.getByRole("button", { name: button, exact: true }).click();
+    await bank.getByText("You can close this page.").waitFor();
+    await expect.poll(() => statusOf(page)).toBe(said);
+    expect(await page.getByRole("link", { name: "Approve at your bank" }).count()).toBe(0);
+    await page.close();
+  });
+
   it.each(["simulator", "acquirer"])("takes another card after the %s declined one", async (service) => {
     const { page } = await pay("4000000000000002", service);
     await expect.poll(() => statusOf(page)).toBe("Your card was declined. Try another one.");
