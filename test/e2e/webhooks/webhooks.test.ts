@@ -145,7 +145,7 @@ describe("events", () => {
     await remove(made.id);
   });
 
-  it("that wait while the secret is rotated are signed with both", async () => {
+  it("are signed with both secrets if one is rotated while they wait", async () => {
     await using receiver = await startReceiver([500]);
     const made = await webhook(receiver.url, ["token.created"]);
     await backEnd("POST", "/tokens", { body: { type: "token", data: "x" } });
