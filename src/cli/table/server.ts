@@ -1,3 +1,4 @@
+import { switchFlag, textFlag } from "../command.js";
 import type { OperatorCommand } from "../operator-command.js";
 
 export const SERVER_COMMANDS: readonly OperatorCommand[] = [
@@ -26,12 +27,8 @@ export const SERVER_COMMANDS: readonly OperatorCommand[] = [
     name: "cluster distribute",
     summary: "Distribute the tables over the Citus cluster that DATABASE_URL's database coordinates",
     flags: {
-      "dry-run": { kind: "switch", meaning: "print the statements without running them" },
-      shards: {
-        kind: "text",
-        value: "N",
-        meaning: "shards of each table, fixed from then on; default: the database's citus.shard_count",
-      },
+      "dry-run": switchFlag("print the statements without running them"),
+      shards: textFlag("N", "shards of each table, fixed from then on; default: the database's citus.shard_count"),
     },
     load: async () => (await import("../cluster-distribute.js")).clusterDistribute,
   },
