@@ -78,6 +78,22 @@ export async function withLease<T>(
   await using sql = soleConnection(address);
   const lease = new Lease(async (query) => await query(sql), name, seconds);
   while (!(await lease.hold())) await pause(250);
+  return await renewing(lease, seconds, run);
+}
+
+/** Like {@link withLease}, but does not wait: undefined if another process holds the lease. */
+export async function withFreeLease<T>(
+  address: DatabaseAddress,
+  name: string,
+  seconds: number,
+  run: () => Promise<T>,
+): Promise<T | undefined> {
+  await using sql = soleConnection(address);
+  const lease = new Lease(async (query) => await query(sql), name, seconds);
+  return (await lease.hold()) ? await renewing(lease, seconds, run) : undefined;
+}
+
+async function renewing<T>(lease: Lease, seconds: number, run: () => Promise<T>): Promise<T> {
   // If a renewal fails, the next one comes before the lease expires.
   const timer = setInterval(() => void lease.hold().catch(() => {}), (seconds * 1_000) / 4);
   try {
