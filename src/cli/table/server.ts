@@ -47,7 +47,9 @@ export const SERVER_COMMANDS: readonly OperatorCommand[] = [
     name: "cluster add-node",
     summary: "Add a node to the Citus cluster, or use a drained one again, while servers run",
     arguments: ["NODE"],
-    notes: ["NODE is HOST or HOST:PORT, as the coordinator reaches it. It holds no tenants until cluster rebalance runs."],
+    notes: [
+      "NODE is HOST or HOST:PORT, as the coordinator reaches it. It holds no tenants until cluster rebalance runs.",
+    ],
     load: async () => (await import("../cluster-add-node.js")).clusterAddNode,
   },
   {

@@ -1,6 +1,5 @@
 import type { DatabaseAddress, Sql } from "../postgres/connect.js";
 import { DatabaseSetupError } from "../postgres/roles.js";
-import { asAdministrator } from "./as-administrator.js";
 import { type ClusterNode, requireCluster } from "./find-cluster.js";
 import { asOnlyChange, type MoveOptions, moveShards } from "./move-shards.js";
 import { type NodeAddress, nodeAddressText } from "./node-address.js";
@@ -23,9 +22,9 @@ export interface AddedNode {
 export async function addNode(address: DatabaseAddress, node: NodeAddress): Promise<AddedNode> {
   return asOnlyChange(address, async (sql) => {
     const known = await findNode(sql, node);
-    if (!known) await asAdministrator(sql, statementOf("citus_add_node", node));
-    else if (!known.isActive) await asAdministrator(sql, statementOf("citus_activate_node", node));
-    else if (!known.holdsShards) await asAdministrator(sql, statementOf("citus_set_node_property", node, HOLDS, "true"));
+    if (!known) await orRefused(sql`select citus_add_node(${node.host}, ${node.port})`);
+    else if (!known.isActive) await orRefused(sql`select citus_activate_node(${node.host}, ${node.port})`);
+    else if (!known.holdsShards) await setHoldsShards(sql, node, true);
     await ensureNodeRoles(address, sql);
     await copyReferenceTables(sql);
     return { added: !known, moves: await planMoves(sql, { drains: false }) };
@@ -60,18 +59,25 @@ export async function drainNode(
     const known = await findNode(sql, node);
     if (!known) throw new DatabaseSetupError(await unknownNode(sql, node));
     await requireOther(sql, known);
-    if (known.holdsShards) await asAdministrator(sql, statementOf("citus_set_node_property", node, HOLDS, "false"));
+    if (known.holdsShards) await setHoldsShards(sql, node, false);
     const moves = await moveShards(address, sql, { ...options, drains: true });
     await requireEmpty(sql, node);
-    if (removes) await asAdministrator(sql, statementOf("citus_remove_node", node));
+    if (removes) await orRefused(sql`select citus_remove_node(${node.host}, ${node.port})`);
     return moves;
   });
 }
 
-const HOLDS = "'shouldhaveshards'";
+async function setHoldsShards(sql: Sql, { host, port }: NodeAddress, holds: boolean): Promise<void> {
+  await orRefused(sql`select citus_set_node_property(${host}, ${port}, 'shouldhaveshards', ${holds})`);
+}
 
-function statementOf(name: string, { host, port }: NodeAddress, ...others: readonly string[]): string {
-  return `select ${name}(${[`'${host}'`, port, ...others].join(", ")})`;
+/** Citus says why it refuses a node: it does not respond, lacks the extension, or has another version. */
+async function orRefused(change: PromiseLike<unknown>): Promise<void> {
+  try {
+    await change;
+  } catch (error) {
+    throw new DatabaseSetupError(`Citus refuses: ${error instanceof Error ? error.message : "it does not say why"}`);
+  }
 }
 
 async function findNode(sql: Sql, node: NodeAddress): Promise<ClusterNode | undefined> {

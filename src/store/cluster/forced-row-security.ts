@@ -21,7 +21,10 @@ export async function forceRowSecurity(sql: Sql): Promise<void> {
 }
 
 /** Tables on the coordinator whose next shards would not restrict their owner. */
-export async function coordinatorTables(sql: Sql, { forced }: { readonly forced: boolean }): Promise<readonly string[]> {
+export async function coordinatorTables(
+  sql: Sql,
+  { forced }: { readonly forced: boolean },
+): Promise<readonly string[]> {
   const tables = await sql<{ name: string }[]>`
     select c.relname as name from pg_dist_partition p join pg_class c on c.oid = p.logicalrelid
     where p.colocationid = (select colocationid from pg_dist_partition where logicalrelid = to_regclass(${FIRST_TABLE}))
@@ -58,7 +61,8 @@ export async function forceOnNodes(sql: Sql): Promise<void> {
       select success, result from run_command_on_all_nodes(${query}, give_warning_for_connection_errors => true)`;
     const failed = results.filter(({ success }) => !success);
     if (failed.length === 0) return;
-    if (attempt === ATTEMPTS) throw new Error(`row-level security could not be forced on new shards: ${failed[0]?.result}`);
+    if (attempt === ATTEMPTS)
+      throw new Error(`row-level security could not be forced on new shards: ${failed[0]?.result}`);
     await pause(100);
   }
 }

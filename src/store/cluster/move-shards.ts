@@ -31,6 +31,7 @@ export async function asOnlyChange<T>(address: DatabaseAddress, run: (sql: Sql) 
   return withOwner(address, async (sql) => {
     const { nodes, version } = await requireCluster(sql);
     await requireReachable(sql, { nodes, version });
+    await requireSuperuser(sql);
     await requireNoJob(sql);
     const done = await withFreeLease(address, LEASE, LEASE_SECONDS, async () => ({ result: await run(sql) }));
     if (done) return done.result;
@@ -38,6 +39,19 @@ export async function asOnlyChange<T>(address: DatabaseAddress, run: (sql: Sql) 
       `Another command changes the nodes of this cluster. Wait until it ends. If it was killed, wait ${LEASE_SECONDS} seconds, then run this again.`,
     );
   });
+}
+
+/**
+ * Citus reads the rows of a shard that it copies as the login that moves it. Row-level security hides all of them from
+ * the owner of the tables: nothing would be copied, no error raised, and the old shard dropped.
+ */
+async function requireSuperuser(sql: Sql): Promise<void> {
+  const found = await askNodes<boolean>(sql, "select to_json(rolsuper) from pg_roles where rolname = current_user");
+  const without = found.filter(({ result }) => result !== true).map(({ address }) => address);
+  if (without.length === 0) return;
+  throw new DatabaseSetupError(
+    `This command copies the rows of all tenants, so it needs a login that row-level security does not restrict. Set MIGRATE_DATABASE_URL, for this command alone, to a superuser of the coordinator. The present login is none on: ${without.join(", ")}`,
+  );
 }
 
 async function requireNoJob(sql: Sql): Promise<void> {

@@ -1,5 +1,4 @@
 import type { Sql } from "../postgres/connect.js";
-import { asAdministrator } from "./as-administrator.js";
 
 /** Copies the tables without tenants to nodes that were added since. Citus moves no shard to a node that lacks them. */
 export async function copyReferenceTables(sql: Sql): Promise<void> {
@@ -9,5 +8,5 @@ export async function copyReferenceTables(sql: Sql): Promise<void> {
     where t.partmethod = 'n' and t.repmodel = 't' and node.noderole = 'primary' and node.isactive
       and not exists (select from pg_dist_placement p where p.shardid = s.shardid and p.groupid = node.groupid)`;
   if (missing?.n === 0) return;
-  await asAdministrator(sql, "select replicate_reference_tables('block_writes')");
+  await sql`select replicate_reference_tables('block_writes')`;
 }
