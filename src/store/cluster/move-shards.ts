@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { SCHEMA_LEASE, withFreeLease, withLease } from "../jobs/lease.js";
+import { NODES_LEASE, SCHEMA_LEASE, withFreeLease, withLease } from "../jobs/lease.js";
 import { type DatabaseAddress, type Sql, soleConnection } from "../postgres/connect.js";
 import { databaseErrorCode } from "../postgres/database-error.js";
 import { DatabaseSetupError } from "../postgres/roles.js";
@@ -19,8 +19,6 @@ export interface MoveOptions extends MoveScope {
   readonly announce: (line: string) => void;
 }
 
-/** A run that changes the nodes of a cluster. */
-const LEASE = "cluster";
 const LEASE_SECONDS = 20;
 
 /**
@@ -33,7 +31,7 @@ export async function asOnlyChange<T>(address: DatabaseAddress, run: (sql: Sql) 
     await requireReachable(sql, { nodes, version });
     await requireSuperuser(sql);
     await requireNoJob(sql);
-    const done = await withFreeLease(address, LEASE, LEASE_SECONDS, async () => ({ result: await run(sql) }));
+    const done = await withFreeLease(address, NODES_LEASE, LEASE_SECONDS, async () => ({ result: await run(sql) }));
     if (done) return done.result;
     throw new DatabaseSetupError(
       `Another command changes the nodes of this cluster. Wait until it ends. If it was killed, wait ${LEASE_SECONDS} seconds, then run this again.`,
@@ -77,7 +75,7 @@ export async function moveShards(
   await forceRowSecurity(sql);
   await copyReferenceTables(sql);
   const moves = await planMoves(sql, { drains });
-  if (moves.length > 0 && !blocksWrites) await requireLogicalWal(sql);
+  if (moves.length > 0 && !blocksWrites) await requireLogicalWal(sql, moves);
   await using mover = soleConnection(address, { statementTimeout: 0 });
   // If this command is killed, the move ends with it. A writer that holds a shard must not delay others for longer.
   await mover`set client_connection_check_interval = '1s'`;
@@ -110,12 +108,13 @@ async function requireDistributed(sql: Sql): Promise<void> {
   );
 }
 
-async function requireLogicalWal(sql: Sql): Promise<void> {
+async function requireLogicalWal(sql: Sql, moves: readonly ShardMove[]): Promise<void> {
+  const used = new Set(moves.flatMap(({ from, to }) => [from, to]).map(({ host, port }) => `${host}:${port}`));
   const levels = await askNodes<string>(sql, "select to_json(current_setting('wal_level'))");
-  const other = levels.filter(({ result }) => result !== "logical").map(({ address }) => address);
+  const other = levels.filter(({ address, result }) => used.has(address) && result !== "logical");
   if (other.length === 0) return;
   throw new DatabaseSetupError(
-    `Moves beside writers need wal_level = logical on every node. Set it and restart the nodes: ${other.join(", ")}. Or run this again with --block-writes: writes of a shard's tenants then wait while it is copied.`,
+    `Moves beside writers need wal_level = logical. Set it and restart the nodes: ${other.map(({ address }) => address).join(", ")}. Or run this again with --block-writes: writes of a shard's tenants then wait while it is copied.`,
   );
 }
 

@@ -5,6 +5,15 @@ import { type DatabaseAddress, type Sql, soleConnection } from "../postgres/conn
 /** The lease for schema changes. */
 export const SCHEMA_LEASE = "migrate";
 
+/** The lease for changes of a cluster's nodes. */
+export const NODES_LEASE = "cluster";
+
+/** Whether some process holds a lease. */
+export async function isLeased(sql: Sql, name: string): Promise<boolean> {
+  const held = await sql`select 1 from leases where name = ${name} and until > clock_timestamp()`;
+  return held.length > 0;
+}
+
 type RunQuery = <T>(query: (sql: Sql) => PromiseLike<T>) => Promise<T>;
 
 /**
