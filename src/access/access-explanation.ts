@@ -10,7 +10,6 @@ export interface AccessStep {
   readonly outcome: "decides" | "not_reached" | RuleRefusal;
 }
 
-/** Why a permission gives what it gives of a token. */
 export interface AccessExplanation {
   /** Undefined: refused. */
   readonly transform: Transform | undefined;

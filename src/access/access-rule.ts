@@ -53,7 +53,6 @@ export interface AccessRuleDraft {
   readonly requiresReason: boolean;
 }
 
-/** The rights that an application or a session should get. */
 export interface AccessRights {
   readonly permissions: readonly Permission[];
   readonly rules: readonly AccessRule[];

@@ -10,7 +10,6 @@ import type { Pages } from "./pages.js";
 import { type ApplicationType, isApplicationType, type Permission } from "./permissions.js";
 import { type KeyDetails, keyDetailsRecord, openRights } from "./sealed-rights.js";
 
-/** A holder of rights, under which its keys act. */
 export interface Application extends Pages, Authorship {
   readonly id: Uuid;
   readonly name: string;
@@ -22,7 +21,6 @@ export interface Application extends Pages, Authorship {
   readonly keys: readonly ApplicationKey[];
 }
 
-/** A key of an application, without its value. */
 export interface ApplicationKey extends KeyDetails {
   readonly id: Uuid;
   readonly createdBy: Uuid | null;
@@ -39,7 +37,6 @@ export interface WithKey<T> {
   readonly key: Sensitive<string> | undefined;
 }
 
-/** An application as its caller wrote it. */
 export interface ApplicationDraft extends Partial<Pages> {
   readonly name: string;
   readonly permissions: readonly string[];

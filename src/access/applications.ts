@@ -195,7 +195,6 @@ interface NamedKey {
   readonly id: Uuid;
 }
 
-/** Gets a key by its id, within the given application. */
 export async function getKey(tx: CallerTransaction, named: NamedKey): Promise<ApplicationKey> {
   const row: ApplicationKeyRow | null = await tx.query(readApplicationKey, named);
   if (!row) throw notFound("application key");

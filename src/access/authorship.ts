@@ -12,7 +12,6 @@ export interface Authorship {
   readonly modifiedAt: Date | null;
 }
 
-/** The authorship of an entity that this transaction makes. */
 export function newAuthorship({ author, now }: TenantTransaction): Authorship {
   return { createdBy: author?.id ?? null, createdAt: now, modifiedBy: null, modifiedAt: null };
 }

@@ -18,7 +18,6 @@ export type CallerContext = Pick<CallerTransaction, "caller" | "keys" | "now">;
 export type OrdinaryCallerTransaction = OrdinaryTransaction &
   Omit<CallerTransaction, "actingAs"> & { actingAs(caller: Caller): OrdinaryCallerTransaction };
 
-/** Work on behalf of a caller. */
 export function callerTransaction(tx: OrdinaryTransaction, keys: TenantKeys, caller: Caller): OrdinaryCallerTransaction;
 export function callerTransaction(tx: Transaction, keys: TenantKeys, caller: Caller): CallerTransaction;
 export function callerTransaction(tx: Transaction, keys: TenantKeys, caller: Caller): OrdinaryCallerTransaction {

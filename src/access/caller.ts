@@ -11,7 +11,6 @@ import type { ApplicationType } from "./permissions.js";
 import type { Role } from "./role.js";
 import type { TenantSettings } from "./tenant-settings.js";
 
-/** An application that calls with a key. */
 export interface ApplicationPrincipal {
   readonly kind: "application";
   readonly id: Uuid;
@@ -28,14 +27,12 @@ export interface Frame {
   readonly origin: string;
 }
 
-/** The frame that created a session. */
 export interface SessionFrame {
   readonly pass: string;
   /** The network of its client. Undefined where the server records no addresses. */
   readonly network: string | undefined;
 }
 
-/** A member that calls from a browser. */
 export interface PersonPrincipal {
   readonly kind: "person";
   readonly memberId: Uuid;
@@ -54,7 +51,6 @@ export interface CallerSession {
   readonly frame?: SessionFrame;
 }
 
-/** The author of a request. */
 export interface Caller {
   readonly tenantId: TenantId;
   readonly principal: ApplicationPrincipal | PersonPrincipal;
@@ -72,7 +68,6 @@ export interface Caller {
   readonly eventTypes: readonly string[];
   /** The tenant's revision at which the caller was read. It guards every transaction of the caller. */
   readonly revision: number;
-  /** What log rows say of the request. */
   readonly context: AuditContext;
 }
 
@@ -102,12 +97,10 @@ export function actorOf({ principal, keyId, session, context }: Caller): Actor {
     : { id: principal.id, type: "application", keyId: keyId ?? session?.id, context };
 }
 
-/** The same caller acting through a proxy or reactor. */
 export function actingThrough(caller: Caller, via: Via): Caller {
   return { ...caller, context: { ...caller.context, via } };
 }
 
-/** The same caller, whose values go to a host. */
 export function sendingTo(caller: Caller, destinationHost: string | undefined): Caller {
   return { ...caller, context: { ...caller.context, destinationHost } };
 }

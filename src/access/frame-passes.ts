@@ -40,7 +40,6 @@ const OTHER_KEY = "was loaded with another key";
 const OTHER_ORIGIN = "is in a page that is not in allowed_origins of its application";
 const TOO_OLD = "was loaded too long ago. Reload the page";
 
-/** The public application of a key. */
 interface FramedApplication {
   readonly id: Uuid;
   readonly origins: readonly string[];
@@ -48,14 +47,12 @@ interface FramedApplication {
   readonly end: number;
 }
 
-/** What a frame of a key gets with its document. */
 export interface FramePass {
   readonly origins: readonly string[];
   /** Sent with the frame's requests: proves that the vault gave a frame to pages of this key. */
   readonly pass: string;
 }
 
-/** What a frame gets in place of a pass that ends. */
 export interface RenewedPass {
   readonly pass: string;
   readonly until: Date;

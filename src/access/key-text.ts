@@ -28,7 +28,6 @@ const SECRET_CHARACTERS = 43;
 
 const CHECKSUM_CHARACTERS = 6;
 
-/** Characters of a key from its secret on. */
 const SECRET_FROM_END = SECRET_CHARACTERS + 1 + CHECKSUM_CHARACTERS;
 
 /**

@@ -8,7 +8,6 @@ import { NAMES_PER_BATCH, type NamedRow, type NamesStatement } from "../store/st
 import type { Statement } from "../store/statements/statement.js";
 
 export interface NameSearch extends PageRequest {
-  /** Limits the search to these, if present. */
   readonly ids?: readonly Uuid[];
   /** Limits the search to applications of these types, if present and not empty. */
   readonly types?: readonly string[];
@@ -18,7 +17,6 @@ export interface NameSearch extends PageRequest {
   readonly isByName?: boolean;
 }
 
-/** A kind of named entity: how its names are listed, and how one entity is read. */
 export interface NamedKind<Row> {
   readonly names: NamesStatement;
   readonly read: Statement<Uuid, Row | null>;

@@ -10,7 +10,6 @@ export type PageAccess =
   /** The page with the key alone, because the method neither returns nor changes a token's value. */
   | "key"
   | "frame"
-  /** Frames with the key of a session. */
   | "frame_session";
 
 /** Whether the caller's key works in frames only. */

@@ -6,7 +6,6 @@ export function isApplicationType(text: string): text is ApplicationType {
   return APPLICATION_TYPES.some((type) => type === text);
 }
 
-/** What a permission allows, and which types of application may have it. */
 interface PermissionFacts {
   readonly description: string;
   readonly types: readonly ApplicationType[];
@@ -94,7 +93,6 @@ export function isTokenPermission(text: string): text is TokenPermission {
   return TOKEN_PERMISSIONS.some((permission) => permission === text);
 }
 
-/** Whether applications of a type may have a permission. */
 export function mayHold(type: ApplicationType, permission: Permission): boolean {
   return FACTS[permission].types.some((holder) => holder === type);
 }

@@ -56,7 +56,6 @@ function permissionsThat(isPart: (name: Permission) => boolean): readonly Permis
   return all.filter((permission) => mayHold("management", permission) && isPart(permission));
 }
 
-/** What a caller holds at this moment. */
 export function powersOf({ principal, grant }: Pick<Caller, "principal" | "grant">): ReadonlySet<Power> {
   if (principal.kind === "person") return powersOfPerson(principal);
   const holdsAll = (power: Power) => PERMISSIONS_OF_POWER[power].every((permission) => grant.holds(permission));
@@ -67,7 +66,6 @@ function powersOfPerson({ role, secondFactorUntil }: PersonPrincipal): ReadonlyS
   return new Set(secondFactorUntil ? powersInRole(role) : POWER_OF_ROLE[role].always);
 }
 
-/** Something that a caller is about to give or do. */
 export interface Deed {
   /** The powers that it carries. */
   readonly needs: readonly Power[];

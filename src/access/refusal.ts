@@ -30,13 +30,11 @@ export class Denied extends Error {
   }
 }
 
-/** Denies a caller that lacks a permission. */
 export function denied(caller: Caller, permission: Permission, entityType: EntityType, entityId: string): Denied {
   const fault = new Fault("permission_denied", `The key used lacks the permission ${permission} for this resource.`);
   return deniedWith(caller, fault, permission, { type: entityType, id: entityId });
 }
 
-/** What a log row is about. */
 export interface LoggedEntity {
   readonly type: EntityType;
   readonly id: string;
@@ -56,7 +54,6 @@ export function deniedWith(caller: Caller, fault: Fault, remark: string, entity?
   return new Denied(tenantId, fault, logEntry(type, id, "refuse", details), isOfPage);
 }
 
-/** The application or the member that calls. */
 export function callingEntity({ principal }: Caller): LoggedEntity {
   return principal.kind === "person"
     ? { type: "member", id: principal.memberId }
@@ -84,13 +81,11 @@ export async function recordDenial(database: Database, denied: Denied): Promise<
 /** Faults whose refusal has its row. */
 const recorded = new WeakSet<Fault>();
 
-/** Marks a fault whose row was written otherwise. */
 export function markRecorded(fault: Fault): Fault {
   recorded.add(fault);
   return fault;
 }
 
-/** The codes of a 403. */
 const REFUSALS = new Set(["permission_denied", "second_factor_required", "reason_required", "reason_invalid"]);
 
 /**

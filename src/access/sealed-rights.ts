@@ -14,7 +14,6 @@ import type { ApplicationType } from "./permissions.js";
  * The rights of a key are sealed: the owner of the database can remove rights by changing rows, but cannot grant any.
  */
 
-/** The sealed content about an application's rights. */
 export interface NamedRights extends AccessRights, Pages {
   readonly name: string;
 }
@@ -26,7 +25,6 @@ export interface SealedRights extends NamedRights {
 
 /** The sealed content about a session's rights. */
 export interface SessionRights extends AccessRights {
-  /** The frame that created the session. */
   readonly frame?: SessionFrame;
 }
 
@@ -75,7 +73,6 @@ export function isValidKey(keys: TenantKeys, row: KeyCredentialRow, now: number)
   return expires_at === null || expires_at.getTime() > now;
 }
 
-/** What people know a key by. */
 export interface KeyDetails {
   readonly name: string | undefined;
   readonly owner: string | undefined;

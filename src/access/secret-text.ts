@@ -14,7 +14,6 @@ export type SecretKind = "sgn" | "lnk" | "ask" | "oid" | "pky";
 /** A received secret. Only its form has been checked. */
 export interface PresentedSecret {
   readonly tenantId: TenantId;
-  /** The row that it belongs to. */
   readonly id: Uuid;
   /** SHA-256 of the text. Only this hash is stored; 256 random bits need no slow hash. */
   readonly hash: Buffer;

@@ -5,7 +5,6 @@ import { networkOf, plainAddress } from "../base/network.js";
 import type { Caller, SessionFrame } from "./caller.js";
 import { deniedWith } from "./refusal.js";
 
-/** What an authorizer demands of the frame that created a session. */
 export interface FrameDemand {
   readonly frameRequired: boolean;
   /** The address of the person who looks at the frame. */

@@ -76,7 +76,6 @@ function frameOf({ frame, context }: Caller): SessionFrame | undefined {
   return frame && { pass: frame.pass, network: context.address === undefined ? undefined : networkOf(context.address) };
 }
 
-/** The rights that a session should get. */
 export interface SessionRequest extends FrameDemand {
   readonly nonce: string;
   readonly permissions: readonly string[];

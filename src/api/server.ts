@@ -21,7 +21,6 @@ import { createUnaryFastPath } from "./rpc/unary-fast-path/unary-fast-path.js";
 
 export interface ApiServer {
   listen(host: string, port: number): Promise<AddressInfo>;
-  /** Accepts no more connections. */
   stopListening(): Promise<void>;
   /**
    * Stops listening, lets requests in flight finish for up to `graceMs`, and closes. Requests over open

@@ -15,13 +15,11 @@ export const eventRecord = sealedRecord({
   write: (content: JsonObject) => content,
 });
 
-/** The event of a log row. */
 interface LoggedEvent extends Pick<LogEntry, "id" | "actor" | "context" | "entityType" | "entityId"> {
   /** A type of event, or that of a test. */
   readonly event: EventType | "webhook.test";
 }
 
-/** Seals an event as it is stored: its columns, and what it says beside them. */
 export function sealEvent(keys: TenantKeys, logged: LoggedEvent, at: Date, content: JsonObject = {}): Buffer {
   const { id, actor, context, entityType, entityId, event } = logged;
   const columns = {

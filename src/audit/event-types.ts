@@ -46,7 +46,6 @@ export function isEventType(text: string): text is EventType {
   return EVENT_TYPES.some((type) => type === text);
 }
 
-/** What a row of the log says that decides about its event. */
 export interface Effect {
   /** The kind of entity: `token` for those of all tokens. */
   readonly subject: string;

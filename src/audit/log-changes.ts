@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { isJsonObject, type Json } from "../base/json.js";
 
-/** One field that an operation changed. */
 export interface LogChange {
   /** The name in the API, such as `rules`. */
   readonly field: string;

@@ -51,7 +51,6 @@ const TOKEN_TYPES = [
   "us_bank_routing_number",
 ] as const satisfies readonly EntityType[];
 
-/** The entity type in log rows for a token of this type. */
 export function tokenEntityType(tokenType: string): EntityType {
   const found = TOKEN_TYPES.find((type) => type === tokenType);
   if (found === undefined) throw new Error(`no entity type for tokens of type ${tokenType}`);
@@ -96,7 +95,6 @@ export type Operation = keyof typeof OPERATIONS;
 /** The entity id of a row about a list or a search: no single entity was touched. */
 export const ANY_ENTITY_ID = "*";
 
-/** How a request ended. A failed one was allowed. */
 export type Outcome = "allowed" | "denied" | "failed";
 
 /** How much of a token a request was shown. */

@@ -2,7 +2,6 @@ import { MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { RefusalMinute } from "./refusal-caps.js";
 
-/** The time, and what happens later. */
 interface Times {
   now(): number;
   after(milliseconds: number, run: () => void): void;

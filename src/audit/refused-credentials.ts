@@ -42,7 +42,6 @@ const WRITE_AFTER_MS = 1_000;
 /** Tenants that a minute counts. Made-up keys may name any number of tenants. */
 const MAX_TENANTS = 10_000;
 const MAX_QUEUED = 5_000;
-/** Tenants whose rows are written at a time. */
 const AT_ONCE = 4;
 /** How often rows are tried to be written, a second apart. */
 const TRIES = 30;

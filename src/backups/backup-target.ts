@@ -2,7 +2,6 @@
 export interface BackupTarget {
   /** For messages. */
   readonly name: string;
-  /** The names of all files there, in no order. */
   list(): Promise<readonly string[]>;
   /** Writes a new file, which is there whole or not at all. */
   write(name: string, content: AsyncIterable<Uint8Array>): Promise<void>;

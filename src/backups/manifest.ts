@@ -46,7 +46,6 @@ export function timeInName(file: string): Date | undefined {
   return year === undefined ? undefined : new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
 }
 
-/** The name of a backup, if this is the file name of a manifest. */
 export function nameInManifestFile(file: string): string | undefined {
   const name = file.endsWith(MANIFEST_ENDING) ? file.slice(0, -MANIFEST_ENDING.length) : "";
   return NAME.exec(name)?.[0] === name ? name : undefined;

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { packageFile } from "./package-files.js";
 
-/** What this program was built from. */
 export interface BuildVersion {
   readonly version: string;
   /** Absent in a build from other sources than a repository. */

@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Flow, ProcessorTurns } from "./processor-turns.js";
 
-/** The turns of this thread. */
 export const processorTurns = new ProcessorTurns();
 
 /** The sender of a request: a tenant's back end, or one of its pages, which have keys that anybody can read. */

@@ -12,7 +12,6 @@ interface Flow<T> {
   used: number;
 }
 
-/** What was taken, and whose turn it is. */
 export interface Taken<T> {
   readonly flow: string;
   readonly item: T;
@@ -41,12 +40,10 @@ export class FairQueue<T> {
     this.#credit = credit;
   }
 
-  /** Items that wait, of all flows. */
   get size(): number {
     return this.#size;
   }
 
-  /** Flows with items. */
   get flows(): number {
     return this.#waiting.length;
   }
@@ -81,7 +78,6 @@ export class FairQueue<T> {
     return { flow: flow.name, item: waiting.item };
   }
 
-  /** Records what an item cost, after it was taken. */
   charge(name: string, cost: number): void {
     const flow = this.#flows.get(name);
     if (!flow) return;

@@ -3,7 +3,6 @@ import { randomFillSync } from "node:crypto";
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 
-/** A lower-case UUID. */
 export type Uuid = Branded<"Uuid">;
 /** The id of a tenant: the isolation boundary of everything stored. */
 export type TenantId = Uuid & { readonly [tenant]: true };

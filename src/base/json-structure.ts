@@ -19,7 +19,6 @@ export const MAX_NAMES = 10_000;
  */
 export const MAX_RESULT_VALUES = 250_000;
 
-/** Limits on the structure of a JSON text. */
 export interface JsonLimits {
   /** Levels of arrays and objects. */
   readonly depth: number;

@@ -1,4 +1,3 @@
-/** A line exceeds the length limit. */
 export class LineTooLong extends Error {
   override readonly name = "LineTooLong";
 }

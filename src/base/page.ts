@@ -8,13 +8,11 @@ export interface PageRequest {
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Number of items on all pages. */
   readonly total: number;
 }
 
 export const DEFAULT_PAGE_SIZE = 20;
 
-/** Number of items before a page. */
 export function offsetOf({ page, size }: PageRequest): number {
   return (page - 1) * size;
 }

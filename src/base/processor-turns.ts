@@ -60,7 +60,6 @@ export class ProcessorTurns {
     this.#loop = loop;
   }
 
-  /** Steps that wait for a turn. */
   get waiting(): number {
     return this.#callers.size;
   }

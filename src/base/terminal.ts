@@ -16,7 +16,6 @@ export type Output = Writable & Partial<Pick<NodeJS.WriteStream, "isTTY" | "colu
 
 const given = new AsyncLocalStorage<Terminal>();
 
-/** The terminal of the command that runs. */
 export function terminal(): Terminal {
   return given.getStore() ?? process;
 }

@@ -6,7 +6,6 @@ export interface TimeSpan {
 
 export const ANY_TIME: TimeSpan = { from: undefined, before: undefined };
 
-/** The intersection of two spans. */
 export function intersectSpans(one: TimeSpan, other: TimeSpan): TimeSpan {
   return {
     from: chosen(one.from, other.from, (a, b) => a > b),

@@ -1,6 +1,5 @@
 import { isEmptyJson, type JsonObject } from "./json.js";
 
-/** The known fields of a kind of object. */
 export interface FieldNames {
   readonly known: readonly string[];
   /** Fields that request an unsupported feature, with the reason. */
@@ -31,7 +30,6 @@ export function unknownFieldFaults(
   });
 }
 
-/** The known field of which a name is a misspelling. */
 export function suggestedField(name: string, known: readonly string[]): string | undefined {
   return known.find((field) => isMisspelt(name, field));
 }

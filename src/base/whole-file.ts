@@ -2,7 +2,6 @@ import { type FileHandle, link, open, rename, rm, stat } from "node:fs/promises"
 import { dirname } from "node:path";
 import { newUuid } from "./ids.js";
 
-/** A file has the name already. */
 export class FileExists extends Error {
   override readonly name = "FileExists";
 }

@@ -28,7 +28,6 @@ export function readWindow(options: CommandInput["options"], now: Date, defaultS
   };
 }
 
-/** A row of a log, and whose log. */
 export interface FoundRow {
   readonly tenantId: TenantId;
   readonly row: LogRow;
@@ -50,7 +49,6 @@ export function showRow({ tenantId, row }: FoundRow): Readonly<Record<string, un
   };
 }
 
-/** What the rows of one tenant prove, as commands print it. */
 export function showCoverage(
   tenantId: TenantId,
   { sealedUntil, lastSeal, isWhole, keptFrom }: LogCoverage,

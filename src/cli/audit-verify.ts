@@ -126,7 +126,6 @@ class KeysClosed extends Error {
   override readonly name = "KeysClosed";
 }
 
-/** What is known of a tenant's log from elsewhere. */
 interface KnownOfLog {
   /** The last seal that the vault's own chain names. */
   readonly attested: AttestedSeal | undefined;

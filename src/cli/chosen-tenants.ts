@@ -4,12 +4,11 @@ import type { Vault } from "../vault/vault.js";
 import type { CommandInput } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
 
-/** The tenants of a command: the one in --tenant, or all. */
 export async function chosenTenants(vault: Vault, options: CommandInput["options"]): Promise<readonly TenantId[]> {
   return chosenOf(await listActiveTenants(vault.ownerAddress), options);
 }
 
-/** The same from a list. */
+/** Those of `all` that the command chooses. */
 export function chosenOf(all: readonly TenantId[], options: CommandInput["options"]): readonly TenantId[] {
   if (options.tenant === undefined) return all;
   const wanted = typeof options.tenant === "string" ? parseUuid(options.tenant) : undefined;

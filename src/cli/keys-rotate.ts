@@ -84,7 +84,6 @@ async function rotateRoot(
   });
 }
 
-/** Rotations of tenants' keys, as the command asks for them. */
 interface TenantRotation {
   readonly vault: Vault;
   /** Seconds for which old keys are kept. */
@@ -118,7 +117,6 @@ async function rotateTenants(
 }
 
 interface Finished {
-  /** Number of rows resealed by this process. */
   readonly resealed: number;
   /** Number of values that do not open, for which the old keys stay. */
   readonly broken?: number;

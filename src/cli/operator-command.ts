@@ -1,5 +1,5 @@
 import type { Config } from "../settings/config.js";
-import type { Command, Flags } from "./command.js";
+import { type Command, type Flags, switchFlag } from "./command.js";
 import { UsageError } from "./usage-error.js";
 
 export interface CommandInput {
@@ -18,10 +18,9 @@ export interface CommandInput {
 /** A command for operators, on the machine of a vault. */
 export type OperatorCommand = Command<(input: CommandInput) => Promise<void>>;
 
-/** Options of every command for operators. */
 export const OPERATOR_FLAGS = {
-  json: { kind: "switch", meaning: "print the result as JSON" },
-  help: { kind: "switch", meaning: "show this help" },
+  json: switchFlag("print the result as JSON"),
+  help: switchFlag("show this help"),
 } as const satisfies Flags;
 
 /** @throws {UsageError} if the option is missing. */

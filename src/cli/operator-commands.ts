@@ -5,7 +5,6 @@ import { KEY_COMMANDS } from "./table/keys.js";
 import { SERVER_COMMANDS } from "./table/server.js";
 import { TENANT_COMMANDS } from "./table/tenants.js";
 
-/** All commands for operators, in the order of help. */
 export const OPERATOR_COMMANDS: readonly OperatorCommand[] = [
   ...SERVER_COMMANDS,
   ...TENANT_COMMANDS,

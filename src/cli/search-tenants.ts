@@ -10,7 +10,6 @@ export interface FoundRows {
   readonly proof: {
     /** False if the limit left rows off. */
     readonly complete: boolean;
-    /** What the rows of each tenant prove. */
     readonly worth: readonly Readonly<Record<string, unknown>>[];
   };
 }

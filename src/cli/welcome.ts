@@ -1,4 +1,3 @@
-/** The message of a first start on a terminal. */
 export function welcome(url: string, key: string, link: string): string {
   return `
 Welcome to Cloakroom. Your first tenant is ready. This is its management key; it is not shown again:
@@ -52,7 +51,6 @@ Three things to try, in a second terminal:
 `;
 }
 
-/** Quotes a path for a shell. */
 function quoted(path: string): string {
   return /^[\w/.-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

@@ -6,7 +6,6 @@ import { type KeyVersions, SealBroken } from "./sealed.js";
 /** Version of the layouts of entries and heads: of their MACs, of the digest over rows, and of signed texts. */
 export const SEAL_FORMAT = 1;
 
-/** The content of a seal over one minute of a tenant's log. */
 export interface SealedMinute {
   readonly windowStart: Date;
   /** Counts a tenant's seals from 1. */
@@ -59,7 +58,6 @@ export interface ChainHead {
   readonly attested: AttestationRef | undefined;
 }
 
-/** The previous MAC of the first seal. */
 export const NO_SEAL: Uint8Array = Buffer.alloc(32);
 
 /** @throws {SealBroken} if the key of that version is gone. */
@@ -115,7 +113,6 @@ export function macOfDeletion(keys: KeyVersions, version: number, closing: Tenan
   return mac(keys, version, ["cloakroom/tenant-closing/1", tenantId, at.toISOString(), by]);
 }
 
-/** Which tenant was deleted, when, and by which application. */
 export interface TenantDeletion {
   readonly tenantId: TenantId;
   readonly at: Date;

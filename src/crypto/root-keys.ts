@@ -16,7 +16,6 @@ export type RootKeyHolder =
       readonly former: TransitSettings | undefined;
     };
 
-/** The available root keys, by their ids in the database. */
 export class RootKeys {
   readonly holder: RootKeyHolder;
   /** May contain the key of the former holder while the root key moves from a file to a service. */

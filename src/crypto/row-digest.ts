@@ -20,12 +20,10 @@ export class RowDigest {
     this.#tenantId = tenantId;
   }
 
-  /** Number of rows so far. */
   get count(): number {
     return this.#count;
   }
 
-  /** Adds a row by its cells. */
   add(cells: readonly Cell[]): void {
     let root = rowLeaf(this.#tenantId, cells);
     // Each trailing one of the count is a subtree of the size that `root` has by then.
@@ -37,7 +35,6 @@ export class RowDigest {
     this.#count += 1;
   }
 
-  /** Ends the digest. */
   finish(): Buffer {
     const [first = hash("sha256", "", "buffer"), ...others] = this.#roots.toReversed();
     return others.reduce((right, left) => treeNode(left, right), first);
@@ -47,13 +44,11 @@ export class RowDigest {
 const LEAF = Buffer.from([0]);
 const NODE = Buffer.from([1]);
 
-/** The hash of a row in the tree. */
 export function rowLeaf(tenantId: TenantId, cells: readonly Cell[]): Buffer {
   const content = lengthPrefixed(["cloakroom/log-row/1", tenantId, ...cells.map(marked)]);
   return hash("sha256", Buffer.concat([LEAF, content]), "buffer");
 }
 
-/** The hash of a node that is not a leaf. */
 export function treeNode(left: Uint8Array, right: Uint8Array): Buffer {
   return hash("sha256", Buffer.concat([NODE, left, right]), "buffer");
 }

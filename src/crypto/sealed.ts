@@ -22,7 +22,6 @@ export interface SealContext {
 /** A plain column as the database client reads it. */
 export type AadValue = string | number | boolean | null | Date | Uint8Array | readonly string[];
 
-/** The versions of one tenant key. The current one seals new values. */
 export interface KeyVersions {
   readonly current: number;
   readonly byVersion: ReadonlyMap<number, KeyObject>;

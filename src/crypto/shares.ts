@@ -102,7 +102,6 @@ export class ShareCollection {
     return new LocalRootKey(this.#keyId, new Sensitive(Buffer.from(secret)));
   }
 
-  /** Drops all shares. */
   clear(): void {
     for (const { part } of this.#shares) part.reveal().fill(0);
     this.#shares = [];

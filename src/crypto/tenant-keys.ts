@@ -60,7 +60,6 @@ export interface TenantKeys extends OwnKeys {
 
 const KEY_BYTES = 32;
 
-/** Generates the first keys of a tenant, one for each purpose. */
 export async function generateTenantKeys(root: RootKey, tenantId: TenantId): Promise<WrappedTenantKey[]> {
   return Promise.all(KEY_PURPOSES.map((purpose) => generateTenantKey(root, tenantId, purpose, 1)));
 }
@@ -160,7 +159,6 @@ function versionsOf(unwrapped: readonly UnwrappedKey[], purpose: KeyPurpose): Ke
   return { current: current.row.version, byVersion };
 }
 
-/** Finds the unwrapped keys of a tenant. */
 export interface TenantKeySource {
   /**
    * The keys of a tenant, read at `revision`; at its present one if that is another.

@@ -49,7 +49,6 @@ const SET = 0x31;
 /** RFC 3161, section 2.4.2: with seconds, in UTC. */
 const TIME = /^\d{14}(\.\d{1,9})?Z$/;
 
-/** What a valid time stamp states about its imprint. */
 export interface TimeStamp {
   /** When the authority saw the imprint. */
   readonly time: Date;

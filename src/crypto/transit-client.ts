@@ -4,7 +4,6 @@ import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { RootKeyDenied, RootKeyUnreachable } from "./root-key.js";
 import type { Sensitive } from "./sensitive.js";
 
-/** Credentials for Vault or OpenBao. */
 export type TransitCredentials =
   | { readonly kind: "token"; readonly token: Sensitive<string> }
   | { readonly kind: "approle"; readonly roleId: string; readonly secretId: Sensitive<string> };

@@ -5,7 +5,6 @@ import { embeddedIpv4 } from "./embedded-ipv4.js";
 import { isLocalhost } from "./host.js";
 import { isWebPort } from "./web-port.js";
 
-/** The target of a connection. */
 export interface EgressTarget {
   readonly protocol: "https:" | "http:";
   /** A name, or an address without brackets, as `readHost` returns them. */

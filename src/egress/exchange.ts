@@ -14,7 +14,6 @@ import { ResponseBody } from "./response-body.js";
 const RESPONSE_HEADERS_MS = 25_000;
 const BODY_IDLE_MS = 25_000;
 
-/** Limits of one request and its response. */
 export interface ExchangeLimits {
   /** Cancels the call, including the reading of its body. */
   readonly signal?: AbortSignal | undefined;

@@ -5,7 +5,6 @@ import { EgressError } from "./egress-error.js";
 import type { EgressDecision, EgressPolicy, EgressTarget } from "./egress-policy.js";
 import type { ResolveName } from "./resolve-name.js";
 
-/** The conditions of every connection. */
 export interface Guard {
   readonly policy: EgressPolicy;
   readonly resolve: ResolveName;

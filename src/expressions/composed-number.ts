@@ -29,7 +29,6 @@ export function hasCardNumber(id: string, data: Json, budget: Budget): boolean {
   return false;
 }
 
-/** Digits with the length and the check digit of a card number, at any place. */
 function* numbersIn(digits: string): Generator<string> {
   for (let start = 0; start < digits.length; start += 1) {
     for (let end = start + MIN_CARD_DIGITS; isCardLength(digits.slice(start, end)) && end <= digits.length; end += 1) {

@@ -8,14 +8,12 @@ import { parseReference, type Reference } from "./reference.js";
 import { FOUND_NOTHING } from "./rejection.js";
 import { type ExpressionSpan, expressionSpans } from "./span.js";
 
-/** A token that a body refers to. */
 export interface TokenReference {
   readonly tokenId: string;
   /** Whether any reference uses the token object and not only its data. */
   readonly wholeToken: boolean;
 }
 
-/** The part of a token that a caller may see. */
 export interface TokenView {
   readonly data: Json;
   /** The token object as `{{ token: <id> }}` shows it, `data` and `enrichments` included. */
@@ -84,7 +82,6 @@ export function resolveReferences(body: Json, lookup: TokenLookup, options: Body
   });
 }
 
-/** Inputs of a reference beside the token. */
 export interface ReferenceSource {
   /** As the caller wrote it, between the braces. */
   readonly expression: string;
@@ -111,7 +108,6 @@ export function evaluateReference(
   throw expressionFault(locate, outcome.rejected);
 }
 
-/** A reference to the data of a token. */
 export type ReferenceToToken = Extract<Reference, { readonly tokenId: string }>;
 
 function tokenReference(expression: string, locate: PlaceOf): ReferenceToToken {
@@ -136,7 +132,7 @@ function placeIn(
   });
 }
 
-/** The same reference with its result as text. A filter converts it, which the budget bounds. */
+/** The reference with its result as text. A filter converts it, which the budget bounds. */
 function asText(reference: ReferenceToToken): ReferenceToToken {
   const filters = reference.filters === null ? "json_stringify" : `${reference.filters} | json_stringify`;
   return { ...reference, filters };

@@ -69,7 +69,6 @@ function writtenArgument(argument: Token | readonly [name?: string, value?: Toke
   return { name, value: isLiteral ? token.content : undefined };
 }
 
-/** What an evaluation reads and may use. */
 export interface Evaluation {
   readonly bindings: Bindings;
   readonly budget: Budget;
@@ -86,7 +85,6 @@ export function evaluateValue(value: Value, { bindings, budget, mustFind, draw }
   return toOperand(result);
 }
 
-/** The names of all filters that expressions may use. */
 export function filterNames(): string[] {
   return Object.keys(liquid.filters).sort();
 }

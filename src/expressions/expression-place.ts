@@ -1,6 +1,5 @@
 import { Fault, invalid } from "../base/fault.js";
 
-/** Where an expression is in a request. */
 export interface ExpressionPlace {
   /** As errors name it: `body`, `args.card.number`, `headers.X-Card`. */
   readonly field: string;
@@ -11,7 +10,6 @@ export interface ExpressionPlace {
 /** Finds the place of an expression. Called only for an error: most expressions are valid. */
 export type PlaceOf = () => ExpressionPlace;
 
-/** Characters of an expression that an error repeats. */
 const MAX_SHOWN_LENGTH = 200;
 
 /** The fault of an unusable expression. `reason` follows the field's name and has no data. */

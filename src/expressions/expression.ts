@@ -11,7 +11,6 @@ import { expressionSpans } from "./span.js";
 
 export type { Bindings } from "./scope.js";
 
-/** Longest text with expressions, in characters. */
 export const MAX_TEMPLATE_LENGTH = 4_096;
 
 /** The result of an evaluation: a value, or a reason for its absence, worded to follow a field's name. */
@@ -27,7 +26,6 @@ export interface EvaluationOptions {
   readonly draw?: DrawBelow;
 }
 
-/** Whether `text` has an expression. */
 export function isTemplate(text: string): boolean {
   return text.includes("{{") || text.includes("{%");
 }
@@ -124,7 +122,6 @@ function evaluateMetered(text: string, evaluation: Evaluation): Json {
   return compile(text).evaluate(evaluation);
 }
 
-/** The text cannot be parsed as literals and expressions. */
 class UnreadableText extends Rejection {}
 
 /** Pays for compiling a text even if it is cached, so the cache cannot change the outcome. */

@@ -4,7 +4,6 @@ import { evaluate } from "./expression.js";
 import { isMalformed } from "./rejection.js";
 import { scalarText } from "./scalar-text.js";
 
-/** The part of a token that its fingerprint expression can see. */
 export interface FingerprintSource {
   readonly data: Json;
   readonly metadata: Readonly<Record<string, string>> | null;

@@ -5,11 +5,8 @@ import { isTokenId } from "./token-id.js";
  * without one.
  */
 export type Reference =
-  /** `{{ <id> }}`: the token's data. */
   | { readonly form: "data"; readonly tokenId: string; readonly filters: string | null }
-  /** `{{ token: <id> }}`: the whole token. */
   | { readonly form: "token"; readonly tokenId: string; readonly filters: string | null }
-  /** `{{ config: NAME }}`: an entry of the configuration of a proxy or reactor. */
   | { readonly form: "config"; readonly name: string; readonly filters: string | null }
   /** `{{ transform_identifier: 'name' }}`: the result of the named transform of a proxy. */
   | { readonly form: "transform_identifier"; readonly name: string; readonly filters: string | null }

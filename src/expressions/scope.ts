@@ -3,7 +3,6 @@ import type { Json } from "../base/json.js";
 import type { Budget } from "./budget.js";
 import type { DrawBelow } from "./random.js";
 
-/** The variables of an expression, by name. */
 export type Bindings = Readonly<Record<string, Json>>;
 
 /** A scope takes about 2 us to make. */

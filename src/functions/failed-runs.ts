@@ -12,7 +12,6 @@ import { FunctionFailed, readFunctionFailed } from "./function-failed.js";
 import type { TenantFunction } from "./function-runner.js";
 import { type ObservedRun, observedRun } from "./observed-run.js";
 
-/** A stored failed run. */
 export interface FailedRun extends ObservedRun {
   readonly id: Uuid;
   readonly failure: FunctionFailed;
@@ -63,7 +62,6 @@ export class FailedRuns {
     timeout.abort();
   }
 
-  /** Waits for pending writes. */
   async settle(): Promise<void> {
     await Promise.all(this.#underWay);
   }

@@ -9,7 +9,6 @@ import type { CompileProblem, RunFailure, RunOutcome, RunRequest } from "../sand
 import type { Sandbox } from "../sandbox/sandbox.js";
 import { FunctionFailed } from "./function-failed.js";
 
-/** A tenant's code, ready to run. */
 export interface TenantFunction {
   readonly tenantId: TenantId;
   /** The proxy, reactor or formula that owns the code. */

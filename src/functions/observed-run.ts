@@ -3,7 +3,6 @@ import type { ConsoleLine, RunOutcome, RunUsage } from "../sandbox/run.js";
 import { FunctionFailed } from "./function-failed.js";
 import { functionResult } from "./function-runner.js";
 
-/** A run as its authors see it. */
 export interface ObservedRun {
   readonly kind: FunctionKind;
   /** Undefined if the code returned or answered, and if it could not run now. */

@@ -23,7 +23,6 @@ export type SetUpTest = (tenantId: TenantId, outside: TestStubs) => TestSetup;
 /** Function id of all tested code of a tenant: it shares one circuit breaker. */
 export const TESTED_ID: Uuid = uuid("00000000-0000-4000-8000-000000000000");
 
-/** Unsaved code as a function. */
 export function testedFunction(
   tenantId: TenantId,
   kind: FunctionKind,

@@ -33,7 +33,6 @@ export interface TestBt {
   readonly body: Json;
 }
 
-/** A call by the code, and its response. */
 export interface TestedCall {
   readonly to: "fetch" | "bt";
   readonly method: string;
@@ -42,10 +41,8 @@ export interface TestedCall {
   readonly status: number | undefined;
 }
 
-/** Number of calls that the result lists. */
 const MAX_CALLS = 100;
 
-/** Answers the host calls of a test run, and records them. */
 export class StubbedHostCalls {
   readonly calls: TestedCall[] = [];
   readonly #outside: TestStubs;

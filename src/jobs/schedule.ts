@@ -1,6 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Work that is repeated. */
 export interface Job {
   readonly name: string;
   /** Milliseconds between the end of one run and the start of the next. */
@@ -12,7 +11,6 @@ export interface Job {
   readonly end?: () => Promise<void>;
 }
 
-/** A run that failed. */
 export interface JobFailure {
   readonly job: Job;
   readonly error: unknown;

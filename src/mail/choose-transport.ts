@@ -4,7 +4,6 @@ import { fileTransport } from "./file-transport.js";
 import { smtpTransport } from "./smtp-transport.js";
 import type { MailTransport } from "./transport.js";
 
-/** The settings that decide how messages leave. */
 export interface MailSettings {
   /** The mail server, with its password. Absent: messages are written to files. */
   readonly smtpUrl: Sensitive<string> | undefined;

@@ -30,7 +30,6 @@ function unwatch(body: ArrivingBody): void {
   looks = undefined;
 }
 
-/** A body that has not arrived completely. */
 export class ArrivingBody {
   readonly #body: Readable;
   readonly #memory: BodyMemory;

@@ -1,9 +1,7 @@
-/** The body ended before it was complete. */
 export class IncompleteBody extends Error {
   override readonly name = "IncompleteBody";
 }
 
-/** The body exceeds the size limit. */
 export class BodyTooLarge extends Error {
   override readonly name = "BodyTooLarge";
   readonly maxBytes: number;

@@ -15,7 +15,6 @@ export const BODY_REFUSALS = [
 
 export type BodyRefusal = (typeof BODY_REFUSALS)[number];
 
-/** A refused body, with a reason that is counted. */
 export class BodyFault extends Fault {
   readonly refusal: BodyRefusal;
 

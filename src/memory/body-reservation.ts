@@ -2,7 +2,6 @@ import { IncompleteBody } from "./body-errors.js";
 import { SMALL_BODY_BYTES } from "./body-sizes.js";
 import type { RequestMemory, Reservation } from "./request-memory.js";
 
-/** The part of a request's memory that its body needs. */
 export type BodyMemory = Pick<RequestMemory, "isClosed" | "allowance" | "reserve" | "arrives">;
 
 /** Most RPC messages of unknown length are smaller. */

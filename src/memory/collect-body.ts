@@ -46,7 +46,6 @@ export async function collectBody(body: Readable, memory: BodyMemory, limits: Bo
   }
 }
 
-/** The first bytes of a body, and the paused stream of the rest. */
 export interface BodyHead {
   readonly bytes: Buffer;
   /** Undefined if the body has ended. */

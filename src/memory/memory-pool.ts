@@ -24,7 +24,6 @@ const MAX_WAITING_OF_ONE = 128;
 /** Longest wait of a reservation, in milliseconds. */
 export const MAX_WAIT_MS = 20_000;
 
-/** A reservation that is not granted yet. */
 export interface PendingReservation {
   /** False if too many waited, the wait was too long, or it was cancelled. */
   readonly granted: Promise<boolean>;
@@ -60,7 +59,6 @@ export class MemoryPool {
     return this.#waiting;
   }
 
-  /** Reserves at once, or returns false. */
   tryReserve(holders: readonly Holder[], bytes: number): boolean {
     const left = this.#left - bytes;
     const isWithin = ({ name, share, mayStart }: Holder) => {
@@ -139,7 +137,6 @@ export class MemoryPool {
   }
 }
 
-/** The pools that a request reserves from. */
 export interface MemoryPools {
   readonly small: MemoryPool;
   readonly large: MemoryPool;

@@ -22,7 +22,6 @@ export type Proof =
 export interface RequestMemory {
   /** The request is answered, or its caller disconnected. */
   readonly isClosed: boolean;
-  /** Limits of a body, by what is known of its sender. */
   readonly allowance: BodyAllowance;
   /**
    * A body begins to arrive: until the returned function is called, one of an unproven caller may be refused to make room.

@@ -21,14 +21,12 @@ const ALLOWANCES: Readonly<Record<Proof["kind"] | "nothing", BodyAllowance>> = {
   key: { maxBytes: Number.POSITIVE_INFINITY, timeMs: 60_000 },
 };
 
-/** Memory that a request holds. */
 interface Reserved {
   pool: MemoryPool | UnprovenMemory;
   /** As the pool counts them. */
   bytes: number;
 }
 
-/** One request's reservations in the memory budget. */
 export class ReservedMemory implements RequestMemory {
   readonly #budget: MemoryPools;
   readonly #readClient: () => string;
@@ -40,7 +38,6 @@ export class ReservedMemory implements RequestMemory {
   #holders: readonly Holder[] | undefined;
   #pending: PendingReservation | undefined;
   #isClosed = false;
-  /** Works that are under way. */
   #works = 0;
 
   /** @param readAnswered whether the response is complete, though its caller may not have read it. */
@@ -64,7 +61,6 @@ export class ReservedMemory implements RequestMemory {
     return this.#isClosed;
   }
 
-  /** Whether the caller has proved who it is. */
   get isProven(): boolean {
     return this.#proof?.kind === "key";
   }

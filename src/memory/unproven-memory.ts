@@ -6,7 +6,6 @@ export interface ArrivingRequest {
   giveWay(): void;
 }
 
-/** A request with a reservation. */
 export interface HoldingRequest {
   /** Its response is complete, and the caller has only to read it: its body is not needed any more. */
   readonly isAnswered: boolean;

@@ -63,7 +63,6 @@ export class PaymentEngine {
     }
   }
 
-  /** The current state of a refund. */
   async refund(keys: TenantKeys, refund: Refund): Promise<Refund> {
     return (await this.#paymentsOf(keys).findRefund(refund.id)) ?? refund;
   }

@@ -26,7 +26,6 @@ export class TenantWorkers {
     else if (this.#working.size < TENANTS_AT_ONCE) this.#working.set(tenantId, this.#take(tenantId));
   }
 
-  /** Starts no more work, and waits for work in progress. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#working.values());

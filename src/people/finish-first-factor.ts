@@ -9,7 +9,6 @@ import { type FirstFactor, type StartedSignIn, startSignIn } from "./sign-in.js"
 import { beginSignIn } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
 
-/** A sign-in that waits for a passkey. */
 export interface AwaitedPasskey {
   readonly kind: "passkey_awaited";
   readonly tenantId: TenantId;
@@ -17,7 +16,6 @@ export interface AwaitedPasskey {
   readonly token: Sensitive<string>;
 }
 
-/** What follows the first factor. */
 export type SignInStep = StartedSignIn | AwaitedPasskey;
 
 /** Signs in a member who has proved a first factor, or waits for the passkey of one who has a passkey. */

@@ -26,7 +26,6 @@ interface OpenIdParts extends SignInParts {
   address(): string;
 }
 
-/** How a sign-in begins. */
 interface OpenIdStart extends Pick<Visit, "network" | "cookie"> {
   /** Whether the person must sign in at the issuer again. */
   readonly isFresh: boolean;

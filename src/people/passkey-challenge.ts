@@ -13,7 +13,6 @@ export interface Purpose {
   readonly subject: Uuid;
 }
 
-/** A new challenge, and the id of its row. */
 export function issueChallenge(tx: TenantTransaction, { of, subject }: Purpose) {
   const challenge = randomBytes(32).toString("base64url");
   const details = { of, subject, challenge };

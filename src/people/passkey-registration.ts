@@ -118,7 +118,6 @@ async function isVouchedFor(
   return !(await listTenantPasskeys(tx)).some((passkey) => counts(passkey));
 }
 
-/** Queues the message to the OWNER. */
 function tellOwner(tx: Transaction, passkeyId: Uuid): void {
   tx.enqueue(insertMessage, { id: newUuid(), passkey_id: passkeyId });
   scheduleDue(tx, { kind: "mail", at: tx.now });

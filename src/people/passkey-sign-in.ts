@@ -85,7 +85,6 @@ export async function isPasskeyAwaited({ tenants }: LinkParts, visit: Visit): Pr
   }
 }
 
-/** A sign-in that waits for a passkey. */
 interface Waiting {
   readonly memberId: Uuid;
   readonly factor: FirstFactor;

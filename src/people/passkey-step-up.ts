@@ -65,7 +65,6 @@ export async function finishPasskeyCheck(
   return outcome;
 }
 
-/** Why no passkey can be asked for. */
 function hasNone(passkeys: readonly Passkey[]): Fault {
   const [first] = passkeys.flatMap(({ countsFrom }) => countsFrom ?? []).toSorted((a, b) => a.getTime() - b.getTime());
   if (!first) return new Fault("unprocessable", "You have no passkey yet. Add one under Your sign-ins.");

@@ -4,7 +4,6 @@ import { Fault, type FaultCode } from "../base/fault.js";
 import type { Tenants } from "../tenancy/tenants.js";
 import type { Visit } from "./visit.js";
 
-/** The parts for sign-ins whose refusals are logged. */
 export interface SignInParts {
   readonly tenants: Tenants;
   readonly onRefused: (refused: RefusedCredential) => void;

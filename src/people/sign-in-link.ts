@@ -23,9 +23,7 @@ export interface LinkParts {
 
 export interface LinkRequest {
   readonly email: string;
-  /** The id in the cookie of the asking browser. */
   readonly id: Uuid;
-  /** The hash of that cookie. */
   readonly hash: Buffer;
   /** A browser in which the member has signed in before. */
   readonly knownBrowser: string | undefined;
@@ -132,7 +130,6 @@ export async function memberWithAddress(tx: TenantTransaction, email: string): P
   return own?.toLowerCase() === email.toLowerCase() ? row : null;
 }
 
-/** The hashes of the links of a request. */
 export function linkHashesOf({ hashes }: JsonObject): readonly string[] {
   return Array.isArray(hashes) ? hashes.map(String) : [];
 }

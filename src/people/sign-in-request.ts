@@ -15,7 +15,6 @@ export const REQUEST_SECONDS = REQUEST_MS / 1_000;
 /** What waits for a person: a sign-in, the passkey's part of one, or a challenge of a passkey. */
 type RequestKind = SignInMethod | "passkey" | "challenge";
 
-/** A sign-in that has begun. */
 interface SignInRequest {
   readonly method: RequestKind;
   readonly id?: Uuid;
@@ -24,7 +23,6 @@ interface SignInRequest {
   readonly lifetimeMs?: number;
 }
 
-/** @returns the id of the request. */
 export function beginSignIn(
   tx: TenantTransaction,
   { method, id = newUuid(), browserHash, lifetimeMs = REQUEST_MS }: SignInRequest,

@@ -34,7 +34,6 @@ export interface Identity {
   readonly subject: string;
 }
 
-/** The sealed part of a sign-in. */
 export interface SignInDetails {
   /** The role at sign-in. A sign-in ends when the member's role is another. */
   readonly role: Role;
@@ -45,7 +44,6 @@ export interface SignInDetails {
   readonly identity: Identity | undefined;
 }
 
-/** A sign-in that has just begun. */
 export interface StartedSignIn {
   readonly kind: "signed_in";
   readonly id: Uuid;
@@ -65,7 +63,6 @@ export interface FirstFactor {
   readonly secondFactorAt?: Date | undefined;
 }
 
-/** Begins a sign-in of a member, with its log row. */
 export function startSignIn(
   tx: TenantTransaction,
   member: Pick<MemberRow, "id" | "user_id" | "created_by" | "role" | "profile">,

@@ -14,7 +14,6 @@ import { openProfile, openSealedRights, type Profile } from "../tenancy/profile.
 import { secondFactorUntil } from "./second-factor-time.js";
 import { openSignIn } from "./sign-in.js";
 
-/** A sign-in as people see it. */
 export interface SignIn {
   readonly id: Uuid;
   readonly memberId: Uuid;
@@ -26,7 +25,6 @@ export interface SignIn {
   readonly expiresAt: Date;
 }
 
-/** The person that is signed in. */
 export interface SignedInPerson {
   readonly tenantId: TenantId;
   readonly tenantName: string;
@@ -40,7 +38,6 @@ export interface SignedInPerson {
   readonly secondFactorUntil: Date | undefined;
 }
 
-/** Reads who is signed in. */
 export async function identify(
   tx: TenantTransaction,
   { memberId, signInId }: Pick<PersonPrincipal, "memberId" | "signInId">,

@@ -16,7 +16,6 @@ const TIMEOUT_MS = 4 * 60_000;
 const library = () => import("@simplewebauthn/server");
 const helpers = () => import("@simplewebauthn/server/helpers");
 
-/** The member that a passkey is made for. */
 export interface PasskeyOwner {
   readonly memberId: string;
   readonly email: string;
@@ -84,7 +83,6 @@ export async function verifyRegistration(
   return { credentialId, publicKey: new Uint8Array(publicKey), counter, transports, isSynced };
 }
 
-/** Why a proof by a passkey is refused. */
 export type Refusal = "not valid" | "unknown passkey" | "counter went back";
 
 /** The credential that was proved, with its new counter, or why the proof is refused. */

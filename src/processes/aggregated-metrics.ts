@@ -1,7 +1,6 @@
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from "prom-client";
 import type { MetricsPage } from "../api/health/metrics-route.js";
 
-/** A metric as a process reports it. */
 export type MetricSnapshot = MetricObjectWithValues<MetricValue<string>>;
 
 /**

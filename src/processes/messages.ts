@@ -27,7 +27,6 @@ export interface CodeFailure {
   readonly source: CodeSource;
 }
 
-/** From the primary process to a serving process. */
 export type ToProcess =
   | StartMessage
   | { readonly type: "stop" }
@@ -37,7 +36,6 @@ export type ToProcess =
   | { readonly type: "verdicts"; readonly batch: number; readonly verdicts: readonly RateVerdict[] }
   | { readonly type: "attempt_counted"; readonly number: number; readonly isAllowed: boolean };
 
-/** From a serving process to the primary. */
 export type FromProcess =
   /** The process accepts messages. */
   | { readonly type: "hello" }

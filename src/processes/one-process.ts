@@ -3,7 +3,6 @@ import type { MetricSnapshot } from "./aggregated-metrics.js";
 import type { FromProcess, ToProcess } from "./messages.js";
 import { closeUnacceptedAtEnd } from "./unaccepted-connections.js";
 
-/** How a process ended. */
 export interface ProcessEnd {
   readonly code: number | null;
   readonly signal: string | null;
@@ -17,7 +16,6 @@ export interface OneProcessHooks {
   readonly onEnd: (process: OneProcess, end: ProcessEnd) => void;
 }
 
-/** One serving process, from its start to its end. */
 export class OneProcess {
   readonly number: number;
   readonly #worker: Worker;

@@ -140,7 +140,6 @@ interface Shared {
   readonly signInLimits: SignInLimits;
 }
 
-/** Answers the processes' requests to the primary. */
 function messageHandler({
   beginning,
   runner,

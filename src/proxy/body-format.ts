@@ -5,7 +5,6 @@ import { placesInText, placesInUntypedText } from "./splice/plain.js";
 import { placesInForm } from "./splice/url.js";
 import { placesInXml } from "./splice/xml.js";
 
-/** How expressions are found in a body, or in a part of one. */
 export type BodyFormat =
   /** One text of a known format. */
   | { readonly kind: "text"; readonly find: FindPlaces }

@@ -7,7 +7,6 @@ import type { HeaderPair } from "../egress/request-framing.js";
 import type { RequestMemory } from "../memory/request-memory.js";
 import type { LoadedProxy } from "./load-proxy.js";
 
-/** A request through a proxy. */
 export interface ProxyCall {
   readonly method: string;
   /** The raw path behind /proxy: empty, or with its leading slash. */

@@ -8,7 +8,6 @@ import { isLocation, LOCATION } from "./json-location.js";
 import { isEvaluatedByToken, type StepScope, stepExpressionProblem } from "./step-expression.js";
 import type { Step } from "./transform.js";
 
-/** A transform and the field that errors name it by. */
 export type NamedStep = readonly [field: string, step: Step];
 
 /** Once this many problems are found, no further step is checked. */

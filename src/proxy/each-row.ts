@@ -7,7 +7,6 @@ import type { Transaction } from "../store/transactions/transaction.js";
 /** Definitions read at once: each can have the code of several transforms. */
 const READ_AT_ONCE = 20;
 
-/** Every proxy of the tenant. */
 export function eachProxy(tx: Transaction): AsyncGenerator<ProxyRow> {
   return eachRow(
     (after) => tx.query(namesOfProxies, { ids: [], after }),
@@ -15,7 +14,6 @@ export function eachProxy(tx: Transaction): AsyncGenerator<ProxyRow> {
   );
 }
 
-/** Every reactor of the tenant. */
 export function eachReactor(tx: Transaction): AsyncGenerator<ReactorRow> {
   return eachRow(
     (after) => tx.query(namesOfReactors, { ids: [], after }),

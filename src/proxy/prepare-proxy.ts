@@ -9,7 +9,6 @@ import { type NamedStep, requireUsableSteps } from "./check-steps.js";
 import type { ProxyDefinition } from "./proxy.js";
 import { parseTransform, type Step, type TransformDraft } from "./transform.js";
 
-/** A proxy from a caller, unparsed. */
 export interface ProxyDraft {
   readonly destinationUrl: string;
   readonly requestReactorId: Uuid | undefined;

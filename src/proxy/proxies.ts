@@ -27,7 +27,6 @@ import { incrementAuthRevision } from "../store/tenancy/tenants.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { type ConfiguredProxy, openProxy, type ProxyDefinition, proxyColumns } from "./proxy.js";
 
-/** The properties of a proxy beside its definition. */
 export interface ProxyProperties {
   readonly name: string;
   readonly applicationId: Uuid | undefined;

@@ -26,7 +26,6 @@ export interface ProxyDefinition {
   readonly disableDetokenization: boolean;
 }
 
-/** A reactor that runs as a transform. */
 export interface ReactorStep {
   readonly type: "reactor";
   readonly reactorId: Uuid;
@@ -34,7 +33,6 @@ export interface ReactorStep {
 
 export type ProxyStep = Step | ReactorStep;
 
-/** A pre-configured proxy. */
 export interface ConfiguredProxy extends Authorship {
   readonly id: Uuid;
   readonly name: string;
@@ -47,7 +45,6 @@ export interface ConfiguredProxy extends Authorship {
   readonly revision: number;
 }
 
-/** Properties for creating or changing a proxy. */
 export type NewProxy = Pick<
   ConfiguredProxy,
   "id" | "name" | "key" | "definition" | "applicationId" | "requireAuth" | "createdBy"

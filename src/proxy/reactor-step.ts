@@ -18,7 +18,6 @@ import type { ReactorStep } from "./proxy.js";
 
 export type TransformKind = "request_transform" | "response_transform";
 
-/** The call that a reactor runs for. */
 export interface ReactorStepCall {
   readonly tenantId: TenantId;
   readonly caller: Caller | undefined;

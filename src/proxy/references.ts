@@ -11,7 +11,6 @@ export const MAX_TOKENS = 100;
 /** Each pair of opening braces is checked for an expression: a million of them take 0.3 s. */
 const MAX_OPENINGS = 10_000;
 
-/** A text of the request that is searched for expressions. */
 export interface SearchedText {
   /** As errors name it: `body`, `headers.X-Card`. */
   readonly field: string;

@@ -21,7 +21,6 @@ import type { ProxyStep } from "./proxy.js";
 import type { RunReactorStep, TransformKind } from "./reactor-step.js";
 import { StepExpressions, type StepResults } from "./step-expressions.js";
 
-/** A request as its transforms see it. */
 export interface TransformableRequest {
   readonly method: string;
   readonly path: string;
@@ -30,7 +29,6 @@ export interface TransformableRequest {
   readonly body: Readable | Buffer;
 }
 
-/** The properties of the call that transforms need. */
 export interface TransformedCall {
   readonly signal: AbortSignal;
   readonly memory: RequestMemory;
@@ -48,11 +46,9 @@ export type TransformedRequest =
   /** A transform responded instead of the destination. */
   | { readonly kind: "response"; readonly response: TransformedResponse };
 
-/** The rights and memory that transforms run with. */
 export interface TransformScope {
   readonly tenantId: TenantId;
   readonly context: AuditContext;
-  /** The caller of the proxy, if known. */
   readonly caller?: Caller | undefined;
   readonly proxy: LoadedProxy | undefined;
 }
@@ -73,7 +69,6 @@ const MAX_MS = 30_000;
 /** The message that expressions read. */
 const READ_BY = { request_transform: "request", response_transform: "response" } as const;
 
-/** The transforms of one direction. */
 interface TransformList {
   readonly kind: TransformKind;
   readonly steps: readonly ProxyStep[];

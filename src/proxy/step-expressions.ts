@@ -7,10 +7,8 @@ import { setAtLocation } from "./json-location.js";
 import { asText } from "./splice/place.js";
 import { isEvaluatedByToken, parseStepExpression, readsItsToken, STEP_FORMS } from "./step-expression.js";
 
-/** Results of earlier steps, by their identifiers. */
 export type StepResults = Map<string, Json>;
 
-/** The message that a step changes, as the steps before it left it. */
 export interface StepMessage {
   readonly kind: "request" | "response";
   readonly body: Json;

@@ -24,13 +24,11 @@ import type { FindPlaces } from "./splice/place.js";
 import { placesInPath } from "./splice/url.js";
 import type { Step } from "./transform.js";
 
-/** Unsaved transforms, with their input. */
 export interface ProxySample {
   readonly requestSteps: readonly Step[];
   readonly responseSteps: readonly Step[];
   readonly configuration: Readonly<Record<string, string>>;
   readonly request: SampleRequest;
-  /** The destination's response. */
   readonly response: SampleResponse | undefined;
   /** A real destination to call instead of using a sample response. */
   readonly destinationUrl: string | undefined;
@@ -58,7 +56,6 @@ export interface ProxyTest {
   readonly failure: FunctionFailed | undefined;
 }
 
-/** The parts that run a test. */
 export interface ProxyTesting {
   readonly runner: TestRunner;
   readonly agents: GuardedAgents;

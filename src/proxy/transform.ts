@@ -2,7 +2,6 @@ import { invalid } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
 
-/** A step that changes a request or a response. */
 export type Step =
   /** The tenant's own code, in the sandbox. */
   | CodeStep
@@ -12,7 +11,6 @@ export type Step =
   | { readonly type: "tokenize"; readonly identifier: string; readonly token: JsonObject }
   /** Sets a value in a JSON body. */
   | { readonly type: "append_json"; readonly value: Json; readonly location: string }
-  /** Adds a header. */
   | { readonly type: "append_header"; readonly value: string; readonly location: string };
 
 export interface CodeStep {
@@ -28,7 +26,6 @@ export type MaskMatcher =
   /** Any card number with a valid check digit. */
   | { readonly kind: "chase_stratus_pan" };
 
-/** A transform from a caller, unparsed. */
 export interface TransformDraft {
   readonly type: string | undefined;
   readonly code: string | undefined;
@@ -111,7 +108,6 @@ function textOption({ options }: TransformDraft, name: string, field: string): s
   return value;
 }
 
-/** Encodes a transform for storage. */
 export function writeTransform(transform: Step): JsonObject {
   switch (transform.type) {
     case "code": {

@@ -1,6 +1,5 @@
 import type { RateLimiterRes } from "rate-limiter-flexible";
 
-/** The settings of a counter, for every storage. */
 export interface CounterSettings {
   readonly points: number;
   /** Seconds. */
@@ -10,7 +9,6 @@ export interface CounterSettings {
   readonly keyPrefix: string;
 }
 
-/** A counter of one limit: a limiter of the library, whatever its storage. */
 export interface Counter {
   get(key: string): Promise<RateLimiterRes | null>;
   /** Rejects with a RateLimiterRes if nothing is left. */

@@ -9,7 +9,6 @@ const CONNECT_TIMEOUT = 2_000;
 /** Milliseconds between attempts to reconnect. */
 const RETRY_EVERY = 500;
 
-/** Events of the connection to the shared counters. */
 export interface SharedCountersEvents {
   /** Until it is back, requests are counted in this process alone. */
   onLost(): void;

@@ -48,7 +48,6 @@ export type SignInAttempt =
   /** Polls the issuer for a device sign-in. The limits on starting one bound the number of ids. */
   | { readonly kind: "device"; readonly id: string };
 
-/** Counts the sign-ins that people begin. */
 export interface SignInLimits {
   /** Counts an attempt, and returns whether it may go on. */
   allows(attempt: SignInAttempt): Promise<boolean>;

@@ -19,7 +19,6 @@ export function retryDelay(attempt: number): number | undefined {
 /** For one attempt to deliver a result. */
 export const CALLBACK_MS = 20_000;
 
-/** The result of a run, and where it goes. */
 export interface RunCallback {
   readonly tenantId: TenantId;
   readonly url: string;

@@ -3,7 +3,6 @@ import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../bas
 
 export type ValueType = "string" | "boolean" | "number";
 
-/** A configuration value that every reactor of a formula must have. */
 export interface ConfigurationEntry {
   readonly name: string;
   readonly description: string | undefined;
@@ -15,7 +14,6 @@ export interface RequestParameter extends ConfigurationEntry {
   readonly optional: boolean;
 }
 
-/** The configuration and arguments that a formula requires. */
 export interface FormulaContract {
   readonly configuration: readonly ConfigurationEntry[];
   readonly requestParameters: readonly RequestParameter[];

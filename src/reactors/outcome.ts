@@ -3,20 +3,17 @@ import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { FunctionFailed, readErrors, readFunctionFailed } from "../functions/function-failed.js";
 import type { FunctionResponse } from "../functions/function-runner.js";
 
-/** The tokens created from the code's `tokenize`. */
 export interface CreatedTokens {
   readonly shown: Json;
   /** Without verification codes, which live for an hour, because results are kept for a day. */
   readonly kept: Json;
 }
 
-/** The result of a run for its caller. */
 export type ReactOutcome =
   | { readonly kind: "result"; readonly tokens: CreatedTokens | undefined; readonly raw: Json | undefined }
   /** The code answers the caller itself: CustomHttpResponseError. */
   | { readonly kind: "answered"; readonly response: FunctionResponse };
 
-/** The stored end of a run. */
 export type RunEnd =
   | ReactOutcome
   | { readonly kind: "failed"; readonly failure: FunctionFailed }
@@ -61,7 +58,6 @@ function resultJson(tokens: Json | undefined, raw: Json | undefined): JsonObject
   return { ...(tokens === undefined ? {} : { tokens }), ...(raw === undefined ? {} : { raw }) };
 }
 
-/** Encodes the end of a run for storage. */
 export function writeEnd(end: RunEnd): JsonObject {
   switch (end.kind) {
     case "result":
@@ -79,7 +75,6 @@ export function writeEnd(end: RunEnd): JsonObject {
   }
 }
 
-/** Decodes the result of {@link writeEnd}. */
 export function readRunResult(stored: Json): RunEnd {
   if (!isJsonObject(stored)) throw new Error("the end of a run is not an object");
   const { kind } = stored;

@@ -33,7 +33,6 @@ export interface AuthorizedRun {
   readonly tokens: ReadonlyMap<string, ReadableToken>;
 }
 
-/** The caller of a reactor, and the signal that ends the run early. */
 export interface ReactCall {
   readonly caller: Caller;
   readonly keys: TenantKeys;

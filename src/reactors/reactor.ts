@@ -33,7 +33,6 @@ import { AAD_COLUMNS } from "../store/tenancy/sealed-columns.js";
 import { type Formula, openFormula } from "./formula.js";
 import { typedConfiguration } from "./formula-contract.js";
 
-/** The code of a reactor: its own, or that of a formula. */
 export type ReactorCode =
   | { readonly kind: "code"; readonly code: string }
   | { readonly kind: "formula"; readonly formulaId: Uuid };
@@ -68,7 +67,6 @@ export function chooseCode(code: string | undefined, formulaId: Uuid | undefined
   return hasCode ? { kind: "code", code } : undefined;
 }
 
-/** The fault of a reactor without code. */
 export function lacksCode(): Fault {
   return invalid("code", "must be given, or a formula");
 }

@@ -22,7 +22,6 @@ import { afterThrow, bodyOf, type Interruption, type RunEnd } from "./outcome.js
 import { authorizeRun, type ReactParts, react, tokensOfArgs } from "./react.js";
 import { runEndRecord, runRequestRecord, type StoredRequest } from "./runs.js";
 
-/** The memory for large tokens of one run. */
 export interface RunMemory extends Pick<ReadMemory, "reserveReadNow"> {
   close(): void;
 }
@@ -49,7 +48,6 @@ interface EndedRun {
 /** A result that its callback address did not accept. */
 export interface UndeliveredResult {
   readonly error: EgressError | Reason;
-  /** Attempt number, from 1. */
   readonly attempt: number;
   /** Milliseconds until the next attempt. Absent: this was the last. */
   readonly delay: number | undefined;
@@ -61,9 +59,7 @@ export interface UndeliveredResult {
  * callback, which is 73.5 s, and some seconds for transactions.
  */
 export const LEASE_SECONDS = 90;
-/** Concurrent runs of one tenant in one replica. */
 const AT_ONCE = 4;
-/** Tenants whose runs one replica executes concurrently. */
 const TENANTS_AT_ONCE = 16;
 /** A run that a crash or an internal error interrupted this often fails. */
 const MAX_CUT_OFF = 3;
@@ -227,7 +223,6 @@ export class RunQueue {
   }
 }
 
-/** A run whose end is about to be recorded, which happens once. */
 interface RecordedEnd {
   readonly end: RunEnd;
   readonly request: StoredRequest;

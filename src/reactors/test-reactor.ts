@@ -6,7 +6,6 @@ import type { ObservedRun } from "../functions/observed-run.js";
 import { type TestRunner, testedFunction } from "../functions/test-run.js";
 import { returnedObject } from "./react.js";
 
-/** Unsaved code, with its arguments and configuration. */
 export interface ReactorSample {
   readonly code: string;
   readonly args: Json;

@@ -14,7 +14,6 @@ export interface RunLimits {
   readonly wallMs: number;
   /** For the top level of the code when an instance starts. */
   readonly loadMs: number;
-  /** For all allocations of the instance. */
   readonly memoryBytes: number;
   /** Size of the arguments as JSON. */
   readonly argsBytes: number;
@@ -22,15 +21,11 @@ export interface RunLimits {
   readonly resultBytes: number;
   /** Scalars, arrays and objects in the returned value. */
   readonly resultValues: number;
-  /** Concurrent calls of `bt` and `fetch`. More wait in the guest. */
   readonly hostCallsInFlight: number;
-  /** Calls of `bt` and `fetch` in one run. */
   readonly hostCalls: number;
   /** Size of one request to the host, and of one response. */
   readonly hostCallBytes: number;
-  /** Size of all console output of one run. */
   readonly consoleBytes: number;
-  /** Concurrent timers. */
   readonly timers: number;
 }
 
@@ -67,15 +62,12 @@ export function defaultLimits(kind: FunctionKind): RunLimits {
 /** Longest code, in characters. */
 export const CODE_CHARACTERS = 50_000;
 
-/** Limits of the cache of warm instances. */
 export interface InstanceLimits {
-  /** Idle instances in one thread. */
   readonly perThread: number;
   /** Linear memory of all idle instances of one thread, in bytes. */
   readonly memoryBytes: number;
   /** An instance with more linear memory than this is dropped after its call: such memory never shrinks. Bytes. */
   readonly largeBytes: number;
-  /** Calls after which an instance is dropped. */
   readonly calls: number;
   /** Milliseconds without a call after which an instance is dropped. */
   readonly idleMs: number;
@@ -90,11 +82,8 @@ export const defaultInstanceLimits: InstanceLimits = {
   idleMs: 5 * 60_000,
 };
 
-/** Limits of the queue for threads. */
 export interface QueueLimits {
-  /** Waiting runs in total. */
   readonly total: number;
-  /** Waiting runs of one tenant. */
   readonly perTenant: number;
   /** Arguments of all waiting runs, in bytes. */
   readonly bytes: number;

@@ -3,13 +3,10 @@ import type { RunFailure, RunOutcome } from "./run.js";
 import type { RunnerHealth } from "./wire/messages.js";
 import type { RunReport } from "./wire/report.js";
 
-/** The outcome of a run, as a label. */
 export type RunResult = "returned" | "threw" | RunFailure;
 
-/** Counts since the start of this process. */
 export interface SandboxMetrics {
   readonly runs: Readonly<Partial<Record<RunResult, number>>>;
-  /** Runs that had to start an instance. */
   readonly coldStarts: number;
   /** Threads ended because their code could not be interrupted. */
   readonly threadsEnded: number;

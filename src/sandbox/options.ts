@@ -27,7 +27,6 @@ export interface SandboxOptions {
   readonly breaker?: Partial<Breakers>;
   /** A runner started by another process. Absent: the sandbox starts its own. */
   readonly sharedRunner?: SharedRunnerAccess | undefined;
-  /** For the operator's log. */
   readonly onIncident?: (incident: SandboxIncident) => void;
 }
 

@@ -15,7 +15,6 @@ export interface InstanceKey {
   readonly kind: FunctionKind;
 }
 
-/** The source of code, by which circuit breakers count. */
 export type CodeSource = Pick<InstanceKey, "tenantId" | "functionId">;
 
 export interface RunRequest {
@@ -34,16 +33,13 @@ export interface ConsoleLine {
   readonly text: string;
 }
 
-/** A compilation error with its position. */
 export interface CompileProblem extends SourcePosition {
   readonly message: string;
 }
 
-/** Why a run has no result of its own. */
 export type RunFailure =
   /** The deadline passed while the code ran or waited. */
   | "timeout"
-  /** The instance exceeded its memory limit. */
   | "memory"
   /** Its thread was ended: this run, or another one of the same tenant, could not be interrupted. */
   | "killed"
@@ -59,10 +55,8 @@ export type RunFailure =
   | "held"
   /** Too many runs were waiting, or it waited too long itself. */
   | "overloaded"
-  /** The process that ran it ended. */
   | "runner_restarted";
 
-/** Resources that a run used. */
 export interface RunUsage {
   /** From its start to its end, without time in the queue. */
   readonly ms: number;
@@ -76,7 +70,6 @@ export type RunOutcome = RunEnding & {
   readonly usage: RunUsage | undefined;
 };
 
-/** How a run ended. */
 type RunEnding =
   | { readonly kind: "returned"; readonly value: Json }
   | { readonly kind: "threw"; readonly error: GuestError }

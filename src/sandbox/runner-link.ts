@@ -1,6 +1,5 @@
 import type { ReadyRunner } from "./runner-waiters.js";
 
-/** Why a runner ended. */
 export type ExitReason = "crashed" | "silent" | "protocol" | "not_started";
 
 /** The connection to the runner, whether this process or another one started it. */

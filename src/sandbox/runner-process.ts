@@ -131,8 +131,10 @@ function packagesFolder(): readonly string[] {
 function flags(): string[] {
   return [
     "--permission",
-    // Node would ask for the real path of node_modules, which it may not read where that is a link.
+    // Node would ask for the real path of node_modules, which it may not read where that is a link: in the process,
+    // and for the file that a thread begins with.
     "--preserve-symlinks",
+    "--preserve-symlinks-main",
     "--allow-worker",
     `--allow-fs-read=${image}`,
     ...packagesFolder().map((folder) => `--allow-fs-read=${folder}`),

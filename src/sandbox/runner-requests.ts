@@ -3,7 +3,6 @@ import type { RunFailure } from "./run.js";
 import type { ReadyRunner } from "./runner-waiters.js";
 import { type Frame, FrameKind, readParts } from "./wire/frame.js";
 
-/** A run or a compilation that the runner works on. */
 export interface RunnerRequest {
   /** @throws ProtocolError for an invalid response. */
   readonly onResult: (report: Buffer, value: Buffer) => void;
@@ -13,7 +12,6 @@ export interface RunnerRequest {
   readonly withdrawCompilation: (tenantId: string) => void;
 }
 
-/** The requests to the runner without a response yet. */
 export class RunnerRequests {
   readonly #pending = new Map<string, RunnerRequest>();
   readonly #onSilence: () => void;

@@ -1,11 +1,9 @@
 import type { FrameSocket } from "./wire/frame-socket.js";
 
-/** A runner that accepts runs. */
 export interface ReadyRunner {
   readonly socket: FrameSocket;
 }
 
-/** Runs that wait for a starting runner. */
 export class RunnerWaiters {
   readonly #waiting = new Set<(runner: ReadyRunner | undefined) => void>();
 

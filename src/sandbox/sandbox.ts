@@ -17,7 +17,6 @@ import { type Frame, FrameKind } from "./wire/frame.js";
 import type { CompileHeader, RunHeader } from "./wire/messages.js";
 import { type RunReport, readCompileReport, readReport } from "./wire/report.js";
 
-/** Runs tenants' code in a separate process. */
 export interface Sandbox {
   /**
    * Runs code once. Every result is an outcome, not an error.

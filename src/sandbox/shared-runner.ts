@@ -6,7 +6,6 @@ import { type ReadyRunner, RunnerWaiters } from "./runner-waiters.js";
 import { type Frame, FrameKind } from "./wire/frame.js";
 import { FrameSocket } from "./wire/frame-socket.js";
 
-/** Address of another process's runner. */
 export interface SharedRunnerAccess {
   readonly socketPath: string;
   /** Asks the process that started the runner to replace it. */

@@ -7,7 +7,6 @@ import { type SetUpTest, TestRunner } from "../functions/test-run.js";
 import { StubbedHostCalls } from "../functions/test-stubs.js";
 import type { CoreParts } from "./core-parts.js";
 
-/** The parts that run tenants' code. */
 export interface Functions {
   readonly functions: FunctionRunner;
   readonly failedRuns: FailedRuns;

@@ -31,7 +31,6 @@ import { hasChecksDue } from "../store/payments/connections.js";
 import { hasPaymentsDue } from "../store/payments/payments.js";
 import type { Vault } from "../vault/vault.js";
 
-/** All parts for payments. */
 export interface Payments {
   readonly methods: readonly ServedMethod[];
   readonly jobs: readonly Job[];

@@ -16,7 +16,6 @@ import type { Config } from "../settings/config.js";
 import type { Vault } from "../vault/vault.js";
 import { SERVICES } from "./served-services.js";
 
-/** The parts for people in browsers. */
 export interface People {
   readonly authenticator: PersonAuthenticator;
   readonly visits: Visits;

@@ -8,7 +8,6 @@ import { runReactorStep } from "../proxy/reactor-step.js";
 import { RunTransforms } from "../proxy/run-transforms.js";
 import type { CoreParts } from "./core-parts.js";
 
-/** Calls through proxies. */
 export function composeProxies(
   core: CoreParts,
   functions: FunctionRunner,

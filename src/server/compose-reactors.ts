@@ -9,7 +9,6 @@ import type { ReactServiceParts } from "../services/react.js";
 import type { CoreParts } from "./core-parts.js";
 
 export interface Reactors {
-  /** Runs that callers do not wait for. */
   readonly runs: RunQueue;
   readonly react: ReactServiceParts["react"];
 }

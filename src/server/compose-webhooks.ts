@@ -3,7 +3,6 @@ import { DeliveryQueue } from "../webhooks/delivery-queue.js";
 import { SigningKey } from "../webhooks/signing-key.js";
 import type { CoreParts } from "./core-parts.js";
 
-/** The sending of events. */
 export interface Webhooks {
   readonly deliveries: DeliveryQueue;
   /** Signs requests to webhooks of all tenants. */

@@ -40,7 +40,6 @@ import { composeServices } from "./compose-services.js";
 import { composeWebhooks } from "./compose-webhooks.js";
 import type { EndPart } from "./shutdown.js";
 
-/** All parts that serve requests. */
 export interface Composition extends AsyncDisposable {
   readonly pipelines: readonly Pipeline[];
   readonly streams: readonly StreamPipeline[];
@@ -61,7 +60,6 @@ export interface Composition extends AsyncDisposable {
   stopWork(): Promise<void>;
 }
 
-/** The inputs of the composition besides the vault and its settings. */
 export interface CompositionInputs {
   readonly log: OperatorLog;
   readonly clock: Clock;

@@ -10,7 +10,6 @@ import type { Keyring } from "../tenancy/keyring.js";
 import type { Tenants } from "../tenancy/tenants.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 
-/** The parts that most others use. */
 export interface CoreParts {
   readonly database: Database;
   readonly keyring: Keyring;

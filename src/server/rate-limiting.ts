@@ -44,7 +44,6 @@ export async function openRateCounters(
   };
 }
 
-/** The rate limits of requests, as configured. */
 export function rateGateOf(
   limits: RateLimits | undefined,
   { trustedProxies }: Pick<Config, "trustedProxies">,

@@ -25,7 +25,6 @@ export interface WatchedLogs {
   readonly emptied?: () => Promise<readonly string[]>;
 }
 
-/** The database checks used here. */
 type Looked = Pick<Database, "probe" | "takesWrites" | "oldestDue">;
 
 interface WatchedVault {
@@ -75,7 +74,6 @@ export function readinessOf(
   };
 }
 
-/** Whether this server is ready, with all that is watched of its vault. */
 export function readinessOfVault(
   vault: Pick<Vault, "database" | "rootKey" | "ownerAddress">,
   clock: Clock,

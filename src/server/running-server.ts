@@ -4,13 +4,11 @@ import type { SharedRunnerAccess } from "../sandbox/shared-runner.js";
 import type { SharedResources, Vault } from "../vault/vault.js";
 import type { LocalCounters } from "./rate-limiting.js";
 
-/** A server that accepts requests. */
 export interface RunningServer {
   readonly url: string;
   readonly vault: Vault;
   /** Resolves to a message for the operator when the server cannot continue because its database is gone. */
   readonly failed: Promise<string>;
-  /** The parts that a stop is waiting for. */
   readonly waitingFor: () => readonly string[];
   /** Ends within 28 s in any case. @throws the error of a part that failed to end. */
   stop(): Promise<void>;
@@ -23,7 +21,6 @@ export class StoppedAtStart extends Error {
 
 /** What a server finds around it, besides its settings. */
 export interface Surroundings {
-  /** Tells the operator a line. */
   readonly announce: (line: string) => void;
   /** Absent: the system's. */
   readonly clock?: Clock;
@@ -33,7 +30,6 @@ export interface Surroundings {
   readonly logLines?: LogLines;
 }
 
-/** One of several serving processes, and the parts it shares with the others. */
 export interface ServingProcess extends LocalCounters {
   readonly number: number;
   readonly opened: SharedResources;

@@ -3,7 +3,6 @@ import type { OperatorLog } from "../api/observation/operator-log.js";
 import { type Job, Schedule } from "../jobs/schedule.js";
 import type { Meters } from "../telemetry/meters.js";
 
-/** The schedule of a server. Measures its runs and logs failures. */
 export function openSchedule(log: OperatorLog, meters: Meters): Pick<Schedule, "start" | "abort" | "stop"> {
   const schedule = new Schedule(({ job, error, attempt, nextAt }) =>
     log.warn(

@@ -9,7 +9,6 @@ export const REQUEST_GRACE_MS = 25_000;
  */
 export const SHUTDOWN_TIMEOUT_MS = 27_500;
 
-/** The parts of a server, in the order in which they end. */
 const PARTS = {
   processes: { maxMs: 26_400, untilMs: 26_400 },
   "requests in flight": { maxMs: REQUEST_GRACE_MS + 200, untilMs: REQUEST_GRACE_MS + 200 },
@@ -29,7 +28,6 @@ const PARTS = {
 
 export type Part = keyof typeof PARTS;
 
-/** Ends a part of the server within its time limit. */
 export type EndPart = (part: Part, end: () => Promise<unknown>) => Promise<void>;
 
 /** Minimum time for a part, in milliseconds, even if its turn comes late. */
@@ -47,14 +45,12 @@ export class Shutdown {
   readonly #log: Pick<OperatorLog, "info" | "warn">;
   readonly #ending = new Set<Part>();
   #beganAt: number | undefined;
-  /** The errors of parts that failed to end. */
   readonly errors: unknown[] = [];
 
   constructor(log: Pick<OperatorLog, "info" | "warn">) {
     this.#log = log;
   }
 
-  /** The parts being waited for. */
   get waitingFor(): readonly string[] {
     return [...this.#ending];
   }

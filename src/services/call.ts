@@ -29,7 +29,6 @@ export interface VerbatimResponse {
 /** Headers of a response besides its message, also in a replay. */
 export type ResponseHeaders = readonly (readonly [string, string])[];
 
-/** Parts of a response besides its message. */
 export interface Reply {
   /** Sets 202 instead of the method's own status: the work continues after the response. */
   accepted(): void;
@@ -39,7 +38,6 @@ export interface Reply {
   setCookie(cookie: NewCookie): void;
 }
 
-/** Options of a method besides its handler. */
 export interface ServeOptions<O extends DescMessage> {
   readonly headersOf?: (response: MessageShape<O>) => ResponseHeaders;
   /** How to answer a repeat with the same idempotency key. Absent for methods that take no such key. */
@@ -57,9 +55,7 @@ export interface ExternalOperation<B extends { readonly subject: Uuid }, T> {
 
 /** One request to a method, over any protocol. */
 export interface Call<Output extends DescMessage = DescMessage> {
-  /** The caller. Methods that need no key read it only if `hasCaller`. */
   readonly caller: Caller;
-  /** The keys of the caller's tenant. */
   readonly keys: TenantKeys;
   readonly hasCaller: boolean;
   /** The request's key, for the one method that checks it by itself. */
@@ -70,7 +66,6 @@ export interface Call<Output extends DescMessage = DescMessage> {
   /** What the request tells log rows, and why its reason is not accepted. */
   readonly audit: { readonly context: AuditContext; readonly badReason: Fault | undefined };
   readonly signal: AbortSignal;
-  /** The memory budget for the request's bodies. */
   readonly memory: RequestMemory;
   readonly reply: Reply;
   /**
@@ -122,7 +117,6 @@ export type Handler<I extends DescMessage, O extends DescMessage> = (
   call: Call<O>,
 ) => Promise<MessageInitShape<O>>;
 
-/** A method with its handler, without the types of its messages. */
 export interface ServedMethod {
   readonly desc: DescMethodUnary;
   serve(request: Message, makeCall: <O extends DescMessage>(output: O) => Call<O>): Promise<Message>;
@@ -131,7 +125,6 @@ export interface ServedMethod {
   shownToFrame(response: Message): Message;
 }
 
-/** Ties a handler to its method, and checks that their messages agree. */
 export function serve<I extends DescMessage, O extends DescMessage>(
   desc: DescMethodUnary<I, O>,
   handler: Handler<I, O>,

@@ -45,7 +45,6 @@ export interface FunctionTestParts {
   readonly bins: BinTable | undefined;
 }
 
-/** Runs code that is not saved. */
 export function functionTestService({ setUpTest, agents, bins }: FunctionTestParts): ServedMethod[] {
   return [
     serve(ReactorService.method.testReactor, async (request, call) => {

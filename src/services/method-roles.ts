@@ -2,7 +2,6 @@ import { type DescMethod, type DescService, getOption } from "@bufbuild/protobuf
 import { policy as policyOption } from "../../gen/cloakroom/v1/options_pb.js";
 import { isRole, type Role } from "../access/role.js";
 
-/** Which members may call a method. */
 export interface MethodRoles {
   /** Empty: only keys may. */
   readonly roles: readonly Role[];

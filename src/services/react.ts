@@ -15,13 +15,10 @@ import { toJson, toValue } from "./value.js";
 
 export interface ReactServiceParts {
   readonly policy: EgressPolicy;
-  /** Runs an admitted run, and waits for its result. */
   react(call: ReactCall, run: AuthorizedRun, args: Json): Promise<ReactOutcome>;
-  /** Called when a run of this tenant can start. */
   wake(tenantId: TenantId): void;
 }
 
-/** Calls of reactors, synchronous and asynchronous. */
 export function reactService({ policy, react, wake }: ReactServiceParts): ServedMethod[] {
   const { method } = ReactorService;
   return [

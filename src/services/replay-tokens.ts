@@ -59,7 +59,6 @@ function keptOf({ id, type, containers, createdAt, modifiedAt, extras }: Token):
   };
 }
 
-/** Like {@link replayToken}, for each token of a tokenize response. */
 export function replayTokenize(bins: BinTable | undefined): ReplayRule<typeof TokenizeResponseSchema> {
   return {
     showsIdsItself: true,
@@ -73,7 +72,6 @@ export function replayTokenize(bins: BinTable | undefined): ReplayRule<typeof To
   };
 }
 
-/** An object of a tokenize response. */
 export type ObjectFields = Readonly<Record<string, Value>>;
 
 /** Reads every token of a tokenize response again. A token that is missing from the map shows its stored response. */
@@ -126,7 +124,6 @@ function visit(value: Value, onToken: (fields: ObjectFields) => void, onLeaf: (i
   else for (const item of Object.values(fields)) visit(item, onToken, onLeaf);
 }
 
-/** The response with each of its tokens replaced. */
 export function withTokens(value: Value, replace: (token: ObjectFields) => Value): Value {
   const { kind } = value;
   if (kind.case === "listValue") {

@@ -16,7 +16,6 @@ import type { Work } from "../store/transactions/transaction.js";
 export interface StreamCall {
   /** With the rights that {@link read} last ran under. */
   readonly caller: Caller;
-  /** The keys of the caller's tenant. */
   readonly keys: TenantKeys;
   /** The revision of the tenant's rights that {@link read} last ran under. */
   readonly revision: number;
@@ -38,7 +37,6 @@ export interface ServedStream {
   serve(request: Message, call: StreamCall): AsyncGenerator<Message>;
 }
 
-/** Ties a handler to its method, and checks that their messages agree. */
 export function serveStream<I extends DescMessage, O extends DescMessage>(
   desc: DescMethodServerStreaming<I, O>,
   handler: (request: MessageShape<I>, call: StreamCall) => AsyncGenerator<MessageInitShape<O>>,

@@ -34,7 +34,6 @@ export function showPage({ total }: Page<unknown>, { page, size }: PageRequest) 
   return { totalItems: total, pageNumber: page, pageSize: size, totalPages: Math.ceil(total / size) };
 }
 
-/** Shows a numbered page, with what `showItem` shows of each item. */
 export function showItems<T, Shown>(page: PageRequest, showItem: (item: T, caller: Caller) => Shown) {
   return (found: Page<T>, caller: Caller) => ({
     pagination: showPage(found, page),

@@ -9,7 +9,6 @@ import { uuidOf } from "./show.js";
 /** Without a value: the page of a list that is never longer. */
 const LIST_SIZE = 20;
 
-/** Approvals of exports by two people. */
 export function tokenExportService(): ServedMethod[] {
   const { method } = TokenExportService;
   return [

@@ -9,7 +9,6 @@ interface TypedRequest {
   readonly bankData?: BankData | undefined;
 }
 
-/** Data as JSON, and the field that held it. */
 interface TypedData {
   readonly data: JsonObject;
   readonly dataField: TypedDataField;

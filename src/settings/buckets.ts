@@ -2,7 +2,6 @@ import type { Sensitive } from "../crypto/sensitive.js";
 import { ConfigError } from "./config-error.js";
 import { type Environment, readOptional, readSecret, readSettingText } from "./setting-values.js";
 
-/** How buckets of backups and of the archive are reached. */
 export interface BucketSettings {
   /** Without a slash at the end. */
   readonly endpoint: string;

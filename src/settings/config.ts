@@ -50,7 +50,6 @@ export interface Config {
   readonly databaseUrl: Sensitive<string> | undefined;
   /** A role of its own for migrations. */
   readonly migrateDatabaseUrl: Sensitive<string> | undefined;
-  /** Database connections of one process for transactions. */
   readonly connections: number;
   readonly tlsCertFile: string | undefined;
   readonly tlsKeyFile: string | undefined;
@@ -76,7 +75,6 @@ export interface Config {
   readonly smtpUrl: Sensitive<string> | undefined;
   /** Sender of messages. Absent: no-reply at the host of the public URL. */
   readonly mailFrom: string | undefined;
-  /** Receivers of tenants' logs. */
   readonly logSinks: LogSinksConfig;
   readonly buckets: BucketSettings;
   /** Absent: logs are not stamped. */

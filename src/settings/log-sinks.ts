@@ -10,7 +10,6 @@ import { type Environment, readOptional, readSecret } from "./setting-values.js"
 /** The size from which a file is renamed, and a new one begun. */
 const FILE_BYTES = 100 * 1024 * 1024;
 
-/** Where tenants' logs are sent. */
 export interface LogSinksConfig {
   /** `output` is standard output. */
   readonly file: FileSinkOptions | "output" | undefined;

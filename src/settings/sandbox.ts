@@ -1,7 +1,6 @@
 import { defaultQueueLimits } from "../sandbox/limits.js";
 import { type Environment, readOptionalWhole, readWhole } from "./setting-values.js";
 
-/** The operator's limits for runs of tenants' code. */
 export interface SandboxConfig {
   /** Number of threads that run code; undefined: by the number of processors. */
   readonly threads: number | undefined;
@@ -12,7 +11,6 @@ export interface SandboxConfig {
     readonly memoryBytes: number;
   };
   readonly queue: {
-    /** Number of runs that may wait for a thread. */
     readonly total: number;
     /** Longest wait for a thread, in milliseconds. */
     readonly waitMs: number;

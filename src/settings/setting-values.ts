@@ -3,7 +3,6 @@ import { Sensitive } from "../crypto/sensitive.js";
 import { ConfigError } from "./config-error.js";
 import { type OptionalName, type OptionalWholeName, SETTINGS, type TextName, type WholeName } from "./settings.js";
 
-/** Variables by name, as the process has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads a secret, given directly or as the name of a file that contains it (`..._FILE`). */

@@ -22,7 +22,6 @@ interface SecretSetting {
   readonly meaning: string;
 }
 
-/** A whole number within inclusive bounds. */
 interface WholeSetting {
   readonly kind: "whole";
   readonly byDefault: number;
@@ -31,7 +30,6 @@ interface WholeSetting {
   readonly meaning: string;
 }
 
-/** A whole number that may be absent. */
 interface OptionalWholeSetting {
   readonly kind: "optional_whole";
   readonly otherwise: string;

@@ -1,10 +1,8 @@
-/** The kinds of sinks. A server has at most one of each. */
 export const SINKS = ["file", "syslog", "otlp"] as const;
 export type SinkName = (typeof SINKS)[number];
 
 export const OUTCOMES = ["allowed", "denied", "failed"] as const;
 
-/** A row or a seal of a tenant's log, for any sink. */
 export interface SinkRecord {
   /** The row's id, or that of the tenant and the number of the seal: the same if it is sent twice. */
   readonly id: string;
@@ -20,7 +18,6 @@ export interface SinkRecord {
   readonly fields: Readonly<Record<string, string | number | null>>;
 }
 
-/** A receiver of the log that the operator configured. */
 export interface LogSink {
   readonly name: SinkName;
   /** How long a sent record may still be lost with its connection, in milliseconds. 0: sent is received. */

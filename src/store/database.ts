@@ -107,7 +107,6 @@ export function splitConnections(
   };
 }
 
-/** Opens the pools of a database. Connections open at their first use. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { address } = options;
   const pools = openPools(options);

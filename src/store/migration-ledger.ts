@@ -6,7 +6,6 @@ import { DatabaseSetupError } from "./postgres/roles.js";
 export const LEDGER_TABLE =
   'create table if not exists migrations (name text collate "C" primary key, ran_at timestamptz not null, version text not null)';
 
-/** The migrations that have run, in order. */
 export async function ranMigrations(sql: Sql): Promise<string[]> {
   return (await readLedger(sql)).map(({ name }) => name);
 }

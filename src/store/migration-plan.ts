@@ -10,7 +10,6 @@ export type MigrationPlan =
   | { readonly kind: "transaction"; readonly texts: readonly string[] }
   | { readonly kind: "index"; readonly index: string; readonly table: string; readonly text: string };
 
-/** The names of the migrations in a folder, in order. */
 export async function listMigrations(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((name) => /^\d{4}_/.test(name)).sort();
 }

@@ -6,7 +6,6 @@ import { listMigrations, lockedTables, readMigration } from "./migration-plan.js
 import { APPLICATION_PREFIX, type DatabaseAddress, type Sql, soleConnection } from "./postgres/connect.js";
 import { retryingLocks } from "./transactions/lock-retries.js";
 
-/** A migration that an upgrade would run. */
 export interface PendingMigration {
   readonly name: string;
   /** The table that it builds an index on, beside its writers. */

@@ -6,7 +6,6 @@ export interface ParentSpan {
   readonly tracestate: string | undefined;
 }
 
-/** A finished operation, over any protocol. */
 export interface EndedOperation {
   readonly rpc: string;
   /** The path template; absent over RPC protocols. */

@@ -1,7 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
 import type { MemoryBudget } from "../memory/memory-budget.js";
 
-/** Gauges of the free memory for bodies and of the bodies that wait for it. */
 export function gaugeMemory(registry: Registry, budget: MemoryBudget): void {
   new Gauge({
     name: "cloakroom_body_memory_free_bytes",

@@ -2,7 +2,6 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { HistogramSnapshot } from "../sandbox/histogram.js";
 import type { SandboxMetrics } from "../sandbox/metrics.js";
 
-/** Metrics of the sandbox's counters and of its runner. */
 export function gaugeSandbox(registry: Registry, sandbox: { readonly metrics: SandboxMetrics }): void {
   const registers = [registry];
   const gauge = (name: string, help: string, read: (metrics: SandboxMetrics) => number) =>

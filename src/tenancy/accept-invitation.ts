@@ -26,10 +26,8 @@ export interface OpenedInvitation {
   readonly isAccepted: boolean;
 }
 
-/** The names that people give when they accept. */
 export type OwnNames = Pick<Profile, "firstName" | "lastName">;
 
-/** Shows and accepts invitations by link. */
 export class InvitationAcceptance {
   readonly #tenants: Tenants;
 

@@ -5,7 +5,6 @@ import { compactUuid, expandUuid } from "../base/compact-uuid.js";
 import { isTenantId, type TenantId, type Uuid } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
 
-/** The path of the page that a link opens. */
 export const INVITATION_PATH = "/invitations";
 
 /** The ids in an opened link. Only its format has been checked. */

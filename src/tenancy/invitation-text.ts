@@ -6,7 +6,6 @@ import type { LinkedInvitation } from "../store/people/invitation-links.js";
 import { isPlainAddress } from "./email-address.js";
 import { quotedName } from "./quoted-name.js";
 
-/** What the message of an invitation says. */
 interface InvitationParts {
   readonly invitation: Pick<LinkedInvitation, "role" | "expires_at">;
   /** The tenant's name, as the tenant chose it. */

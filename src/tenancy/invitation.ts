@@ -37,7 +37,6 @@ export type InvitationStatus = "PENDING" | "EXPIRED";
 /** How long an invitation can be accepted after its creation, and the extension for each resend. */
 const LIFETIME_MS = 3 * DAY_MS;
 
-/** An invitation to join a tenant. */
 export interface Invitation extends Authorship {
   readonly id: Uuid;
   readonly email: string;
@@ -125,7 +124,6 @@ export async function deleteInvitation(tx: CallerTransaction, id: Uuid): Promise
   tx.log("invitation", id, "delete");
 }
 
-/** What is sealed of an invitation, as it is stored. */
 type Invited = Pick<InvitationRow, "id" | "email" | "role">;
 
 /**
@@ -147,7 +145,6 @@ export const invitationRecord = sealedRecord({
   read: (stored) => stored,
 });
 
-/** Queues the message with the link. */
 function tellInvited(tx: Transaction, invitationId: Uuid, revision: number): void {
   tx.enqueue(insertMessage, { id: newUuid(), invitation_id: invitationId, invitation_revision: revision });
   scheduleDue(tx, { kind: "mail", at: tx.now });

@@ -31,7 +31,6 @@ import type { Transaction } from "../store/transactions/transaction.js";
 import { openProfile, openSealedRights, type Profile, sealProfile } from "./profile.js";
 import { requireGivenRole } from "./role.js";
 
-/** A person who belongs to a tenant. */
 export interface Member extends Authorship {
   readonly id: Uuid;
   readonly userId: Uuid;

@@ -9,7 +9,6 @@ import { openSealedRow } from "./sealed-row.js";
 
 const TABLES = SEALED_TABLES.map((table) => ({ table, sample: sampleStatement(table) }));
 
-/** The rows of a sample, and those of them with a value that does not open. */
 export interface OpenedSample {
   readonly opened: number;
   readonly broken: BrokenRows;

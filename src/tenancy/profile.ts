@@ -28,7 +28,6 @@ export interface SealedRights {
   readonly revision?: number;
 }
 
-/** The columns of a member that the profile is bound to. */
 export type BoundMember = Pick<MemberRow, "id" | (typeof AAD_COLUMNS.members)[number]>;
 
 type SealedMember = BoundMember & Pick<MemberRow, "profile">;

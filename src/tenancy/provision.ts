@@ -27,7 +27,6 @@ export interface ProvisionedTenant {
 
 export interface ProvisioningParts {
   readonly database: Database;
-  /** Wraps the keys of the tenant. */
   readonly rootKey: RootKey;
   readonly keyring: Pick<Keyring, "keyMark">;
 }

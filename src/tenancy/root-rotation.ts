@@ -40,7 +40,6 @@ export interface BrokenKey {
 export interface RootRotation {
   /** The root key that wraps from now on. */
   readonly rootKey: RootKey;
-  /** The number of tenant keys that were rewrapped. */
   readonly rewrapped: number;
   readonly broken: readonly BrokenKey[];
 }
@@ -166,7 +165,6 @@ async function rewrap(
   }
 }
 
-/** Removes the replaced root keys that are no longer needed. */
 async function removeReplaced(
   { owner, rootKeys, say }: RootRotationParts,
   broken: readonly BrokenKey[],

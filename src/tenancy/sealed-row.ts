@@ -16,7 +16,6 @@ export function openSealedRow(keys: TenantKeys, table: SealedTable, row: SealedR
   });
 }
 
-/** Seals plaintexts for a row under the current keys. */
 export function sealRow(keys: TenantKeys, table: SealedTable, row: SealedRow, plaintexts: Plaintexts) {
   return table.columns.map((column, index) => {
     const plaintext = plaintexts[index];

@@ -128,9 +128,7 @@ export interface FinishOptions {
   readonly signal: AbortSignal;
 }
 
-/** The progress of a rotation. */
 export type RotationOutcome =
-  /** Everything is done. */
   | { readonly state: "done" }
   /** Another process is working on it. */
   | { readonly state: "elsewhere" }

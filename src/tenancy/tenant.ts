@@ -14,7 +14,6 @@ export interface Tenant {
   readonly settings: TenantSettings;
 }
 
-/** The caller's own tenant, with its settings. */
 export async function getTenant(tx: CallerTransaction): Promise<Tenant> {
   const row = await tx.query(readTenant, tx.tenantId);
   if (!row) throw notFound("tenant");

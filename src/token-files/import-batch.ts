@@ -18,7 +18,6 @@ export interface Batch {
   readonly rows: readonly FileRow[];
 }
 
-/** What became of a row, as the vault says it. */
 interface RowResult {
   readonly position?: number | undefined;
   readonly id?: string | undefined;
@@ -43,7 +42,6 @@ export interface ResultLine {
   readonly error?: RowError;
 }
 
-/** Rows of records: as they are, or as a mapping says. */
 export async function* rowsOf(
   records: AsyncIterable<FileRecord>,
   mapping: Mapping | undefined,
@@ -83,7 +81,6 @@ export async function* batchesOf(rows: AsyncIterable<FileRow>): AsyncGenerator<B
   if (batch.length > 0) yield { position, rows: batch };
 }
 
-/** How batches reach the vault. */
 export interface BatchSender {
   send(position: number, rows: readonly (JsonObject | null)[]): Promise<readonly RowResult[]>;
   /** The fields that an error names, such as `rows[3].data.number`. Undefined: it is no error of the API. */

@@ -7,14 +7,11 @@ import { UnreadableFile } from "./unreadable-file.js";
 /** Of one record: a hundred of them fit into one request of the default limit. */
 export const MAX_RECORD_CHARACTERS = 16_000;
 
-/** A record of a file: its content, or why it cannot be read. */
 export type FileRecord =
   | { readonly line: number; readonly content: JsonObject }
   | { readonly line: number; readonly problem: string };
 
-/** A file of tokens. */
 export interface TokenFile {
-  /** Its name, with the ending of the content. */
   readonly name: string;
   /** The content. May be read several times, one after the other. */
   read(): AsyncIterable<Uint8Array>;

@@ -35,7 +35,6 @@ export function removeExpiredToken(tx: TenantTransaction, row: TokenRow): Promis
   return removeToken(tx, row, expiryEntry(row), deleteExpiredTokenRow);
 }
 
-/** The log row of an expired token. */
 export function expiryEntry(row: TokenRow): LogEntry {
   return logEntry(entityTypeOf(tokenType(row.type)), row.id, "expire");
 }

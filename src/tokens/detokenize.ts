@@ -27,7 +27,6 @@ import { tokenType } from "./types/registry.js";
 /** Maximum number of tokens that one request may refer to. */
 export const MAX_REFERENCES = 100;
 
-/** @param root names the body in errors. */
 export function referencedTokens(body: Json, root: string): string[] {
   const ids = findReferences(body, { root }).map(({ tokenId }) => tokenId);
   if (ids.length > MAX_REFERENCES)
@@ -98,7 +97,6 @@ interface Granted {
   readonly transforms: ReadonlyMap<string, Transform>;
 }
 
-/** The first caller that may use all tokens, and how each token shows to it. */
 function firstGranted(
   [caller, ...others]: readonly [Caller, ...Caller[]],
   rows: readonly FoundToken[],

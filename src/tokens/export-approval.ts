@@ -27,7 +27,6 @@ const VALID_MS = HOUR_MS;
 /** Of one tenant, at a time. */
 const MAX_OPEN = 20;
 
-/** What a person asks for. */
 export interface ExportRequest {
   readonly applicationId: Uuid;
   readonly container: string | undefined;
@@ -88,7 +87,6 @@ function exportRulesOf({ permissions, rules }: Pick<Application, "permissions" |
   return permissions.includes("token:export") ? [...ruled, plain] : ruled;
 }
 
-/** Requests and approvals that have not expired, newest first. */
 export async function listExports(tx: CallerTransaction): Promise<readonly TokenExport[]> {
   const rows = await tx.query(listTokenExportRows, "all");
   tx.log("token_export", ANY_ENTITY_ID, "list");

@@ -17,7 +17,6 @@ export interface ExportFields {
   readonly withoutData?: boolean | undefined;
 }
 
-/** An export, page by page. */
 export interface TokenExporter {
   readonly query: TokenQuery;
   /** @throws {Fault} validation_failed naming `start`. */

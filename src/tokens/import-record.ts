@@ -25,7 +25,6 @@ const RESULTS = sealedBytes({ field: "idempotency" });
 
 export interface ImportBatch {
   readonly importId: string;
-  /** Of its first row. */
   readonly position: number;
   /** The whole request: a repeat has the same. */
   readonly body: Uint8Array;

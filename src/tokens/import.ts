@@ -29,11 +29,9 @@ export interface FailedRow extends ImportRow {
 export interface StoredRow extends ImportRow {
   readonly id: string;
   readonly fingerprint: string | undefined;
-  /** The value was already stored. */
   readonly isDeduplicated: boolean;
 }
 
-/** The rows of one request, in their order. */
 export interface BatchSource {
   /** Of the first row. */
   readonly position: number;

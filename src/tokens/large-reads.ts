@@ -6,7 +6,6 @@ import type { ReadToken } from "./read.js";
 /** Runs a transaction that reads a token of at most so many sealed bytes. */
 export type ReadOfAtMost = (maxBytes: number) => Promise<ReadToken | LargeToken>;
 
-/** How to read a token, by its size. */
 export interface SizedReads {
   readonly small: ReadOfAtMost;
   /** In a transaction of its own: a shared one would hold the large values of all its requests. */

@@ -166,7 +166,6 @@ async function findVisibleTokens(tx: Transaction, query: TokenQuery, ids: readon
   return visibleTokens(query, await readTokenRows(tx, ids, PAGE_LIMIT));
 }
 
-/** The tokens that the caller may see, as it may see them. */
 export function visibleTokens(
   { caller, permission, mayShow = () => true }: TokenQuery,
   rows: readonly (TokenRowWithCvc | undefined)[],

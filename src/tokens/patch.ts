@@ -25,7 +25,6 @@ import { splitCvc } from "./sealing.js";
 import type { Expiry, Token, TokenAttributes } from "./token.js";
 import type { TokenPatch } from "./token-patch.js";
 
-/** The result of a patch. */
 export interface PatchedToken {
   readonly data: Sensitive<Json>;
   /** The patch's verification code: a new one, null to delete it, undefined to keep it. */

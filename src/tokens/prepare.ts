@@ -25,7 +25,6 @@ import type { TokenType } from "./types/token-type.js";
 import { unlessFault, usableAttributes } from "./usable-attributes.js";
 import { type MaskedData, maskInTurns } from "./view.js";
 
-/** The origin of a token's id. */
 export type IdChoice =
   /** Our UUID, which cannot be taken. */
   | { readonly kind: "ours" }
@@ -34,7 +33,6 @@ export type IdChoice =
   /** The result of an expression. If it is taken, try another one, and finally a UUID. */
   | { readonly kind: "alias"; readonly id: string; readonly next: () => string };
 
-/** A validated and evaluated token that has no final id yet. */
 export interface PreparedToken {
   readonly type: TokenType;
   readonly idChoice: IdChoice;

@@ -13,7 +13,6 @@ export interface ReadLimit {
   readonly maxBytes: number;
   /** Reads the first tokens that stay within it, and at least one, in place of a fault. */
   readonly isCut?: boolean;
-  /** The fault for more. */
   tooMany(): Fault;
 }
 

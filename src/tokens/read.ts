@@ -79,7 +79,6 @@ export function opensAtOnce({ row, transform }: ReadableToken): boolean {
   return transform !== "mask" && !isLarge(row.data.length);
 }
 
-/** Opens and shows a token. */
 export function showReadable(
   caller: Caller,
   keys: TenantKeys,
@@ -89,7 +88,7 @@ export function showReadable(
   return viewOf(caller.tenantId, openToken(keys, row), transform, showing);
 }
 
-/** The same in several turns of the event loop for a large token. */
+/** {@link showReadable}, in several turns of the event loop for a large token. */
 export async function openReadable(
   caller: Caller,
   keys: TenantKeys,

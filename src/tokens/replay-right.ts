@@ -21,7 +21,6 @@ export interface ReplayedColumns {
   readonly modified_at: Date | null;
 }
 
-/** What the replay of a response may show of a token of this type. */
 export type ReplayRight<Row> = { readonly type: string } & (
   | { readonly kind: "denied" }
   /** Only what was kept with the response. */

@@ -25,7 +25,6 @@ export function splitCvc(type: string, data: Json): SplitData {
   return { data: rest, cvc };
 }
 
-/** The plain columns that a token's sealed values are bound to. */
 export type BoundRow = Pick<TokenRow, "id" | (typeof AAD_COLUMNS.tokens)[number]>;
 
 /** A new token's sealed values, with the columns that they are bound to. */

@@ -15,7 +15,6 @@ import type { Transaction } from "../store/transactions/transaction.js";
 import { visibleScopes } from "./scope.js";
 import type { TokenFilter } from "./token-filter.js";
 
-/** A list or search on behalf of a caller. */
 export interface TokenQuery {
   readonly caller: Caller;
   readonly keys: TenantKeys;

@@ -9,11 +9,8 @@ const STRUCTURE = {
   names: `must hold at most ${MAX_NAMES} different field names after the patch`,
 };
 
-/** A value that a patch was merged into. */
 interface MergedValue {
-  /** The patched field. */
   readonly field: string;
-  /** The value as JSON. */
   readonly after: Buffer;
   /** Measures what was stored until now. */
   bytesBefore(): number;

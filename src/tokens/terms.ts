@@ -4,13 +4,11 @@ import { searchTerm } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { TermRow } from "../store/tokens/token-terms.js";
 
-/** The properties by which a token can be found. */
 export interface Findable {
   readonly id: string;
   readonly createdAt: Date;
   readonly containers: readonly ContainerPath[];
   readonly metadata: Readonly<Record<string, string>>;
-  /** The values of its search indexes. */
   readonly indexValues: readonly string[];
 }
 

@@ -21,7 +21,6 @@ export interface ExportRule {
   readonly transform: Transform;
 }
 
-/** What two people agree to. */
 interface ExportContent extends ExportScope {
   readonly reason: string;
   /** Tokens that are made or changed from then on show no data. */

@@ -13,7 +13,6 @@ import { tokenType } from "./types/registry.js";
 
 /** The filter of a list or search, before the caller's rules narrow it. */
 export interface TokenFilter {
-  /** Only these ids; undefined for no limit. */
   readonly ids: readonly string[] | undefined;
   /** All of these must hold. */
   readonly filters: readonly KeyFilter[];
@@ -31,7 +30,6 @@ export interface TokenFilter {
   readonly name: readonly string[];
 }
 
-/** No condition. */
 const ALL: Omit<TokenFilter, "name"> = {
   ids: undefined,
   filters: [],

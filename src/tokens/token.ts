@@ -25,7 +25,6 @@ export interface Expiry {
   readonly text: string;
 }
 
-/** A token with its data opened. */
 export interface Token {
   readonly id: string;
   readonly type: TokenType;
@@ -46,7 +45,6 @@ export interface Token {
   readonly revision: number;
 }
 
-/** A token that a caller wants to create, as written. */
 export interface TokenDraft {
   readonly id: string | undefined;
   readonly type: string;

@@ -16,10 +16,8 @@ import type { TokenDraft } from "./token.js";
 import type { BinTable } from "./types/bin-table.js";
 import { showingTo, type TokenView } from "./view.js";
 
-/** Maximum number of tokens that one request may create. */
 export const MAX_TOKENS = 100;
 
-/** A tokenize request: the values to tokenize, and the function that builds the response from the tokens. */
 export interface TokenizePlan {
   readonly items: readonly PlannedToken[];
   /** Builds the response from the tokens in the order of `items`: ids for leaves, objects for token requests. */
@@ -110,7 +108,6 @@ export async function maskAllAhead(items: readonly PlannedToken[]): Promise<Plan
   return shown;
 }
 
-/** Stores all tokens of a plan, or none. */
 export async function createTokens(
   tx: CallerTransaction,
   items: readonly PlannedToken[],

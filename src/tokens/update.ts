@@ -28,7 +28,6 @@ import { type Showing, type TokenView, viewInTurns, writeResponseTransform } fro
 /** A patch as it arrived. */
 export interface ReceivedPatch {
   readonly patch: TokenPatch;
-  /** Size of the request. */
   readonly bodyBytes: number;
   /** Size limit of a request, and so of what is stored. */
   readonly maxBytes: number;
@@ -167,7 +166,6 @@ function rewriteCompanions(tx: TenantTransaction, token: Token, patched: Patched
     scheduleDue(tx, { kind: "token", at: patched.expiry.at });
 }
 
-/** The terms of `candidates` that are missing in `others`. */
 function missingIn(others: readonly TermRow[], candidates: readonly TermRow[]): TermRow[] {
   return candidates.filter(({ term }) => !others.some((other) => other.term.equals(term)));
 }

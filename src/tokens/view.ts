@@ -38,9 +38,7 @@ export interface TokenView {
   readonly lasting?: () => TokenView;
 }
 
-/** The context in which the tokens of one response are shown. */
 export interface Showing {
-  /** The shared budget of their masks. */
   readonly budget?: SharedBudget | undefined;
   readonly bins?: BinTable | undefined;
   /** The token's own mask as it was evaluated before, if it was. */
@@ -49,7 +47,6 @@ export interface Showing {
   readonly isToFrame?: boolean;
 }
 
-/** What a response shows of tokens to its caller. */
 export function showingTo(
   { frame }: Pick<Caller, "frame">,
   bins: BinTable | undefined,
@@ -58,7 +55,6 @@ export function showingTo(
   return { bins, isToFrame: frame !== undefined, ...(budget ? { budget } : {}) };
 }
 
-/** A token's data masked by its own mask. */
 export interface MaskedData {
   readonly whole: Json;
   /** Without the verification code. */

@@ -40,19 +40,16 @@ export function addressesOf(
   return { address, ownerAddress: config.migrateDatabaseUrl ? { url: config.migrateDatabaseUrl.reveal() } : address };
 }
 
-/** Whether the database has never had a tenant. */
 export async function hasNoTenant(ownerAddress: DatabaseAddress): Promise<boolean> {
   await using sql = soleConnection(ownerAddress);
   return (await listTenantIds(sql, undefined)).length === 0;
 }
 
-/** Whether no migration has run. */
 export async function hasNoSchema(ownerAddress: DatabaseAddress): Promise<boolean> {
   await using sql = soleConnection(ownerAddress);
   return (await ranMigrations(sql)).length === 0;
 }
 
-/** Starts or joins the embedded database. */
 export function openEmbedded(
   config: Config,
   as: VaultUser,

@@ -9,7 +9,6 @@ import type { RowCounts } from "../store/vault-copy/read-export.js";
 import { beginSnapshot, type StoreSnapshot, snapshotSections } from "../store/vault-copy/write-export.js";
 import type { Vault } from "./vault.js";
 
-/** An export while it is being written. */
 export interface OpenExport {
   readonly snapshot: StoreSnapshot;
   /** The compressed file, once. It fails if the snapshot is lost: what was read until then is no export. */

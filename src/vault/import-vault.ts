@@ -13,7 +13,6 @@ import { registeredKey } from "./open-root-key.js";
 import { sharesOnInput, type UnsealedKey } from "./unsealing.js";
 import type { UnverifiedDatabase } from "./vault.js";
 
-/** An export of which the header was read. */
 export interface StartedImport {
   readonly header: ExportHeader;
   readonly line: Buffer;

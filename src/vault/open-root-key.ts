@@ -10,7 +10,6 @@ import type { KeyInShares, Unseal } from "./unsealing.js";
 /** If a process dies while it creates the root key, the lease blocks others for this long. */
 const LEASE_SECONDS = 10;
 
-/** Options for finding registered root keys. */
 export interface RootKeySearch {
   readonly rootKeys: RootKeys;
   /** The root key is about to be replaced: the configured key may differ from the database's. */

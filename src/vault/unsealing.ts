@@ -105,7 +105,6 @@ function askForShares(needed: KeyInShares): string {
 /** Splits of one key whose shares are kept. Beyond this number, the oldest are dropped. */
 const MAX_SPLITTINGS = 16;
 
-/** A needed root key, with the shares provided so far. */
 class SplitKey {
   readonly needed: KeyInShares;
   readonly #collections = new Map<string, ShareCollection>();
@@ -175,7 +174,6 @@ export class ShareCollector {
     }
   }
 
-  /** The response to input that is not a valid share. */
   refuse(error: unknown): ShareResult {
     return { ...this.#progress(), problem: error instanceof ShareError ? error.message : "The share cannot be used." };
   }

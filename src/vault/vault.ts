@@ -39,11 +39,8 @@ export interface Vault extends AsyncDisposable {
   readonly tenants: Tenants;
   /** The key that wraps new tenants' keys. */
   readonly rootKey: RootKey;
-  /** All available root keys. */
   readonly rootKeys: RootKeys;
-  /** The embedded database, if it is used. */
   readonly embedded: EmbeddedDatabase | undefined;
-  /** The migrations that ran on the embedded database while opening. */
   readonly migrated: readonly string[];
   /** The embedded database has never had a tenant. The row of a deleted tenant remains. */
   readonly isEmpty: boolean;
@@ -70,7 +67,6 @@ export interface OpenVaultOptions {
   readonly unseal?: Unseal;
   /** How the database ends. Default: without a time limit. */
   readonly endPart?: EndVaultPart;
-  /** For one of several processes: the resources that the first one has opened for all. */
   readonly opened?: SharedResources;
 }
 
@@ -148,7 +144,6 @@ export async function openVault({
   }
 }
 
-/** A database with the schema of an export. Its contents are not verified. */
 export interface UnverifiedDatabase extends AsyncDisposable {
   readonly ownerAddress: DatabaseAddress;
   /** The roles that act as the application, besides the one that migrates. */

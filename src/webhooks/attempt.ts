@@ -35,7 +35,6 @@ export interface AttemptParts {
   readonly clock: Clock;
 }
 
-/** An event on its way to a webhook. */
 export interface Delivery {
   readonly keys: TenantKeys;
   readonly webhook: Webhook;

@@ -20,7 +20,6 @@ import { webhooks } from "./webhooks.js";
 /** The type of events that a caller asks for to see whether they arrive. No webhook lists it. */
 const TEST_TYPE = "webhook.test";
 
-/** The deliveries of a webhook, newest first. */
 export async function listDeliveries(tx: CallerTransaction, listing: DeliveryListing): Promise<Page<DeliveryRow>> {
   await webhooks.open(tx, listing.webhookId);
   const page = await tx.query(listDeliveryRows, listing);

@@ -31,7 +31,6 @@ export interface DeliveryQueueParts extends AttemptParts {
 
 /** Longer than an attempt of 10 s and its transactions, or another replica would send the event too. */
 export const LEASE_SECONDS = 60;
-/** Deliveries of one webhook that a replica sends at a time. */
 const AT_ONCE = 16;
 /** Webhooks that a replica sends to at a time, and of those that were late or failed at the last attempt. */
 const QUICK_WEBHOOKS = 32;

@@ -4,7 +4,6 @@ import type { Sensitive } from "../crypto/sensitive.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { SECRET_PREFIX } from "./webhook.js";
 
-/** One request to a webhook. */
 export interface SignedRequest {
   readonly eventId: Uuid;
   /** The exact bytes of the body, as text. */

@@ -8,7 +8,6 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { WebhookRow } from "../store/jobs/webhooks.js";
 import { AAD_COLUMNS } from "../store/tenancy/sealed-columns.js";
 
-/** What a caller says of a webhook. */
 export interface WebhookProperties {
   readonly name: string;
   readonly url: string;
@@ -47,7 +46,6 @@ export function signingSecrets({ secret, former }: WebhookSecrets, at: Date): re
   return former && former.expiresAt > at ? [secret, former.secret] : [secret];
 }
 
-/** The columns of a webhook that hold what its caller says. */
 export function webhookColumns(
   keys: TenantKeys,
   webhook: WebhookProperties & WebhookSecrets & Pick<Webhook, "id" | "createdBy">,

@@ -85,7 +85,6 @@ export async function createWebhook(tx: OrdinaryCallerTransaction, properties: W
   return made;
 }
 
-/** All webhooks, newest first. */
 export async function listWebhooks(tx: CallerTransaction): Promise<readonly Webhook[]> {
   const rows = await tx.query(listWebhookRows, "all");
   tx.log("webhook", ANY_ENTITY_ID, "list");
@@ -112,7 +111,6 @@ export async function rotateSecret(tx: OrdinaryCallerTransaction, id: Uuid, form
   return writeChange(tx, current, { ...current, secret: newWebhookSecret(), former }, "secret");
 }
 
-/** Deletes a webhook with its deliveries. */
 export async function deleteWebhook(tx: OrdinaryCallerTransaction, id: Uuid): Promise<void> {
   await lockTenant(tx, tx.tenantId);
   await webhooks.delete(tx, id);

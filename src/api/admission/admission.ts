@@ -14,7 +14,6 @@ import type { RequestHead } from "../request/request-head.js";
 import { type Credential, credentialOf } from "./credential.js";
 import { admitPerson } from "./person-admission.js";
 
-/** A request that may have its body read. */
 export interface Admission {
   readonly head: RequestHead;
   readonly caller: Caller | undefined;
@@ -120,7 +119,6 @@ const PAGE_ACCESS: Readonly<Record<PagePolicy, PageAccess>> = {
   [PagePolicy.FRAME_SESSION]: "frame_session",
 };
 
-/** Authenticates a key, and checks what the request has beside it. */
 async function callerOfKey(
   { authenticator, database, framePasses }: AdmissionParts,
   head: RequestHead,

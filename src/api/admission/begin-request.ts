@@ -1,7 +1,6 @@
 import type { ArrivedRequest, OpenResponse } from "../connection/exchange.js";
 import type { RouteScope } from "./rate-gate.js";
 
-/** The route of a request, as metrics and limits name it. */
 export interface BegunRoute {
   /** The path template. Undefined where none fits the path. */
   readonly template: string | undefined;

@@ -16,7 +16,6 @@ declare module "fastify" {
   }
 }
 
-/** Counts a request before it is read, and stores the refusal of an excess one. */
 export interface RateGate {
   /** Adds the headers with the client's rate-limit state. Resolves to the refusal, if any. */
   pass(request: ArrivedRequest, response: OpenResponse, scope: RouteScope): Promise<Fault | undefined>;
@@ -48,7 +47,6 @@ export function createRateGate(
 
 const refusals = new WeakMap<ArrivedRequest, Fault>();
 
-/** The refusal of a request that its own protocol must send. */
 export function rateRefusalOf(request: ArrivedRequest): Fault | undefined {
   return refusals.get(request);
 }

@@ -51,7 +51,6 @@ function faultOfConnection(request: IncomingMessage, draining: AbortSignal): Fau
   return draining.aborted && !isHealthCheck(request) ? STOPPING : undefined;
 }
 
-/** Responds before the router sees the request. */
 function refuseAndClose(request: IncomingMessage, response: ServerResponse, fault: Fault, edge: RequestEdge): void {
   const traceId = edge.prepare(request, response);
   response.shouldKeepAlive = false;

@@ -14,7 +14,6 @@ import type { ServerOptions } from "./server-options.js";
 export interface RequestEdge {
   readonly cors: Cors;
   readonly inFlight: InFlight;
-  /** The rate-limit scope of each RPC path. */
   readonly rpcScopes: ReadonlyMap<string, RouteScope>;
   /** @returns the request's trace id. */
   prepare(request: ArrivedRequest, response: OpenResponse): string;

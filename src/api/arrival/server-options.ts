@@ -28,7 +28,6 @@ export interface ServerOptions {
   readonly readClient: ReadClient;
   /** The network of a client: see {@link networkReader}. */
   readonly readNetwork: ReadClient;
-  /** Whether an address is a trusted proxy's. */
   readonly isProxy: (address: string) => boolean;
   readonly turnGate: TurnGate;
   /** The client's address as log rows have it. */
@@ -37,7 +36,6 @@ export interface ServerOptions {
   readonly overload: OverloadCheck;
   readonly rateGate: RateGate;
   readonly meters: Meters;
-  /** Whether unary calls take the fast path. */
   readonly rpcFastPath: boolean;
   /** Absent: clear text. */
   readonly tls: ServerCertificate | undefined;

@@ -33,10 +33,8 @@ const SAME_SITE: Readonly<Record<CookieName, "Strict" | "Lax">> = {
   known: "Strict",
 };
 
-/** Reads the browser of people from requests, and writes their cookies. */
 export interface Visits {
   of(request: ArrivedRequest): Visit;
-  /** A value for Set-Cookie. */
   setCookie(cookie: NewCookie): string;
 }
 

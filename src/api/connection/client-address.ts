@@ -6,7 +6,6 @@ import type { ArrivedRequest } from "./exchange.js";
 /** The client's address as log rows have it; undefined if they have none, or it is unknown. */
 export type ReadAddress = (request: Pick<ArrivedRequest, "socket" | "headers">) => string | undefined;
 
-/** Reads the address of a request for log rows. */
 export function addressReader(trusted: readonly Network[], logged: LoggedAddresses): ReadAddress {
   if (logged === "none") return () => undefined;
   const addressOf = peerReader(trusted);
@@ -22,7 +21,6 @@ function withoutZone(address: string): string {
   return address.split("%", 1)[0] ?? address;
 }
 
-/** The client of a request, for counting. */
 export type ReadClient = (request: Pick<ArrivedRequest, "socket" | "headers">) => string;
 
 /** Reads the network of a client: neighbours count together. */
@@ -31,7 +29,6 @@ export function networkReader(trusted: readonly Network[]): ReadClient {
   return (request) => networkOf(addressOf(request));
 }
 
-/** Whether an address is a trusted proxy's. */
 export function proxyCheck(trusted: readonly Network[]): (address: string) => boolean {
   const proxies = new BlockList();
   for (const { address, prefix, family } of trusted) proxies.addSubnet(address, prefix, family);

@@ -1,8 +1,6 @@
 import type { IdleLimits } from "./idle-connections.js";
 
-/** Limits of a connection, for both versions of HTTP. */
 export interface ConnectionLimits {
-  /** Most bytes of a request's headers. */
   readonly headerBytes: number;
   readonly headerCount: number;
   /**
@@ -11,7 +9,6 @@ export interface ConnectionLimits {
    */
   readonly readHeaderBytes: number;
   readonly readHeaderCount: number;
-  /** Concurrent streams of one HTTP/2 connection. */
   readonly streams: number;
   /** Milliseconds for the headers of a request to arrive. */
   readonly headersTimeout: number;

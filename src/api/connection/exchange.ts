@@ -12,7 +12,6 @@ export interface ArrivedRequest {
   readonly complete: boolean;
 }
 
-/** The part of a response that is prepared before the request is routed. */
 export interface OpenResponse {
   statusCode: number;
   setHeader(name: string, value: number | string | readonly string[]): unknown;
@@ -20,7 +19,6 @@ export interface OpenResponse {
   once(event: "close", listener: () => void): unknown;
 }
 
-/** A response that is sent at once, as a whole. */
 export interface WholeResponse extends OpenResponse {
   readonly destroyed: boolean;
   /** Whether `end` was called. */

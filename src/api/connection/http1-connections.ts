@@ -10,7 +10,6 @@ const QUIET_MS = 400;
 
 /** The same for a connection in steady use, whose client may only have paused for a moment. */
 const STEADY_QUIET_MS = 1_500;
-/** Number of requests that make steady use. */
 const STEADY_REQUESTS = 10;
 
 /** Interval of checks for quiet connections, in milliseconds. */
@@ -47,7 +46,6 @@ export class Http1Connections {
     socket.once("close", () => this.#connections.delete(socket));
   }
 
-  /** Removes a connection that speaks HTTP/2. */
   forget(socket: Socket): void {
     this.#connections.delete(socket);
   }

@@ -7,7 +7,6 @@ const NO_LAST_STREAM = 2 ** 31 - 1;
 /** Milliseconds for which a client may still send requests after GOAWAY: more than a round trip. */
 const FAREWELL_MS = 1_000;
 
-/** Connections over HTTP/2. */
 export class Http2Sessions {
   readonly #sessions = new Set<ServerHttp2Session>();
   #isClosing = false;

@@ -13,16 +13,13 @@ export interface IdleLimits {
   readonly proven: number;
 }
 
-/** A request with its response. */
 export interface OpenExchange {
   /** Whether the server has written the whole response. The client may not have read it. */
   readonly writableEnded: boolean;
 }
 
-/** Where a connection comes from. */
 export interface Peer {
   readonly address: string;
-  /** The network of the address. */
   readonly network: string;
 }
 

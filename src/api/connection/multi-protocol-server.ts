@@ -25,7 +25,6 @@ const CHECK_EVERY_MS = 2_000;
 const MAX_PIPELINED = 100;
 
 export interface MultiProtocolServer {
-  /** The server to listen with. */
   readonly server: Server;
   /**
    * Accepts no more connections. Those that a client has opened are still served. To be called before any client is
@@ -38,7 +37,6 @@ export interface MultiProtocolServer {
    * @returns once all are closed.
    */
   drain(): Promise<void>;
-  /** Destroys every connection. */
   destroy(): void;
 }
 
@@ -47,7 +45,6 @@ interface ProxyCheck {
   readonly isProxy: (address: string) => boolean;
 }
 
-/** Serves a stream of HTTP/2, or returns false for one that the listener of requests serves. */
 export type StreamListener = (
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,

@@ -46,7 +46,6 @@ function one(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 
-/** The response on a stream of HTTP/2. */
 export class StreamResponse implements WholeResponse {
   statusCode = 200;
   readonly #stream: ServerHttp2Stream;

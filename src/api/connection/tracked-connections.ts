@@ -17,7 +17,6 @@ export function trackedConnectionOf(request: ArrivedRequest): TrackedConnection 
   return session && tracked.get(session);
 }
 
-/** Tells {@link IdleConnections} of the connections of a port. */
 export class TrackedConnections {
   readonly #idle: IdleConnections;
   readonly #isProxy: (address: string) => boolean;
@@ -39,7 +38,6 @@ export class TrackedConnections {
     this.#track(session, socket, (hasUnread) => (hasUnread ? session.destroy() : session.close()));
   }
 
-  /** See {@link IdleConnections.findUnread}. */
   findUnread(): void {
     this.#idle.findUnread();
   }

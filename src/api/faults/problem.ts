@@ -39,7 +39,6 @@ export function faultHeaders({ code, retryAfter }: Fault): Readonly<Record<strin
   };
 }
 
-/** {@link problemOf} as JSON, for tenants' code. */
 export function problemJson(fault: Fault, traceId: string): JsonObject {
   const { errors, ...rest } = problemOf(fault, traceId);
   const json: JsonObject = { ...rest };

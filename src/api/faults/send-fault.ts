@@ -2,7 +2,6 @@ import type { FastifyReply } from "fastify";
 import type { Fault } from "../../base/fault.js";
 import { faultHeaders, PROBLEM_TYPE, problemOf } from "./problem.js";
 
-/** Responds with a fault as problem details. */
 export function sendFault(reply: FastifyReply, fault: Fault, traceId: string): FastifyReply {
   const problem = problemOf(fault, traceId);
   reply.code(problem.status).headers({ ...faultHeaders(fault), "content-type": PROBLEM_TYPE });

@@ -16,7 +16,6 @@ export interface ReadinessReport {
   readonly warnings: readonly string[];
 }
 
-/** The conditions for receiving requests. */
 export interface Readiness {
   check(): Promise<ReadinessReport>;
   /** Aborted when the server stops taking requests. */

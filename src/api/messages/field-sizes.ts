@@ -3,7 +3,6 @@ import { type FieldRules, field as rulesOption } from "@bufbuild/protovalidate/g
 
 const known = new WeakMap<DescField, number>();
 
-/** The most entries of a list or map, from its proto. */
 export function maxEntriesOf(field: DescField): number {
   const most = known.get(field) ?? readMaxEntries(field);
   known.set(field, most);
@@ -22,7 +21,6 @@ function readMaxEntries(field: DescField): number {
   }
 }
 
-/** The error for a list or map with more entries. */
 export function tooManyEntries(most: number): string {
   return `must have at most ${most} entries`;
 }

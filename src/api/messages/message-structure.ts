@@ -103,7 +103,6 @@ function unreadable(): Fault {
   return malformedJson("must be a valid message");
 }
 
-/** The fields of a message that have a structure of their own. */
 interface Shape {
   /** How many fields are not values of their own: the kind of a Value has been counted as the value already. */
   readonly uncounted: 0 | 1;

@@ -32,10 +32,8 @@ export function requireExactNumbers(text: string): void {
   faults.throwIfAny();
 }
 
-/** An enclosing array or object of the walk. */
 interface Container {
   readonly isArray: boolean;
-  /** Number of items or members before the current one. */
   index: number;
   /** Offset of the current member's name, at its opening quote. */
   nameStart: number;

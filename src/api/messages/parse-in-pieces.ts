@@ -183,9 +183,7 @@ class Pieces {
   }
 }
 
-/** Adds entries to the list or object that is being read. */
 interface Taker {
-  /** Adds those of a piece of text. */
   take(entries: string): void;
   /** Reads one that is long, and adds it. */
   takeLong(pieces: Pieces): Steps<void>;

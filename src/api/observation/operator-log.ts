@@ -15,9 +15,7 @@ export interface LogFields {
   readonly reason?: string;
   /** The cause of a failure: fixed words, a code, or the class of an error and its place. See `log-cause.ts`. */
   readonly cause?: string;
-  /** The background job that failed. */
   readonly job?: string;
-  /** Number of consecutive failures. */
   readonly attempt?: number;
   /** Time of the next attempt, ISO 8601. */
   readonly next_at?: string;
@@ -57,7 +55,6 @@ const FIELDS = [
   "pid",
 ] as const;
 
-/** Takes complete lines. */
 export type LogLines = DestinationStream;
 
 /**

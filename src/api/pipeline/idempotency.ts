@@ -40,7 +40,6 @@ export type EarlierRequest<Output extends DescMessage> =
   | { readonly kind: "running" }
   | { readonly kind: "interrupted"; readonly subject: Uuid };
 
-/** The parts of a request that matter for its idempotency key. */
 export interface KeyedRequest {
   readonly key: string;
   readonly method: string;
@@ -123,7 +122,6 @@ export class Idempotency {
     tx.enqueue(completeKey, { key_hash: this.#keyHash, response: this.#seal(output, response) });
   }
 
-  /** Stores the response with whatever else the transaction writes. */
   store(tx: Transaction, output: DescMessage, response: Message, accepted: boolean): void {
     tx.enqueue(deleteExpiredIdempotencyKey, this.#keyHash);
     const expiresAt = new Date(tx.now.getTime() + DAY_MS);

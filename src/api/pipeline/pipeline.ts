@@ -40,7 +40,6 @@ export interface Pipeline extends MethodAdmission {
   readonly method: ServedMethod;
   /** Whether a request says in a mask what it changes. */
   readonly takesMask: boolean;
-  /** Validation, idempotency and the handler. */
   run(admission: Admission, request: ReceivedRequest): Promise<MethodResponse>;
 }
 

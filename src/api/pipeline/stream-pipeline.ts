@@ -12,7 +12,6 @@ import { type Admission, type AdmissionParts, createAdmission, type MethodAdmiss
 import { PageMemory } from "./page-memory.js";
 import { compileValidation } from "./validation.js";
 
-/** The way through a method that sends many messages. */
 export interface StreamPipeline extends MethodAdmission {
   readonly stream: ServedStream;
   /** Validation and the handler. `signal` ends it. */

@@ -17,7 +17,6 @@ import type { Work } from "../../store/transactions/transaction.js";
 import type { RequestAudit, RequestHead } from "../request/request-head.js";
 import { type Idempotency, type Replay, requestInFlight } from "./idempotency.js";
 
-/** The parts of a call after its request was admitted and read. */
 export interface CallParts {
   readonly database: Database;
   readonly caller: Caller | undefined;
@@ -186,7 +185,6 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
   }
 }
 
-/** Runs work in a transaction of one kind. */
 type RunTransaction<Tx> = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 
 function withoutKey(): never {

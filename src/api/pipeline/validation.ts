@@ -15,7 +15,6 @@ import {
   tooManyEntries,
 } from "../messages/field-sizes.js";
 
-/** Checks a message against the rules of its proto. */
 export type Validate = (message: Message) => void;
 
 const validator = createValidator();

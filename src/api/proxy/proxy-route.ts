@@ -50,7 +50,6 @@ export function isProxied(request: IncomingMessage): boolean {
   return pathTaken(request) !== undefined;
 }
 
-/** The part after /proxy in the path of a proxied request. */
 function pathTaken(request: IncomingMessage): string | undefined {
   // Preflights have the same response on all paths.
   return request.method === "OPTIONS" ? undefined : pathBelow(passedPath(request));

@@ -11,7 +11,6 @@ import type { RequestAudit } from "./request-head.js";
 /** What requests tell log rows, and until that is read, how their addresses are read. */
 const audits = new WeakMap<ArrivedRequest, ReadAddress | RequestAudit>();
 
-/** Remembers how the address of a request is read. */
 export function openAudit(readAddress: ReadAddress, request: ArrivedRequest): void {
   audits.set(request, readAddress);
 }

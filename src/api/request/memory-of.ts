@@ -32,7 +32,6 @@ export function openMemory(
   });
 }
 
-/** The memory opened by {@link openMemory}. */
 export function memoryOf(request: ArrivedRequest): ReservedMemory {
   const memory = opened.get(request);
   if (!memory) throw new Error("a request bypassed the server's entry point");

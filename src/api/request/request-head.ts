@@ -3,22 +3,18 @@ import type { Fault } from "../../base/fault.js";
 import type { RequestMemory } from "../../memory/request-memory.js";
 import type { Visit } from "../../people/visit.js";
 
-/** The part of a request that is available before its body is read. */
 export interface RequestHead {
   /** A header by its lower-case name. */
   header(name: string): string | undefined;
   readonly traceId: string;
   readonly signal: AbortSignal;
-  /** Memory for the bodies of the request. */
   readonly memory: RequestMemory;
   readonly audit: RequestAudit;
   /** The browser of a person. Present on RPC paths only: nothing else takes cookies. */
   readonly visit?: Visit;
 }
 
-/** What a request tells log rows. */
 export interface RequestAudit {
   readonly context: AuditContext;
-  /** Why the request's reason is not accepted. */
   readonly badReason: Fault | undefined;
 }

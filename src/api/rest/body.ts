@@ -14,7 +14,6 @@ const MERGE_PATCH = "application/merge-patch+json";
 
 export interface BodyRules {
   readonly maxBytes: number;
-  /** Accepts only application/merge-patch+json. */
   readonly mergePatch: boolean;
 }
 

@@ -6,7 +6,6 @@ export function restName(field: DescField): string {
   return getOption(field, rest).name || field.name;
 }
 
-/** The fields of a message that REST has. */
 export function restFields({ fields }: DescMessage): readonly DescField[] {
   return fields.filter((field) => !getOption(field, rest).rpcOnly);
 }

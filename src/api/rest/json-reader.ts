@@ -42,7 +42,6 @@ export function compilePartialJsonReader(desc: DescMessage): PartialJsonReader {
   return (json, faults) => read(json, "", faults);
 }
 
-/** Reads the value of one field, for a body that is a single field. */
 export function compileFieldReader(field: DescField): (json: Json) => unknown {
   const read = valueReader(field, new Map());
   return (json) => {

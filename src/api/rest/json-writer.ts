@@ -22,7 +22,6 @@ export function compileJsonWriter(desc: DescMessage): JsonWriter {
   return messageWriter(desc, new Map());
 }
 
-/** Writes the value of one field, for a response that is a single field. */
 export function compileFieldWriter(field: DescField): (message: Message) => string {
   const write = fieldWriter(field, new Map());
   return (message) => write(Reflect.get(message, field.localName)) ?? "null";

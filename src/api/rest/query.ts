@@ -1,13 +1,10 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { isJsonObject, type Json, setOwnProperty } from "../../base/json.js";
 
-/** Reports an invalid parameter. */
 export type Report = (name: string, text: string) => void;
 
-/** Reads the parameters of a query into the fields of a message. */
 export type QueryReader = (query: string, into: Record<string, unknown>, report: Report) => void;
 
-/** Whether unknown parameters are reported or ignored. */
 export type UnknownParameters = "reported" | "ignored";
 
 /**

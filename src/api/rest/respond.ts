@@ -15,7 +15,6 @@ import type { RestRoute } from "./rest-route.js";
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** Reads a request that fits a route, runs its method, and responds. */
 export async function respond(
   { rest, pipeline }: RestRoute,
   parameters: Readonly<Record<string, string>>,

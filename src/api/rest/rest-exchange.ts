@@ -3,13 +3,11 @@ import type { Fault } from "../../base/fault.js";
 import { dropUnreadBody } from "../connection/unread-body.js";
 import { faultHeaders, PROBLEM_TYPE, problemOf } from "../faults/problem.js";
 
-/** A request over REST, and its response. */
 export interface RestExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-/** What a response says beside the headers that are set on it. */
 export interface RestReply {
   readonly status: number;
   /** The content type. Absent without a body. */

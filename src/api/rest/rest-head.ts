@@ -5,7 +5,6 @@ import { auditOf } from "../request/audit-of.js";
 import { memoryOf } from "../request/memory-of.js";
 import type { RequestAudit, RequestHead } from "../request/request-head.js";
 
-/** The head of a REST request, read as it is asked for. */
 export class RestHead implements RequestHead {
   readonly traceId: string;
   readonly #request: IncomingMessage;

@@ -17,7 +17,6 @@ import { compileFieldReader, compilePartialJsonReader, defaultsOf } from "./json
 import { compileFieldWriter, compileJsonWriter } from "./json-writer.js";
 import { compileQueryReader, type UnknownParameters } from "./query.js";
 
-/** One HTTP route of a method. */
 export interface RestMethod {
   readonly verb: HttpVerb;
   readonly path: PathTemplate;

@@ -1,7 +1,6 @@
 import { type PathTemplate, routePath } from "../routes/path-template.js";
 import type { RestRoute } from "./rest-route.js";
 
-/** A path of REST, with the route of each method that it takes. */
 export interface RestPath {
   readonly template: PathTemplate;
   /** As metrics name it: `/tokens/:id`. */
@@ -9,7 +8,6 @@ export interface RestPath {
   readonly routes: Map<string, RestRoute>;
 }
 
-/** The path that a request's target fits, and what it binds. */
 export interface FoundPath {
   readonly path: RestPath;
   readonly parameters: Readonly<Record<string, string>>;

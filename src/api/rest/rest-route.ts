@@ -2,7 +2,6 @@ import { type RouteScope, rateScopeOf } from "../admission/rate-gate.js";
 import type { Pipeline } from "../pipeline/pipeline.js";
 import { type RestMethod, restMethodsOf } from "./rest-method.js";
 
-/** A method at one of the paths that its proto declares. */
 export interface RestRoute {
   readonly rest: RestMethod;
   readonly pipeline: Pipeline;

@@ -10,7 +10,6 @@ export function pathVariablesOf(desc: DescMethod): readonly string[] {
   return hasOption(desc, http) ? parsePathTemplate(patternOf(getOption(desc, http)).text).variables : [];
 }
 
-/** The verb and path of a method's HTTP rule. */
 export function patternOf({ pattern }: HttpRule): { verb: HttpVerb; text: string } {
   switch (pattern.case) {
     case "get":

@@ -12,7 +12,6 @@ interface Aborting {
   readonly signal: AbortSignal;
 }
 
-/** The head of a call, read as it is asked for. */
 export class CallHead implements RequestHead {
   readonly traceId: string;
   readonly #request: ArrivedRequest;

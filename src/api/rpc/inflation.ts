@@ -5,7 +5,6 @@ import type { Compression } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { nextReservation } from "../../memory/body-reservation.js";
 
-/** The call that a compressed message belongs to. */
 export interface InflatingCall {
   /**
    * Reserves memory for the inflated message, which may be a thousand times larger than the received one.
@@ -29,7 +28,6 @@ export function inflatingFor<T>(call: InflatingCall, serve: () => Promise<T>): P
 /** A message of 5 MB arrives in 80 chunks, each of which takes a turn of the inflating threads. */
 const PIECES = { chunkSize: 64 * 1024 };
 
-/** Compressions that callers may use for messages. */
 export const COMPRESSIONS: readonly Compression[] = [
   { ...compressionGzip, decompress: (bytes, maxBytes) => inflate(createGunzip(PIECES), bytes, maxBytes) },
   { ...compressionBrotli, decompress: (bytes, maxBytes) => inflate(createBrotliDecompress(PIECES), bytes, maxBytes) },

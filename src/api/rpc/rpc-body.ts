@@ -15,7 +15,6 @@ import type { ReadAhead } from "./read-ahead.js";
 
 const CONNECT = /^application\/(?:proto|json)(?:;|$)/;
 
-/** The memory of a call's body and messages. */
 export type CallMemory = RequestMemory | CompressedBodyMemory;
 
 /** @param messageBytes size limit of a message, compressed or inflated. */
@@ -26,7 +25,6 @@ export function callMemory({ headers }: IncomingMessage, memory: RequestMemory, 
     : new CompressedBodyMemory(memory, messageBytes);
 }
 
-/** How the messages of a call are read. */
 export interface MessageReading {
   readonly messageBytes: number;
   readonly memory: CallMemory;

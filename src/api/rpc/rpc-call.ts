@@ -31,7 +31,6 @@ export function limitsOf(method: DescMethod, limits: RpcLimits): RpcLimits {
   return { ...limits, messageBytes: getOption(method, policy).bodyLimitBytes || limits.messageBytes };
 }
 
-/** One call of a method, from its HTTP request to our handler. */
 export interface RpcCall {
   readonly raw: IncomingMessage;
   observation?: Observation;
@@ -39,7 +38,6 @@ export interface RpcCall {
   admission?: Admission;
   /** Why the message was not read. */
   refusal?: Fault;
-  /** Reads large messages ahead of Connect's handler. */
   ahead?: ReadAhead;
   /** The message was read, and our handler has it. */
   isRead: boolean;

@@ -19,7 +19,6 @@ import { PREFIX_BYTES } from "./framing.js";
 
 const CONNECT_STREAM = "application/connect+";
 
-/** An error that Connect is about to send, in any of its protocols. */
 export interface RpcRefusal {
   readonly error: ConnectError;
   /** The same response with another error. */

@@ -15,14 +15,12 @@ const WRITE_TIMEOUT_MS = 60_000;
 /** A request is a filter and a cursor. No stream outlives the deadline. */
 export const STREAM_LIMITS: RpcLimits = { messageBytes: 16_384, maxDeadlineMs: MIN_LIFE_MS + LIFE_SPREAD_MS };
 
-/** What all streams of a server share. */
 export interface StreamOptions {
   readonly pipelines: readonly StreamPipeline[];
   /** Aborted when the server begins to stop. */
   readonly draining: AbortSignal;
 }
 
-/** Serves the methods that send many messages. */
 export function serveStreams(
   router: ConnectRouter,
   { pipelines, draining }: StreamOptions,

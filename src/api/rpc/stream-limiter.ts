@@ -9,7 +9,6 @@ const MAX_PER_PROCESS = 500;
 /** The end of a stream and the beginning of another may arrive together. */
 const LEAVING_MS = 200;
 
-/** Bounds the streams that are open at once. */
 export class StreamLimiter {
   readonly #byActor = new Map<string, number>();
   #taken = 0;

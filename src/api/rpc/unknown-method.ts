@@ -8,7 +8,6 @@ import { refusalIn } from "./rpc-refusal.js";
 /** Content types that only calls of a method have. JSON is REST's as well. */
 const RPC_TYPE = /^application\/(?:grpc|connect\+|proto\b)/;
 
-/** Whether a request calls a method, at any path. */
 export function isRpcCall({ method, headers }: IncomingMessage): boolean {
   if (method !== "POST") return false;
   return RPC_TYPE.test(headers["content-type"] ?? "") || headers["connect-protocol-version"] !== undefined;

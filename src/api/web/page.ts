@@ -41,15 +41,12 @@ export interface PageContent {
   readonly cookie?: string;
 }
 
-/** How the operator's log names requests for a page. */
 export interface PageRoute {
   readonly observe: Observe;
   readonly rpc: string;
-  /** The path template. */
   readonly route: string;
 }
 
-/** Responds with the page from `work`, or with an error page. */
 export async function respondWithPage(
   { observe, rpc, route }: PageRoute,
   request: FastifyRequest,
@@ -73,7 +70,6 @@ async function pageFor({ headers }: FastifyRequest, work: () => Promise<PageCont
   return work();
 }
 
-/** The error page. */
 function showFault(status: number, { message }: Fault): PageContent {
   const title = status < 500 ? "This did not work" : "Something went wrong";
   const text = status < 500 ? message : "Please try again in a moment.";

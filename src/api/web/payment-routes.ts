@@ -22,7 +22,6 @@ export const RETURN_PATH = "/orchestration/approvals";
 export const SIMULATOR_PATH = "/simulator/approvals";
 export const CHALLENGE_PATH = "/3ds/challenges";
 
-/** The services behind the routes. */
 export interface PaymentHandlers {
   readonly incoming: InboundCallbacks;
   readonly approvals: SimulatedApprovals;

@@ -15,7 +15,6 @@ export interface WebEntry {
 
 export type WebManifest = Readonly<Record<string, WebEntry>>;
 
-/** A file that browsers load, in memory, and compressed as the build left it. */
 export interface WebFile {
   readonly type: string;
   readonly content: Buffer;

@@ -2,12 +2,9 @@ import { escaped } from "../../base/html.js";
 import { OWN_PAGE_HEADERS } from "../browser/security-headers.js";
 import { WEB_PATH, type WebBuild } from "./web-build.js";
 
-/** A page whose content is drawn by one bundle. */
 export interface WebPage {
   readonly title: string;
-  /** An entry of {@link WebBuild}. */
   readonly entry: string;
-  /** The address of the picture in the browser's tab. */
   readonly icon?: string;
   /** Data for the script, in `<meta name="cloakroom">` as JSON. Never a secret: anyone may load the page. */
   readonly data?: unknown;

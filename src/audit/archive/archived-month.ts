@@ -16,11 +16,9 @@ import type { WalkedEntry } from "../verify/log-walk.js";
 import { rawLines, Unreadable } from "../verify/raw-lines.js";
 import { ArchiveFailure, archivedFile, type LogArchive, readArchive } from "./log-archive.js";
 
-/** The month that a file must be. */
 export interface ArchivedMonth {
   readonly tenantId: TenantId;
   readonly key: LogSigningKey;
-  /** Its first moment. */
   readonly month: Date;
   /** Rows before this were removed before the log had an archive. */
   readonly archivedFrom: Date;

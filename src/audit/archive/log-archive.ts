@@ -34,7 +34,6 @@ export class ArchiveFailure extends Reason {
 /** Milliseconds after which an archive that sends nothing counts as down. */
 const SILENT_MS = 30_000;
 
-/** The file of a tenant's month. */
 export function archivedFile(tenantId: TenantId, month: Date): string {
   return `cloakroom-log-${tenantId}-${monthName(month)}.jsonl`;
 }

@@ -71,7 +71,6 @@ function isBefore({ created_at, id }: LogRow, place: LogPlace): boolean {
   return apart < 0 || (apart === 0 && id < place.id);
 }
 
-/** Fields that must be equal, with their names in a row. */
 const EQUAL = [
   ["entityId", "entity_id"],
   ["actorId", "actor_id"],

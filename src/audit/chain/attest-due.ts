@@ -4,7 +4,6 @@ import { type HeadRow, moveChainHead } from "../../store/audit/audit-seals.js";
 import { ATTESTED_EVERY_MS, type AttestParts, attest } from "./attestations.js";
 import { signHead } from "./chain.js";
 
-/** A chain that may be due for an attestation. */
 export interface AttestableChain {
   readonly keys: TenantKeys;
   readonly stored: HeadRow | undefined;

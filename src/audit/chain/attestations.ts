@@ -17,7 +17,6 @@ import { unsigned } from "./sign-seals.js";
  * earlier state goes unnoticed.
  */
 export interface Attestation extends AttestationRef {
-  /** The attested seal. */
   readonly seal: { readonly number: number; readonly mac: Buffer };
 }
 
@@ -30,13 +29,11 @@ export interface AttestParts {
   readonly keyring: TenantKeySource;
 }
 
-/** A tenant whose last seal is to be attested. */
 export interface AttestTask {
   readonly tenantId: TenantId;
   readonly head: ChainHead;
 }
 
-/** The result of attestations. */
 export interface Attested {
   /** In the order of the tasks. */
   readonly refs: readonly AttestationRef[];

@@ -25,7 +25,6 @@ export class ChainConflict extends Error {
   override readonly name = "ChainConflict";
 }
 
-/** The position of the next entry of a chain. */
 export interface Chain {
   /** The stored head. Absent for a chain without one. */
   readonly stored: HeadRow | undefined;
@@ -99,7 +98,6 @@ export function signMark(keys: TenantKeys, mark: ChainMark): Omit<NewSeal, "sign
   };
 }
 
-/** Whether the vault made this entry for this position in the chain. */
 export function isOwnEntry(keys: TenantKeys, row: SealRow): boolean {
   const { window_start, number, row_count, digest, previous, key_version, mac, subject } = row;
   if (row.version !== SEAL_FORMAT) return false;

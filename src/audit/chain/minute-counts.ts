@@ -1,12 +1,10 @@
 import { MINUTE_MS } from "../../base/clock.js";
 import type { RawLogRow } from "../../store/audit/raw-log.js";
 
-/** The start of a row's minute. */
 export function minuteOf({ micros }: Pick<RawLogRow, "micros">): Date {
   return new Date(Math.floor(Number(micros) / 1_000 / MINUTE_MS) * MINUTE_MS);
 }
 
-/** Counts rows per minute, in the order of their arrival. */
 export class MinuteCounts {
   readonly #list: { readonly minute: Date; count: number }[] = [];
 

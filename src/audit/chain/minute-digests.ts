@@ -10,7 +10,6 @@ export interface CountedMinute extends Pick<SealedMinute, "windowStart" | "rowCo
   readonly counts: RowCounts;
 }
 
-/** Counts and digests the rows of a tenant's minutes, in the order of the log. */
 export class MinuteDigests {
   readonly #tenantId: TenantId;
   #open: { readonly windowStart: Date; readonly digest: RowDigest; readonly counts: RowCounts } | undefined;

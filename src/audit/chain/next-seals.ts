@@ -14,7 +14,6 @@ import type { CountedMinute } from "./minute-digests.js";
 import type { RowCounts } from "./row-counts.js";
 import { signSeals, type UnsignedSeal } from "./sign-seals.js";
 
-/** A chain with its last signed text, if it has one. */
 export interface SignedChain extends Chain {
   readonly signed: string | undefined;
 }
@@ -75,7 +74,6 @@ export async function nextSeals(
 }
 
 export interface SealReceivers {
-  /** The sinks that get sealed minutes. */
   readonly sinks?: readonly SinkName[];
   /** A time-stamp authority stamps the last seal of each day. */
   readonly isStamped?: boolean;

@@ -13,7 +13,6 @@ import { sealedUntil } from "./next-seals.js";
 import type { SealParts } from "./seal-log.js";
 import { lastSignedBody, signSeals, unsigned } from "./sign-seals.js";
 
-/** Findings of a verification that an operator has investigated. */
 export interface KnownFindings {
   readonly findings: readonly Finding[];
   readonly findingCount: number;

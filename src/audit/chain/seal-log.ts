@@ -69,7 +69,6 @@ export async function sealLog(
 /** `overtaken`: another process has sealed these minutes, and deletes their due entry. */
 export type ClosedOutcome = Exclude<SealOutcome, "early"> | "overtaken";
 
-/** Seals minutes that are closed already. */
 export async function sealClosed(
   parts: SealParts,
   tenantId: TenantId,

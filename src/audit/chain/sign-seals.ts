@@ -75,7 +75,6 @@ function linkTo(before: string | undefined): Pick<SealBody, "previous"> {
   };
 }
 
-/** Whether the vault signed this entry as it is stored. */
 export function isOwnSignature(keys: TenantKeys, seal: SealRow): boolean {
   const { signed_body, signature, key_version } = seal;
   const body = signed_body === null ? undefined : readBody(signed_body);

@@ -21,7 +21,6 @@ export class StampFailed extends Error {
   override readonly name = "StampFailed";
 }
 
-/** A tenant with seals that no stamp covers. */
 export interface StampTask {
   readonly tenantId: TenantId;
   readonly dueAt: Date;

@@ -26,7 +26,6 @@ export interface TurnOutcome {
    * - `more`: the turn is over
    */
   readonly left: "done" | "unsure" | "more";
-  /** The sink has taken something. */
   readonly hasSent: boolean;
 }
 

@@ -13,7 +13,6 @@ import { recordOfRow, recordOfSeal } from "./sink-record.js";
 const BATCH = 500;
 const SEALS = 200;
 
-/** Records, and the position of a sink that has them. */
 export interface SinkBatch {
   readonly records: readonly SinkRecord[];
   readonly position: SinkPosition;

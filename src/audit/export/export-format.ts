@@ -2,7 +2,6 @@ import type { TenantId } from "../../base/ids.js";
 import type { AnchorProof } from "../../crypto/anchor-tree.js";
 import type { SealRow } from "../../store/audit/audit-seals.js";
 
-/** The name and version of the format, in the first line of a file. */
 export const EXPORT_FORMAT = "cloakroom-audit-export/1";
 
 /** The first line: whose log this is, of which time, and by which key it is signed. */
@@ -35,10 +34,8 @@ export interface SignedLine {
   readonly signature: string;
 }
 
-/** A time stamp over the signed entry before it. */
 export interface StampLine {
   readonly kind: "stamp";
-  /** Of the entry. */
   readonly number: number;
   /** From the hash of the entry's text to the stamped root. */
   readonly proof: AnchorProof;

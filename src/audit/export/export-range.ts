@@ -21,13 +21,11 @@ export interface ExportRange {
   readonly until: Date;
 }
 
-/** A tenant with the log to export, and the keys that sign it. */
 export interface ExportedLog {
   readonly tenantId: TenantId;
   readonly keys: TenantKeys;
   /** The vault knows of no tampering: the export may attest that nothing is missing at its end. */
   readonly isWhole: boolean;
-  /** The token of a time stamp. */
   readonly tokenOf: (stamp: Uuid) => Promise<Buffer | undefined>;
 }
 

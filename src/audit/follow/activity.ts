@@ -27,7 +27,6 @@ export interface ActivityQuery {
   readonly by?: string | undefined;
 }
 
-/** Rows by how they ended and what they showed. */
 export interface ActivityCounts {
   revealed: number;
   masked: number;
@@ -55,7 +54,6 @@ export interface Activity {
   readonly countedUntil: Date | undefined;
 }
 
-/** Groups of one response. */
 const MAX_GROUPS = 50;
 /** Actors that are counted together have it. */
 const NO_ACTOR = "00000000-0000-0000-0000-000000000000";

@@ -9,7 +9,6 @@ import { endOfLog, LogFollower } from "./log-follower.js";
 const POLL_INTERVAL_MS = 1_000;
 /** Timers of several readers fire at about the same time: the first one polls for all. */
 const STILL_FRESH_MS = 900;
-/** Maximum rows of one poll. */
 const BATCH = 500;
 /** Rows that wait for a slow reader, of about 1 KB each. A reader that is further behind reads the log by itself. */
 const MAX_WAITING = 2_000;
@@ -28,7 +27,6 @@ export interface FeedBatch {
   readonly position: ListPosition;
 }
 
-/** The feeds of a process. */
 export class LogFeeds {
   readonly #feeds = new Map<TenantId, LogFeed>();
 
@@ -70,7 +68,6 @@ class LogFeed {
     return this.#revision;
   }
 
-  /** The number of the next row. */
   get end(): number {
     return this.#first + this.#rows.length;
   }
@@ -133,7 +130,6 @@ class LogFeed {
   }
 }
 
-/** One follower of a feed. */
 export class FeedReader {
   readonly #feed: LogFeed;
   readonly leave: () => void;
@@ -152,7 +148,6 @@ export class FeedReader {
     return this.#isTaking ? this.#next : this.#feed.end;
   }
 
-  /** Begins the feed, if this is its first reader. */
   async begin(caller: FeedCaller): Promise<Date> {
     for (;;) {
       await this.#feed.poll(caller);

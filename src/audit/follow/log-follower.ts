@@ -5,9 +5,7 @@ import { readLogClosing } from "../../store/audit/log-clock.js";
 import type { LogRow } from "../../store/audit/log-listing.js";
 import type { Transaction } from "../../store/transactions/transaction.js";
 
-/** Maximum rows of one poll. */
 const BATCH = 100;
-/** Maximum rows of one query. */
 const PAGE = 500;
 /** A row usually commits within this time after its own. Rows that take longer come when their minute is closed. */
 const USUAL_COMMIT_MS = 5_000;
@@ -30,12 +28,10 @@ export async function endOfLog(tx: Transaction): Promise<Date> {
   return closing.now;
 }
 
-/** The rows that a poll found. */
 export interface PollResult {
   readonly rows: readonly LogRow[];
   /** Whether these are all rows that are there now. */
   readonly isAll: boolean;
-  /** What {@link LogFollower.accept} records. */
   readonly found: Found;
 }
 
@@ -59,13 +55,11 @@ export interface PollOptions {
  */
 export class LogFollower {
   readonly #filter: FollowFilter;
-  /** Maximum rows of one poll. */
   readonly #batch: number;
   /** All rows up to here were sent, and no row can appear before it. */
   #final: ListPosition;
   /** Rows after `#final` that were sent. */
   readonly #sent = new Set<string>();
-  /** The time of the newest row that was sent. */
   #newest: Date;
 
   /** @param start a position that {@link position} returned, or the time to begin at. */
@@ -100,7 +94,6 @@ export class LogFollower {
     return { rows: [...late, ...fresh], isAll: fresh.length < limit, found: { ...closed, fresh } };
   }
 
-  /** Records that the rows of a poll are sent. */
   accept({ found: { final, passed, fresh } }: PollResult): void {
     this.#final = final;
     for (const id of passed) this.#sent.delete(id);

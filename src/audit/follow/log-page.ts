@@ -5,7 +5,6 @@ import type { LogListing, LogRow } from "../../store/audit/log-listing.js";
 import type { FoundRows } from "./find-log-rows.js";
 import { type LogFilterQuery, nameOfFilter, readLogFilter } from "./log-filter.js";
 
-/** A caller's filter and page of the log, unparsed. */
 export interface LogQuery extends LogFilterQuery {
   /** The cursor of the previous page. Overrides the page number. */
   readonly start?: string | undefined;

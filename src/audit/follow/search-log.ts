@@ -9,10 +9,8 @@ import { sealedUntil } from "../chain/next-seals.js";
 import { ANY_ENTITY_ID, logEntry } from "../log-entry.js";
 import { asServer } from "../tenant-database.js";
 
-/** Rows read at a time. */
 const PAGE = 500;
 
-/** The rows that a search of one tenant's log found. */
 export interface LogQueryResult {
   /** Newest first. */
   readonly rows: readonly LogRow[];
@@ -21,11 +19,9 @@ export interface LogQueryResult {
   readonly coverage: LogCoverage;
 }
 
-/** What rows of a log prove. */
 export interface LogCoverage {
   /** Rows before this time are sealed: a later change shows in a verification. Absent if nothing is sealed yet. */
   readonly sealedUntil: Date | undefined;
-  /** The number of the last seal. */
   readonly lastSeal: number | undefined;
   /** The head of the chain was made by this vault and is that of its last seal. */
   readonly isWhole: boolean;
@@ -40,7 +36,6 @@ export interface LogSearchParts {
 
 export interface LogSearch {
   readonly filter: LogFilter;
-  /** Which of the matching rows count. */
   readonly isWanted: (row: LogRow) => boolean;
   /** Rows at most. */
   readonly limit: number;

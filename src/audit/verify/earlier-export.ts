@@ -2,7 +2,6 @@ import type { Findings } from "../chain/findings.js";
 import type { Manifest } from "../export/export-format.js";
 import { type WalkedEntry, whyMisplaced } from "./log-walk.js";
 
-/** An earlier export of the same log, as it was verified. */
 export interface EarlierExport {
   readonly manifest: Manifest;
   /** Its last entry of the chain. */

@@ -8,7 +8,6 @@ import type { Continuation } from "./earlier-export.js";
 import type { ExportStamps, StampedEntry } from "./export-stamps.js";
 import type { LogWalk } from "./log-walk.js";
 
-/** An export whose first line was read. */
 export interface OpenedExport {
   readonly manifest: Manifest;
   readonly publicKey: KeyObject;

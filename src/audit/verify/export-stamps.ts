@@ -8,16 +8,13 @@ import type { StampLine } from "../export/export-format.js";
 /** A stamp that is older than its entry by more than this is not one of it: clocks may differ by ten minutes. */
 const MAX_APART_MS = 10 * 60_000;
 
-/** The signed entry that a stamp covers. */
 export interface StampedEntry {
   readonly number: number;
   readonly window: Date;
-  /** The hash of its signed text. */
   readonly hash: string;
   readonly signedAt: Date;
 }
 
-/** Checks the time stamps of an export. */
 export class ExportStamps {
   readonly #trusted: readonly X509Certificate[] | undefined;
   readonly #findings: Findings;

@@ -28,7 +28,6 @@ interface Numbering {
   readonly mayRestartSkip?: boolean;
 }
 
-/** How a source of the log shows it. */
 export interface WalkedSource extends Numbering {
   readonly tenantId: TenantId;
   /** Rows before this were removed after their retention. */

@@ -10,7 +10,6 @@ import { LogWalk } from "./log-walk.js";
 /** A sink repeats at most two batches of 500 records. */
 const REPEATED = 1_000;
 
-/** A row, and the line that it was read from. */
 export interface ReceivedRow {
   readonly row: RawLogRow;
   readonly line: string;

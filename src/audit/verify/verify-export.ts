@@ -42,7 +42,6 @@ export interface ExportVerdict {
   /** How often an operator continued a chain that had been tampered with. */
   readonly restarts: number;
   readonly sealedUntil: Date | undefined;
-  /** What the last line attests of it. */
   readonly attestedUntil: Date | undefined;
   readonly stamps: Pick<ExportStamps, "verified" | "unverified" | "last">;
   readonly reasons: readonly string[];
@@ -60,7 +59,6 @@ export interface TrustedEvidence {
   readonly fingerprint: string | undefined;
   /** Time-stamp authorities. Absent: time stamps are not verified. */
   readonly authorities?: readonly X509Certificate[] | undefined;
-  /** An export that this one must continue. */
   readonly after?: EarlierExport | undefined;
 }
 
@@ -93,7 +91,6 @@ class ExportCheck {
   #publicKey: KeyObject | undefined;
   #entries: ExportEntries | undefined;
   #isEnded = false;
-  /** What the last line attests. */
   #attestedUntil: Date | undefined;
 
   constructor(trust: TrustedEvidence) {

@@ -24,7 +24,6 @@ export interface SeenSeal {
 
 /** The content of an attestation of a tenant's chain in the vault's own chain. */
 export interface AttestedSeal extends SeenSeal {
-  /** Time of the attestation. */
   readonly at: Date;
 }
 
@@ -53,7 +52,6 @@ export interface VerifyOptions {
   readonly attested?: AttestedSeal | undefined;
   /** A server has been running since this time: earlier rows should have a seal. */
   readonly sealedBy?: Date | undefined;
-  /** Called with the number of rows read so far. */
   readonly onProgress: (rows: number) => void;
 }
 

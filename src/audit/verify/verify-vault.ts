@@ -12,9 +12,7 @@ import type { AttestedSeal } from "./verify-log.js";
 
 /** The content of the vault's own chain, and its findings. */
 export interface VaultVerdict {
-  /** The last seal of each tenant that was ever attested. */
   readonly attested: ReadonlyMap<TenantId, AttestedSeal & { readonly entry: number }>;
-  /** The number of the last entry. */
   readonly reached: number;
   readonly findings: readonly Finding[];
   readonly findingCount: number;

@@ -28,7 +28,6 @@ export const explainAccess: Action = async (call) => {
   }
 };
 
-/** The application of a key on standard input. */
 async function applicationOfKey(call: ApiCall): Promise<string> {
   const key = (await readStandardInput("the key")).trim();
   if (key === "") throw new UsageError("The key is empty.");

@@ -15,7 +15,6 @@ const LISTED = 20;
 const MAX_TIMEOUT_SECONDS = 2_147_483;
 const PAGE = 100;
 
-/** One call of a command: its arguments, the vault and the output. */
 export class ApiCall implements AsyncDisposable {
   readonly output: Output;
   /** Aborted at Ctrl-C. */
@@ -175,7 +174,6 @@ export class ApiCall implements AsyncDisposable {
   }
 }
 
-/** A client that acts as an application or a person. */
 export function clientFor({ url, caFile, identity }: Omit<Credentials, "urlFrom">): Cloakroom {
   const tls = caFile === undefined ? {} : { tls: { ca: readFile("ca_file", caFile) } };
   if (identity.kind === "key") return new Cloakroom({ baseUrl: url, apiKey: identity.key, ...tls });

@@ -1,4 +1,3 @@
-/** The arguments of a call, checked against the command. */
 export interface CommandArguments {
   readonly positionals: readonly string[];
   /** By name: the texts of a flag, in order. A switch has the text `true`. */

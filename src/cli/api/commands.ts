@@ -11,7 +11,6 @@ import { SESSION_COMMANDS } from "./table/session.js";
 import { TENANT_COMMANDS } from "./table/tenant.js";
 import { TOKEN_COMMANDS } from "./table/tokens.js";
 
-/** All commands over the API, in the order of help. */
 export const API_COMMANDS: readonly ApiCommand[] = [
   ...SESSION_COMMANDS,
   ...TOKEN_COMMANDS,

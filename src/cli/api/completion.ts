@@ -40,7 +40,6 @@ export interface TypedArgument {
   readonly before: readonly string[];
   /** What is typed of it. */
   readonly start: string;
-  /** The options before it, by name. */
   readonly options: ReadonlyMap<string, string>;
 }
 

@@ -12,7 +12,6 @@ export type Identity =
   | { readonly kind: "key"; readonly key: string; readonly from: string }
   | { readonly kind: "person"; readonly cookie: string; readonly from: string };
 
-/** The vault that a command calls. */
 export interface VaultAddress {
   readonly url: string;
   readonly caFile: string | undefined;

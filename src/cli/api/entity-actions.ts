@@ -9,7 +9,6 @@ type PartWith<Operations> = {
 export type Gettable = PartWith<{ get(id: string, options: CallOptions): Promise<object> }>;
 export type Deletable = PartWith<{ delete(id: string, options: CallOptions): Promise<void> }>;
 
-/** Shows the entity whose id is the argument. */
 export function getting(part: Gettable): Action {
   return async (call) => {
     call.output.one(await call.client[part].get(call.argument(0), call.options()));

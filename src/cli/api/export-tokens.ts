@@ -9,7 +9,6 @@ import type { Action } from "./api-command.js";
 import { restNamesOf } from "./field-names.js";
 import { pgpRecipient } from "./pgp.js";
 
-/** Tokens of one request. */
 const PAGE = 500;
 /** The fields that an import takes. Lists and objects are JSON. */
 const COLUMNS = [

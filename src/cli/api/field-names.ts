@@ -15,7 +15,6 @@ const OPAQUE = new Set([
 /** Names of the client where the REST API's name is not the same in snake case. */
 const REST_NAMES: Readonly<Record<string, string>> = { extras: "_extras" };
 
-/** A result of the client as JSON in the names of the REST API. */
 export function restNamesOf(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString();
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
@@ -26,7 +25,6 @@ export function restNamesOf(value: unknown): unknown {
   );
 }
 
-/** JSON in the names of the REST API as an input of the client. */
 export function clientNamesOf(value: unknown): unknown {
   return renamed(
     value,

@@ -7,7 +7,6 @@ interface Summary {
   readonly summary: string;
 }
 
-/** The help of one command. `common`: the options of every command of its kind. */
 export function commandHelp(command: Command<unknown>, common: Flags): string {
   const { name, summary, arguments: wanted = [], flags = {}, notes = [], examples = [] } = command;
   return [

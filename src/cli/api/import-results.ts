@@ -10,7 +10,6 @@ import { UsageError } from "../usage-error.js";
  */
 export class ImportResults implements AsyncDisposable {
   readonly importId: string;
-  /** The results that were there at the start. */
   readonly rowsBefore: number;
   readonly #file: FileHandle;
   readonly #path: string;

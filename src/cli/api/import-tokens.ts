@@ -21,9 +21,7 @@ import { ImportResults } from "./import-results.js";
 import { openImportSource } from "./import-source.js";
 import { parseGivenJson, readFile } from "./standard-input.js";
 
-/** Requests in progress at once. */
 const AT_ONCE = 4;
-/** Rows of a dry run. */
 const SHOWN_ROWS = 10;
 
 export const importTokens: Action = async (call) => {

@@ -5,7 +5,6 @@ import { restNamesOf } from "./field-names.js";
 import { missingStep, partOfResult } from "./result-path.js";
 import { cellText, tableLines } from "./text-table.js";
 
-/** How a command prints its result. */
 export interface OutputOptions {
   readonly json: boolean;
   /** Prints this part of the result. */
@@ -33,7 +32,6 @@ export class Output {
     return this.#options.json;
   }
 
-  /** Prints one thing. */
   one(result: unknown): void {
     const shown = restNamesOf(result);
     if (this.#options.quiet) this.#ids([shown]);

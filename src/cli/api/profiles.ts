@@ -6,7 +6,6 @@ import { UsageError } from "../usage-error.js";
 
 interface VaultConnection {
   readonly url: string;
-  /** The certificate authority to trust. */
   readonly ca_file?: string;
 }
 

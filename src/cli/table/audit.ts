@@ -1,15 +1,15 @@
-import type { Flags } from "../command.js";
+import { type Flags, switchFlag, textFlag } from "../command.js";
 import type { OperatorCommand } from "../operator-command.js";
 import { TIME_MEANING } from "../time-argument.js";
 
 const TENANT = {
-  tenant: { kind: "text", value: "ID", meaning: "this tenant alone" },
+  tenant: textFlag("ID", "this tenant alone"),
 } as const satisfies Flags;
 
 const HISTORY = {
-  since: { kind: "text", value: "TIME", meaning: `from this time on: ${TIME_MEANING}` },
-  until: { kind: "text", value: "TIME", meaning: "before this time" },
-  limit: { kind: "text", value: "N", meaning: "rows of each tenant at most, up to 10000; 1000 unless given" },
+  since: textFlag("TIME", `from this time on: ${TIME_MEANING}`),
+  until: textFlag("TIME", "before this time"),
+  limit: textFlag("N", "rows of each tenant at most, up to 10000; 1000 unless given"),
 } as const satisfies Flags;
 
 const TENANT_HISTORY: Flags = { ...TENANT, ...HISTORY };
@@ -21,30 +21,16 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
     arguments: ["[FILE]"],
     flags: {
       ...TENANT,
-      since: {
-        kind: "text",
-        value: "FILE",
-        meaning: "earlier output of --json, kept elsewhere: its tenants and seals must still exist",
-      },
-      key: {
-        kind: "text",
-        value: "FINGERPRINT",
-        meaning: "the tenant's, which cloakroom audit key shows. Get it from the operator, not with the file",
-      },
-      received: {
-        kind: "switch",
-        meaning: "FILE is what the sink of CLOAKROOM_AUDIT_FILE wrote. --key takes public keys then, with commas",
-      },
-      after: {
-        kind: "text",
-        value: "EARLIER_EXPORT",
-        meaning: "an export that FILE must continue: finds entries that are in neither of both",
-      },
-      "tsa-ca": {
-        kind: "text",
-        value: "FILE",
-        meaning: "certificates of the time-stamp authority, PEM: verifies the file's time stamps",
-      },
+      since: textFlag("FILE", "earlier output of --json, kept elsewhere: its tenants and seals must still exist"),
+      key: textFlag(
+        "FINGERPRINT",
+        "the tenant's, which cloakroom audit key shows. Get it from the operator, not with the file",
+      ),
+      received: switchFlag(
+        "FILE is what the sink of CLOAKROOM_AUDIT_FILE wrote. --key takes public keys then, with commas",
+      ),
+      after: textFlag("EARLIER_EXPORT", "an export that FILE must continue: finds entries that are in neither of both"),
+      "tsa-ca": textFlag("FILE", "certificates of the time-stamp authority, PEM: verifies the file's time stamps"),
     },
     notes: [
       "With FILE, of audit export, it verifies that file alone, without the vault or a network. The exit",
@@ -56,14 +42,10 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
     name: "audit export",
     summary: "Write a tenant's log with its signed seals as lines of JSON, which audit verify checks without the vault",
     flags: {
-      tenant: { kind: "text", value: "ID", meaning: "the tenant" },
-      since: { kind: "text", value: "TIME", meaning: "from the minute of this time on; otherwise from the beginning" },
-      until: {
-        kind: "text",
-        value: "TIME",
-        meaning: "to the end of the minute before this time; otherwise to the last seal",
-      },
-      file: { kind: "text", value: "F", meaning: "a new file to write to; otherwise standard output" },
+      tenant: textFlag("ID", "the tenant"),
+      since: textFlag("TIME", "from the minute of this time on; otherwise from the beginning"),
+      until: textFlag("TIME", "to the end of the minute before this time; otherwise to the last seal"),
+      file: textFlag("F", "a new file to write to; otherwise standard output"),
     },
     notes: [
       "The file holds sealed minutes only: the last two minutes are not in it. An export leaves a row in the tenant's log.",
@@ -80,12 +62,8 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
     name: "audit restart",
     summary: "Continue a chain of seals that was tampered with, after you have investigated",
     flags: {
-      tenant: {
-        kind: "text",
-        value: "ID",
-        meaning: "the chain of this tenant; a tenant that is gone is no longer expected",
-      },
-      vault: { kind: "switch", meaning: "the vault's own chain, which attests those of all tenants" },
+      tenant: textFlag("ID", "the chain of this tenant; a tenant that is gone is no longer expected"),
+      vault: switchFlag("the vault's own chain, which attests those of all tenants"),
     },
     notes: [
       "Acknowledges the present findings of audit verify: they stay in its output, but no longer make it fail. Later",
@@ -106,7 +84,7 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
     arguments: ["ID"],
     flags: {
       ...TENANT_HISTORY,
-      rows: { kind: "switch", meaning: "the rows too; --since is 30d unless given" },
+      rows: switchFlag("the rows too; --since is 30d unless given"),
     },
     load: async () => (await import("../audit-what-did.js")).auditWhatDid,
   },
@@ -116,8 +94,8 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
       "List requests and sign-ins that were denied, and keys that were not valid, in the last 24 hours or another time",
     flags: {
       ...TENANT_HISTORY,
-      "sign-ins": { kind: "switch", meaning: "failed sign-ins alone, passkeys that were refused included" },
-      by: { kind: "text", value: "GROUP", meaning: "counts by actor, key, address, code or day in place of rows" },
+      "sign-ins": switchFlag("failed sign-ins alone, passkeys that were refused included"),
+      by: textFlag("GROUP", "counts by actor, key, address, code or day in place of rows"),
     },
     load: async () => (await import("../audit-denied.js")).auditDenied,
   },
@@ -127,9 +105,9 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
       "List values that were shown in the clear, by whom, from where and why, in the last 7 days or another time",
     flags: {
       ...TENANT_HISTORY,
-      people: { kind: "switch", meaning: "those that were shown to members alone, not to applications" },
-      actor: { kind: "text", value: "ID", meaning: "those that were shown to this application or person alone" },
-      by: { kind: "text", value: "GROUP", meaning: "counts by actor, key, address or day in place of rows" },
+      people: switchFlag("those that were shown to members alone, not to applications"),
+      actor: textFlag("ID", "those that were shown to this application or person alone"),
+      by: textFlag("GROUP", "counts by actor, key, address or day in place of rows"),
     },
     load: async () => (await import("../audit-reveals.js")).auditReveals,
   },

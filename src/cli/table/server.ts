@@ -1,11 +1,8 @@
-import type { Flags } from "../command.js";
+import { type Flags, switchFlag, textFlag } from "../command.js";
 import type { OperatorCommand } from "../operator-command.js";
 
 const MOVES = {
-  "block-writes": {
-    kind: "switch",
-    meaning: "copy shards while their writes wait: for nodes without wal_level = logical",
-  },
+  "block-writes": switchFlag("copy shards while their writes wait: for nodes without wal_level = logical"),
 } as const satisfies Flags;
 
 export const SERVER_COMMANDS: readonly OperatorCommand[] = [
@@ -34,12 +31,8 @@ export const SERVER_COMMANDS: readonly OperatorCommand[] = [
     name: "cluster distribute",
     summary: "Distribute the tables over the Citus cluster that DATABASE_URL's database coordinates",
     flags: {
-      "dry-run": { kind: "switch", meaning: "print the statements without running them" },
-      shards: {
-        kind: "text",
-        value: "N",
-        meaning: "shards of each table, fixed from then on; default: the database's citus.shard_count",
-      },
+      "dry-run": switchFlag("print the statements without running them"),
+      shards: textFlag("N", "shards of each table, fixed from then on; default: the database's citus.shard_count"),
     },
     load: async () => (await import("../cluster-distribute.js")).clusterDistribute,
   },
@@ -55,7 +48,7 @@ export const SERVER_COMMANDS: readonly OperatorCommand[] = [
   {
     name: "cluster rebalance",
     summary: "Move tenants between the nodes of the Citus cluster until each has its share, while servers run",
-    flags: { "dry-run": { kind: "switch", meaning: "list the moves without running them" }, ...MOVES },
+    flags: { "dry-run": switchFlag("list the moves without running them"), ...MOVES },
     notes: ["Run an interrupted command again to continue."],
     load: async () => (await import("../cluster-rebalance.js")).clusterRebalance,
   },
@@ -63,7 +56,7 @@ export const SERVER_COMMANDS: readonly OperatorCommand[] = [
     name: "cluster drain",
     summary: "Move all tenants off a node of the Citus cluster, which gets no new ones, while servers run",
     arguments: ["NODE"],
-    flags: { remove: { kind: "switch", meaning: "then take the node out of the cluster" }, ...MOVES },
+    flags: { remove: switchFlag("then take the node out of the cluster"), ...MOVES },
     notes: ["Run an interrupted command again to continue. To use the node again: cluster add-node."],
     load: async () => (await import("../cluster-drain.js")).clusterDrain,
   },

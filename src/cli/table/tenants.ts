@@ -1,3 +1,4 @@
+import { switchFlag, textFlag } from "../command.js";
 import type { OperatorCommand } from "../operator-command.js";
 
 export const TENANT_COMMANDS: readonly OperatorCommand[] = [
@@ -5,8 +6,8 @@ export const TENANT_COMMANDS: readonly OperatorCommand[] = [
     name: "tenants create",
     summary: "Create a tenant with its owner and a management application, and show the management key once",
     flags: {
-      name: { kind: "text", value: "N", meaning: "name of the tenant" },
-      "owner-email": { kind: "text", value: "E", meaning: "e-mail address of its owner" },
+      name: textFlag("N", "name of the tenant"),
+      "owner-email": textFlag("E", "e-mail address of its owner"),
     },
     load: async () => (await import("../tenants-create.js")).tenantsCreate,
   },
@@ -19,16 +20,9 @@ export const TENANT_COMMANDS: readonly OperatorCommand[] = [
     name: "tenants update",
     summary: "Change what a tenant's plan includes, or let its exports go on without approval",
     flags: {
-      id: { kind: "text", value: "ID", meaning: "the tenant" },
-      "included-monthly-active-tokens": {
-        kind: "text",
-        value: "N",
-        meaning: "a number, or default for none",
-      },
-      "stop-export-approval": {
-        kind: "switch",
-        meaning: "switch the setting require_export_approval off, which no member may",
-      },
+      id: textFlag("ID", "the tenant"),
+      "included-monthly-active-tokens": textFlag("N", "a number, or default for none"),
+      "stop-export-approval": switchFlag("switch the setting require_export_approval off, which no member may"),
     },
     load: async () => (await import("../tenants-update.js")).tenantsUpdate,
   },
@@ -36,25 +30,18 @@ export const TENANT_COMMANDS: readonly OperatorCommand[] = [
     name: "members sign-in-link",
     summary: "Show a link by which a member signs in once, within 10 minutes, in any browser",
     flags: {
-      email: { kind: "text", value: "E", meaning: "address of the member" },
-      tenant: { kind: "text", value: "T", meaning: "the member's tenant. Default: the only one" },
-      "reset-passkeys": {
-        kind: "switch",
-        meaning: "remove the member's passkeys first, which were lost, and end the member's sign-ins",
-      },
+      email: textFlag("E", "address of the member"),
+      tenant: textFlag("T", "the member's tenant. Default: the only one"),
+      "reset-passkeys": switchFlag(
+        "remove the member's passkeys first, which were lost, and end the member's sign-ins",
+      ),
     },
     load: async () => (await import("../members-sign-in-link.js")).membersSignInLink,
   },
   {
     name: "formulas import",
     summary: "Publish official reactor formulas to all tenants, replacing earlier ones with the same ids",
-    flags: {
-      file: {
-        kind: "text",
-        value: "F",
-        meaning: "a formula as POST /reactor-formulas takes it, or an array of them; id is required",
-      },
-    },
+    flags: { file: textFlag("F", "a formula as POST /reactor-formulas takes it, or an array of them; id is required") },
     load: async () => (await import("../formulas-import.js")).formulasImport,
   },
 ];

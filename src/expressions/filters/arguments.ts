@@ -61,7 +61,6 @@ export class FilterArguments {
   }
 }
 
-/** The functions below return undefined for a value of another form. */
 export function wholeNumberOf(value: Operand | undefined): number | undefined {
   const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
   return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;

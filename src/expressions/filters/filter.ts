@@ -10,7 +10,6 @@ import type { FilterArguments } from "./arguments.js";
  */
 export type Filter = (input: Operand, args: FilterArguments, budget: Budget, draw: DrawBelow) => Operand | undefined;
 
-/** Filters by their names in expressions. */
 export type FilterFamily = Readonly<Record<string, Filter>>;
 
 /** Wraps filters to return null for null: a missing value stays missing. */

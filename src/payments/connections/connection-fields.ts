@@ -5,7 +5,6 @@ import type { Formula, FormulaField } from "../contract/formula.js";
 /** The tenant's values by the formula's keys. */
 export type ConnectionFields = ReadonlyMap<string, Sensitive<string>>;
 
-/** A field as a caller sent it. */
 export interface GivenField {
   readonly key: string;
   readonly value?: string | undefined;

@@ -1,3 +1,4 @@
+import { type Authorship, changedAuthorship, newAuthorship, readAuthorship } from "../../access/authorship.js";
 import { actorOf } from "../../access/caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../../access/caller-transaction.js";
 import { StoredEntities } from "../../access/stored-entities.js";
@@ -38,7 +39,7 @@ export interface ConnectionProperties {
 }
 
 /** A tenant's credentials at a payment service. */
-export interface Connection extends ConnectionProperties {
+export interface Connection extends ConnectionProperties, Authorship {
   readonly id: Uuid;
   readonly formula: Formula;
   readonly fields: ConnectionFields;
@@ -47,7 +48,6 @@ export interface Connection extends ConnectionProperties {
   readonly revision: number;
 }
 
-/** A connection as a caller requests it. */
 export interface ConnectionDraft extends ConnectionProperties {
   readonly formula: Formula;
   readonly fields: readonly GivenField[];
@@ -108,6 +108,7 @@ export async function createConnection(
     status: "pending",
     checks: 0,
     revision: 1,
+    ...newAuthorship(tx),
   };
   tx.enqueue(insertConnection, {
     ...connectionColumns(tx.keys, connection),
@@ -125,7 +126,6 @@ export async function listConnections(tx: CallerTransaction): Promise<readonly C
   return rows.map((row) => openConnection(tx.keys, row));
 }
 
-/** Lists the formulas that a connection can use. */
 export async function listConnectionFormulas(tx: CallerTransaction): Promise<readonly Formula[]> {
   tx.log("connection_formula", ANY_ENTITY_ID, "list");
   return FORMULAS;
@@ -150,6 +150,8 @@ export async function replaceConnection(
     status: isChecked ? "available" : "pending",
     checks: 0,
     revision: row.revision,
+    ...readAuthorship(row),
+    ...changedAuthorship(tx),
   };
   tx.enqueue(updateConnectionRow, {
     ...connectionColumns(tx.keys, changed),
@@ -176,6 +178,7 @@ export function openConnection(keys: TenantKeys, row: ConnectionRow): Connection
     status: row.status,
     checks: row.checks,
     revision: row.revision,
+    ...readAuthorship(row),
   };
 }
 

@@ -5,7 +5,6 @@ import type { FormulaId } from "../contract/formula.js";
 import type { ProviderHttp } from "../contract/provider-http.js";
 import type { Connection } from "./connection.js";
 
-/** The payment services that this server supports, by formula. */
 export class Connectors {
   readonly #connectors: ReadonlyMap<FormulaId, Connector>;
   readonly #http: (tenantId: TenantId) => ProviderHttp;

@@ -7,7 +7,6 @@ import { FORMULA_IDS, type Formula, type FormulaId } from "../contract/formula.j
 import type { Provider } from "../contract/provider.js";
 import { simulatorProvider } from "../simulator/provider.js";
 
-/** The payment services that tenants can connect to. */
 const PROVIDERS: Readonly<Record<FormulaId, Provider>> = {
   "simulator-card": simulatorProvider,
   "stripe-card": stripeProvider,

@@ -1,6 +1,5 @@
 import type { ConnectorContext } from "../contract/connector.js";
 
-/** What builds the calls of a payment service for one connection. */
 export class ConnectionRequests {
   protected readonly address: string;
   protected readonly context: ConnectorContext;

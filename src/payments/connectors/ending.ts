@@ -8,7 +8,6 @@ import type {
   Unknown,
 } from "../contract/outcome.js";
 
-/** Details of a refusal besides its reason. */
 export interface RefusalDetail {
   readonly codes: ProviderCodes;
   readonly providerId?: string | undefined;
@@ -25,7 +24,6 @@ export function refusedOperation(errorCode: ErrorCode, codes: ProviderCodes): Fo
   return { kind: "refused", as: isDecline(errorCode) ? "declined" : "failed", errorCode, codes };
 }
 
-/** A call without a response. `never_sent`: no byte of it left. */
 export type Unanswered = { readonly kind: "never_sent"; readonly codes: ProviderCodes } | Unknown;
 
 /** The end of an authorization without a response. Only what was never sent has certainly failed. */

@@ -1,6 +1,5 @@
 import type { JsonObject } from "../../base/json.js";
 
-/** Limits of a payment service for metadata. */
 export interface MetadataLimits {
   readonly pairs: number;
   readonly keyLength: number;

@@ -19,7 +19,6 @@ import { endedAuthorization, refusedOperation } from "./ending.js";
 import { hostIn } from "./fields.js";
 import { redacting } from "./redacting.js";
 
-/** A call for one connection: `requests` builds what is sent. */
 export interface ServiceCall<Requests> {
   readonly context: ConnectorContext;
   readonly requests: Requests;
@@ -44,7 +43,6 @@ export interface Service<Requests, Amount> extends Pick<Connector, "formulaId" |
   checkCredentials(call: ServiceCall<Requests>): Promise<CredentialsOutcome>;
 }
 
-/** Makes the connector of a service that is called over HTTP. */
 export function serviceConnector<Requests, Amount>(service: Service<Requests, Amount>): Connector {
   const noAddress: ProviderCodes = { rawDescription: service.noAddress };
   const callFor = (context: ConnectorContext): ServiceCall<Requests> | undefined => {

@@ -13,7 +13,6 @@ import type {
 import type { ProviderHttp } from "./provider-http.js";
 import type { WebhookDelivery, WebhookReading } from "./webhook.js";
 
-/** How a connector reaches its payment service for one connection of one tenant. */
 export interface ConnectorContext {
   readonly tenantId: TenantId;
   /** The tenant's values by the formula's keys; empty values are absent. */

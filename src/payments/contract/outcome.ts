@@ -27,7 +27,6 @@ export interface ThreeDSOutcome {
   readonly error?: { readonly code: string; readonly description: string } | undefined;
 }
 
-/** Common to all states of a payment at its service. */
 interface Stated {
   readonly codes: ProviderCodes;
   readonly threeDS?: ThreeDSOutcome | undefined;
@@ -69,7 +68,6 @@ export type PaymentState =
   | (Known & { readonly kind: "voided"; readonly expired: boolean; readonly at?: Date })
   /** The service is still processing it and will report later. */
   | (Stated & { readonly kind: "processing"; readonly providerId?: string | undefined })
-  /** The issuer or the service refused. */
   | (Refusing & { readonly kind: "declined" })
   /** A technical or configuration cause, and certainly no money moved. */
   | (Refusing & { readonly kind: "failed" });
@@ -104,7 +102,6 @@ export type FollowUpOutcome =
     }
   | Unknown;
 
-/** A refund in the result of a look-up. */
 export interface FoundRefund {
   /** Our reference, if the service stores it. */
   readonly reference: string | undefined;

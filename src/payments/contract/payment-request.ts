@@ -54,7 +54,6 @@ export interface AuthorizationRequest extends Keyed {
   readonly returnUrl: string;
 }
 
-/** A payment that was sent to a connector earlier. */
 export interface PaymentReference {
   readonly reconciliationId: string;
   /** The payment service's id. Absent if no response has given it yet. */

@@ -20,7 +20,6 @@ export interface ProviderResponse {
   readonly text: string;
 }
 
-/** The result of a call. No call is ever resent. */
 export type ProviderCallResult =
   | { readonly kind: "responded"; readonly response: ProviderResponse }
   /** No byte of the request left: the service cannot have executed it. */

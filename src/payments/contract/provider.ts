@@ -1,10 +1,8 @@
 import type { Connector, ConnectorContext } from "./connector.js";
 import type { Formula } from "./formula.js";
 
-/** All that the vault knows about a payment service. */
 export interface Provider {
   readonly formula: Formula;
-  /** The fields of a connection that identify its account at the service. */
   readonly accountFields: readonly string[];
   /** Fields that have an effect in live mode only. */
   readonly liveFields?: readonly string[];

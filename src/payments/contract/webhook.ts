@@ -7,7 +7,6 @@ export interface WebhookDelivery {
   readonly body: Buffer;
 }
 
-/** One event of a webhook. Everything in it is verified. */
 export interface WebhookEvent {
   /** The payment's ids, at least one. */
   readonly payment: { readonly reconciliationId?: string | undefined; readonly providerId?: string | undefined };

@@ -8,16 +8,13 @@ import { lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
 import { type Attempt, type Payment, reconciliationIdOf } from "./payment.js";
 import { type Event, type Transition, transitionOn } from "./transaction-states.js";
 
-/** A payment after a response was applied. */
 export interface Step {
   readonly payment: Payment;
-  /** The status changed. */
   readonly moved: boolean;
   /** Money is newly held or taken. */
   readonly approved: boolean;
 }
 
-/** A payment that stays in its status. */
 export function unmoved(payment: Payment): Step {
   return { payment, moved: false, approved: false };
 }
@@ -54,7 +51,6 @@ export function expirePayment(payment: Payment, errorCode: ErrorCode, now: numbe
   return step ? takeStep({ ...payment, errorCode }, step, now, "expired") : unmoved(payment);
 }
 
-/** A report of the payment service about a capture or void. */
 export interface FollowUp {
   readonly operation: "capture" | "void";
   /** The captured amount. Default: the requested amount. */

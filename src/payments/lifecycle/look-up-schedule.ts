@@ -7,10 +7,8 @@ const DELAYS_MS = [5_000, 15_000, 60_000, 300_000, 1_800_000, 7_200_000, 43_200_
 const ACCEPTED_FIRST_MS = 2_000;
 /** The shortest pause before the next look-up of an unclear payment without an attempt under way. */
 const UNCLEAR_MS = 60_000;
-/** How long a payment with an unknown end is looked up. */
 export const LOOK_UP_LIMIT_MS = DAY_MS;
 
-/** Schedules the next look-up, with growing delays. */
 export function scheduleLookUp(payment: Payment, state: "unknown" | "accepted", now: number): Payment {
   const { attempt } = payment;
   if (!attempt) return payment;

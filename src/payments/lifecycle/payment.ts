@@ -14,7 +14,6 @@ import type { ProviderCodes, ThreeDSOutcome } from "../contract/outcome.js";
 import type { Intent, PaymentReference, PaymentSource, ThreeDSData } from "../contract/payment-request.js";
 import { type IntentOutcome, STATUSES, type Status } from "./transaction-states.js";
 
-/** The visible parts of the card when the payment was created. */
 export interface CardSnapshot {
   readonly last4: string;
   readonly bin: string;
@@ -51,7 +50,6 @@ export interface Attempt {
   readonly operation: "authorize" | "capture" | "void" | "refund";
   readonly key: string;
   readonly amount: number;
-  /** Only for a refund. */
   readonly refundId?: Uuid;
   /** Identifies the account that it was sent to. Absent: planned, not sent yet. */
   readonly account?: string;
@@ -130,7 +128,6 @@ export function referenceOf(payment: Payment): PaymentReference {
   };
 }
 
-/** The search term for a caller's reference. */
 export function externalTerm(keys: TenantKeys, identifier: string): Buffer {
   return searchTerm(keys.search, "payment", "external_identifier", identifier);
 }
@@ -150,7 +147,6 @@ export function openPayment(keys: TenantKeys, row: PaymentRow): Payment {
   };
 }
 
-/** The columns of a payment. */
 export function paymentRowOf(keys: TenantKeys, payment: Payment): Omit<PaymentRow, "created_at"> {
   const { id, connectionId, tokenId, containers, status, providerId, revision, createdAt, dueAt, ...record } = payment;
   const { externalIdentifier } = record.order;

@@ -65,7 +65,6 @@ export function applyRefundOutcome(refund: Refund, outcome: FollowUpOutcome, now
   }
 }
 
-/** The amount returned by our refunds. */
 export function totalRefunded(refunds: readonly Refund[]): number {
   return refunds.filter(({ status }) => status === "succeeded").reduce((sum, { amount }) => sum + amount, 0);
 }

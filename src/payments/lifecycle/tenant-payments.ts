@@ -20,14 +20,12 @@ import type { Step } from "./apply.js";
 import { openPayment, type Payment, paymentRowOf } from "./payment.js";
 import { openRefund, plannedRefund, type Refund, sealRefund } from "./refund.js";
 
-/** A change of a payment and its refunds: their new values. */
 export interface Change extends Step {
   readonly refunds?: readonly Refund[];
   /** The process that has the lease continues its work. */
   readonly keepsLease?: boolean;
 }
 
-/** Computes a change from the payment's current row. */
 export type ChangeOf = (payment: Payment, now: Date, refunds: readonly Refund[]) => Change;
 
 /** A tenant's payments, outside of a caller's request. Each method is a transaction of its own. */
@@ -51,7 +49,6 @@ export class TenantPayments {
     return row ? openPayment(this.keys, row) : undefined;
   }
 
-  /** Finds a payment by the payment service's id. */
   async findAtService(connectionId: Uuid, providerId: string): Promise<Payment | undefined> {
     const id = await this.read((tx) => tx.query(findPaymentByProvider, { connectionId, providerId }));
     return id ? this.find(id) : undefined;
@@ -78,7 +75,6 @@ export class TenantPayments {
     return connectionOfPayment(this.keys, row, payment);
   }
 
-  /** Leases payments that are due, at most `limit`. */
   async claim(limit: number): Promise<readonly Payment[]> {
     const rows = await this.#tenant.ordinary((tx) => tx.query(claimPayments, { limit, seconds: LEASE_SECONDS }));
     return rows.map((row) => openPayment(this.keys, row));
@@ -100,7 +96,6 @@ export class TenantPayments {
     });
   }
 
-  /** The payment service refused the connection's credentials. */
   async failCredentials({ id, revision }: Connection): Promise<void> {
     await this.#tenant.ordinary(async (tx) => tx.enqueue(markCredentialsFailed, { id, revision }));
   }

@@ -1,7 +1,6 @@
 import type { PaymentState } from "../contract/outcome.js";
 import type { Intent } from "../contract/payment-request.js";
 
-/** The documented statuses of a transaction. */
 export const STATUSES = [
   "processing",
   "buyer_approval_pending",

@@ -14,7 +14,6 @@ import { amountToCapture, amountToRefund, requireRefundable, requireVoidable } f
 import { busy, findPaymentToChange, type PaymentRight, wrongState } from "./payment-access.js";
 import type { PaymentCall } from "./payment-call.js";
 
-/** A payment with an operation that is stored and not yet sent. */
 export interface BegunOperation {
   readonly payment: Payment;
   readonly connection: Connection;
@@ -85,7 +84,6 @@ async function begin(
   return { payment: { ...begun, revision: payment.revision + 1 }, connection };
 }
 
-/** Leases a payment to look up its state. */
 export async function leasePayment({ tx, hosts }: PaymentCall, id: Uuid): Promise<Payment> {
   const { payment, leased } = await findPaymentToChange(tx, id, "token:use");
   if (leased) throw busy();

@@ -48,7 +48,6 @@ export function busy(): Fault {
   });
 }
 
-/** The payment's state does not allow the operation. */
 export function wrongState({ status }: Pick<Payment, "status">, advice: string): Fault {
   return new Fault("wrong_state", `The transaction is ${status}: ${advice}`);
 }

@@ -47,7 +47,6 @@ export class PaymentRun {
     return changed ?? payment;
   }
 
-  /** Looks up the state of a payment. */
   lookUp(payment: Payment): Promise<LookUpOutcome> {
     return this.#call((connector, context) => connector.lookUp(context, referenceOf(payment)));
   }
@@ -66,7 +65,6 @@ export class PaymentRun {
     );
   }
 
-  /** Sends the attempt. Returns what its response changes. */
   async #respond(payment: Payment, attempt: Attempt, card: SensitiveCard | undefined): Promise<ChangeOf> {
     if (attempt.operation === "authorize") {
       const outcome = outcomeForAttempt(attempt, await this.#authorize(payment, attempt, card));

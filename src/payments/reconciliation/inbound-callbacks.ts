@@ -13,7 +13,6 @@ import { PaymentRun } from "../operations/payment-run.js";
 import { decodeSignedPath, isAuthenticPath, type SignedPathKind } from "../signed-path.js";
 import type { ReconcileParts } from "./reconcile.js";
 
-/** The result of a request to a webhook address. */
 export type WebhookEnd =
   | { readonly kind: "receipt"; readonly text: string }
   | { readonly kind: "unverified" }
@@ -21,7 +20,6 @@ export type WebhookEnd =
   /** The payment's state could not be looked up: the service must send the webhook again. */
   | { readonly kind: "later" };
 
-/** The connection of a webhook's address. */
 export interface WebhookEndpoint {
   readonly payments: TenantPayments;
   readonly connection: Connection;

@@ -35,7 +35,6 @@ export class SimulatorWebhooks {
     this.#waiting.add(timer);
   }
 
-  /** Sends no more webhooks. */
   stop(): void {
     for (const timer of this.#waiting) clearTimeout(timer);
     this.#waiting.clear();

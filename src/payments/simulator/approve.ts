@@ -11,7 +11,6 @@ export const CHOICES = ["approve", "fail", "cancel"] as const;
 /** A buyer's options at the simulated bank. */
 export type Choice = (typeof CHOICES)[number];
 
-/** What the simulated bank shows to a buyer. */
 export interface ApprovalView {
   readonly amount: number;
   readonly currency: string;
@@ -20,7 +19,6 @@ export interface ApprovalView {
   readonly returnUrl: string;
 }
 
-/** The simulated bank's approvals by buyers. */
 export class SimulatedApprovals {
   readonly #store: SimulatorStore;
   readonly #tenants: Tenants;

@@ -9,7 +9,6 @@ import type { Behaviour } from "./rules.js";
 const ASYNC_MS = 2_000;
 const HOUR_S = 3_600;
 
-/** The payment that an authorization makes. */
 export function decide(
   context: ConnectorContext,
   request: AuthorizationRequest,

@@ -20,7 +20,6 @@ export type BankState =
   /** The request was lost on its way to the bank: a look-up finds nothing. */
   "lost" | "approved" | "awaiting_buyer" | "declined" | "failed";
 
-/** A payment as the simulator stores it. Holds no card. */
 export interface SimulatedPayment {
   readonly bankState: BankState;
   readonly amount: number;

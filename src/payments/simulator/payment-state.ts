@@ -5,7 +5,6 @@ export function simulatorId(reference: string): string {
   return `sim_${reference}`;
 }
 
-/** The state of a payment at the simulator. */
 export function paymentStateOf(
   reference: string,
   payment: SimulatedPayment,

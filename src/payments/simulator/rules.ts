@@ -11,10 +11,8 @@ export type Verdict =
   | { readonly kind: "frictionless" }
   | { readonly kind: "setup_error" };
 
-/** The fault in the response of an authorization. */
 export type ResponseFault = "none" | "lost" | "request_lost" | "status_500" | "malformed" | "late";
 
-/** The end of an operation after the authorization. */
 export interface LaterFault {
   readonly operation: "capture" | "void" | "refund";
   readonly errorCode: ErrorCode;

@@ -20,13 +20,10 @@ import type { SimulatorStore } from "./simulator-store.js";
 import type { SimulatedChange } from "./webhook.js";
 import { readSimulatorWebhook } from "./webhook.js";
 
-/** The page where a buyer approves a simulated payment. */
 export type ApprovalPage = (tenantId: TenantId, reference: string) => Promise<string>;
 
-/** Sends a webhook about a payment. */
 export type SendWebhook = (tenantId: TenantId, change: SimulatedChange) => void;
 
-/** An operation after the authorization. */
 interface FollowUp {
   readonly operation: "capture" | "void" | "refund";
   readonly amount: number;

@@ -31,7 +31,6 @@ export function readSimulatorWebhook(context: ConnectorContext, { headers, body 
   };
 }
 
-/** A webhook about a change of the payment with this reference. */
 export function writeSimulatorWebhook(secret: string, eventId: string, reference: string): WebhookDelivery {
   const body = Buffer.from(JSON.stringify({ id: eventId, payment: `sim_${reference}` }));
   return { headers: { [SIGNATURE]: hmac("sha256", secret, body).toString("hex") }, body };

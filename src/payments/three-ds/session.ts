@@ -40,7 +40,6 @@ interface SessionRecord {
   readonly authentication: Authentication | undefined;
 }
 
-/** An authentication of a cardholder, before a payment. */
 export interface ThreeDSSession extends SessionRecord {
   readonly id: Uuid;
   readonly tokenId: string;

@@ -31,14 +31,12 @@ export interface SessionDraft {
   readonly deviceInfo: JsonObject | undefined;
 }
 
-/** The declared purchase. */
 export interface Purchase {
   readonly amount: number;
   /** Numeric ISO 4217. */
   readonly currency: string;
 }
 
-/** A cardholder's action at a challenge. */
 export type ChallengeChoice = "approve" | "fail" | "cancel";
 
 export async function createThreeDSSession(

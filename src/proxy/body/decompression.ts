@@ -48,7 +48,6 @@ export class Decompression {
   #compressedBytes = 0;
   #decompressedBytes = 0;
 
-  /** @param coding see {@link canDecompress}. */
   constructor(coding: string) {
     this.#coding = coding;
   }

@@ -29,7 +29,6 @@ export class GuardedBody extends GuardedStream {
   readonly #scanner = new ReferenceScanner();
   readonly #refusal: () => Fault;
 
-  /** @param refusal the fault of a body with a reference. */
   constructor(refusal: () => Fault) {
     super();
     this.#refusal = refusal;
@@ -52,7 +51,6 @@ export class GuardedBody extends GuardedStream {
 export class GuardedCompressedBody extends GuardedStream {
   readonly #decompression: Decompression;
 
-  /** @param decompression has searched the body so far. */
   constructor(decompression: Decompression) {
     super();
     this.#decompression = decompression;

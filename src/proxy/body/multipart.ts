@@ -8,7 +8,6 @@ export type Region =
   | { readonly kind: "headers"; readonly start: number; readonly end: number; readonly part: PartHead }
   | { readonly kind: "content"; readonly start: number; readonly end: number; readonly part: PartHead };
 
-/** Parsed headers of a part. */
 export interface PartHead {
   /** From 1. */
   readonly number: number;
@@ -24,7 +23,6 @@ const MAX_PARTS = 10_000;
 /** Limit of a part's headers in bytes. Servers accept 8 to 16 KB. */
 const MAX_HEAD = 16_384;
 
-/** A body has too many parts. */
 export class TooManyParts extends Error {
   override readonly name = "TooManyParts";
 }

@@ -14,14 +14,12 @@ export interface StreamedRest {
 export interface OutgoingBodyParts {
   /** Length of the head before references were replaced. */
   readonly headLength: number;
-  /** Returns the head with its references replaced. */
   readonly head: () => Buffer;
   readonly rest?: StreamedRest;
   /** Sent chunked, without a length. */
   readonly isChunked?: boolean;
 }
 
-/** A body on its way to the destination. */
 export interface SendableBody {
   /** Why the rest was aborted: it had a reference. */
   readonly refused: Fault | undefined;
@@ -37,7 +35,6 @@ export function unsearchedBody(body: Readable | Buffer): SendableBody {
   return { refused: undefined, send: (headers) => ({ headers, body }) };
 }
 
-/** A body whose references were found. */
 export class OutgoingBody implements SendableBody {
   readonly #parts: OutgoingBodyParts;
 

@@ -60,12 +60,10 @@ export class ReferenceScanner {
   #held: Buffer = Buffer.alloc(0);
   #hasFound = false;
 
-  /** Whether a reference was found. From then on no byte passes. */
   get hasFound(): boolean {
     return this.#hasFound;
   }
 
-  /** Returns the bytes that may pass. */
   push(chunk: Buffer): Buffer {
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     let end = bytes.length;
@@ -82,7 +80,6 @@ export class ReferenceScanner {
     return bytes.subarray(0, end);
   }
 
-  /** Returns the held bytes at the end of the stream. */
   end(): Buffer {
     const held = this.#held;
     this.#held = Buffer.alloc(0);

@@ -7,7 +7,6 @@ import { type FindPlaces, UnwritableValue } from "../splice/place.js";
 import { placesInUntypedText } from "../splice/plain.js";
 import { hasUtf16Reference } from "./reference-scanner.js";
 
-/** Bytes of a body, or of a part of one, that are searched for expressions. */
 export interface SearchedBytes {
   readonly bytes: Buffer;
   readonly format: Exclude<BodyFormat, { readonly kind: "multipart" }>;

@@ -9,7 +9,6 @@ import { searchBytes } from "./search-bytes.js";
 /** Depth to which nested multipart bodies are parsed. Deeper ones are searched as bytes. */
 const MAX_DEPTH = 3;
 
-/** In which part of a larger body a multipart body lies. */
 interface Nesting {
   /** Prefix of the position in errors: "part 2, ". Empty for a whole body. */
   readonly where: string;

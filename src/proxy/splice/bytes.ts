@@ -3,7 +3,6 @@ import { parseReference } from "../../expressions/reference.js";
 import { asText, type FindPlaces, UnwritableValue } from "./place.js";
 import { placesInText } from "./plain.js";
 
-/** Length limit of an expression with its braces: longer ones are not references. */
 export const MAX_REFERENCE_LENGTH = 4_100;
 
 /**

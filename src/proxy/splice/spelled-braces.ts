@@ -6,7 +6,6 @@ export interface SpelledSpan {
   readonly contentEnd: number;
 }
 
-/** The alternative spellings of braces in a format. */
 export interface BraceSpelling {
   /** The character code that alternative spellings begin with. */
   readonly lead: number;

@@ -28,7 +28,6 @@ export interface Instance {
   dispose(): void;
 }
 
-/** One call. */
 export interface EngineRun {
   /** The arguments as JSON in UTF-8. */
   readonly args: Uint8Array;

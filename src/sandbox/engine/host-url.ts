@@ -1,7 +1,6 @@
 import type { JsonObject } from "../../base/json.js";
 import { object, parseWireJson } from "../wire/shape.js";
 
-/** Longest address to parse. */
 const MAX_CHARACTERS = 100_000;
 
 const settable = [

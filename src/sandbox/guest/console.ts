@@ -5,7 +5,6 @@ import { format, inspect } from "./node/inspect.js";
 /** Longest line; the worker bounds all lines together. */
 const LINE_CHARACTERS = 8_192;
 
-/** The state of a run's console. */
 export class ConsoleState {
   /** Whether the worker drops further output. Values are not even formatted then. */
   isFull = false;

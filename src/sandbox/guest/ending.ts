@@ -15,7 +15,6 @@ export class Ending {
     this.#host = host;
   }
 
-  /** Begins a run. */
   start({ resultBytes }: GuestLimits): void {
     this.#resultBytes = resultBytes;
   }
@@ -28,7 +27,6 @@ export class Ending {
     else this.#host.finish("too_large", NOTHING, NOTHING);
   }
 
-  /** The code exports no function. */
   exportsNothing(): void {
     this.#host.finish("not_a_function", NOTHING, NOTHING);
   }

@@ -36,7 +36,6 @@ export type Require = ((name: unknown) => unknown) & { readonly resolve: (name: 
 /** Packages whose single files are required by name (`lodash/get`): a property of the package, whatever its case. */
 const WITH_PARTS = /^(lodash|crypto-js|aws-sdk\/clients)\/([\w.-]+)$/;
 
-/** `require` for tenants' code and its packages: a fixed list of modules. */
 export function createRequire(host: Host, calls: HostCalls, timers: Timers): Require {
   const zlib = () => load("zlib");
   const modules = new Map(Object.entries(builtIns(host, calls, timers, { zlib, load, fromPackage })));
@@ -76,7 +75,6 @@ export function createRequire(host: Host, calls: HostCalls, timers: Timers): Req
   return Object.assign((given: unknown) => load(plainName(given)), { resolve });
 }
 
-/** How modules load one another. */
 interface Loading {
   readonly zlib: () => unknown;
   readonly load: (name: string) => unknown;

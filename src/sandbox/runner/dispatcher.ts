@@ -5,7 +5,6 @@ import { chooseIdleThread, chooseThread } from "./placement.js";
 import type { RunnerSettings } from "./settings.js";
 import type { TaskEnd, Thread } from "./thread.js";
 
-/** A task with its time limit and its requirements for a thread. */
 export interface ThreadTask {
   readonly task: WorkerTask;
   readonly tenant: string;

@@ -22,7 +22,6 @@ export class FairQueue<T extends QueuedTask> {
     return this.#size;
   }
 
-  /** @returns false if the queue is full. */
   add(waiting: T): boolean {
     const own = this.#byTenant.get(waiting.tenant) ?? [];
     const { total, perTenant, bytes } = this.#limits;

@@ -25,6 +25,7 @@ let runner: Runner | undefined;
 
 async function configure(settings: RunnerSettings): Promise<void> {
   runner = new Runner(settings, await readGuestImage(image, packages), `${image}worker.js`);
+  await runner.begin();
   if (settings.socketPath !== undefined) await listen(settings.socketPath, runner);
   socket.send(FrameKind.ready);
 }
@@ -46,7 +47,8 @@ function receive(frame: Frame): void {
     runner?.receive(socket, frame);
     return;
   }
-  configure(JSON.parse(frame.payload.toString("utf8"))).catch(() => process.exit(1));
+  // Its rejection is not handled: Node writes it for runner-diagnosis.ts, and ends the process.
+  void configure(JSON.parse(frame.payload.toString("utf8")));
 }
 
 const socket = new FrameSocket(new Socket({ fd: 3 }), MAX_FRAME_BYTES, {

@@ -1,4 +1,3 @@
-/** State of a thread that determines which runs it may take. */
 export interface ThreadState {
   /** The tenant of its calls. A thread serves one tenant at a time: code that blocks it delays no other tenant. */
   readonly tenant: string | undefined;

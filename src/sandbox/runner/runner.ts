@@ -34,9 +34,12 @@ export class Runner {
       { length: settings.threads },
       () => new Thread(workerFile, worker, settings.kill, hooks),
     );
-    // The first task starts the next one: see Dispatcher.
-    this.#threads[0]?.start();
     this.#dispatcher = new Dispatcher(this.#threads, settings);
+  }
+
+  /** Starts one thread; the first task starts the next one: see Dispatcher. @throws why threads do not start. */
+  async begin(): Promise<void> {
+    await this.#threads[0]?.begin();
   }
 
   /** @param from the process that sent the frame and gets the response. */

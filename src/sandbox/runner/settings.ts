@@ -1,6 +1,5 @@
 import type { InstanceLimits, KillLimits, QueueLimits } from "../limits.js";
 
-/** The service's settings for a new runner. */
 export interface RunnerSettings {
   readonly threads: number;
   /** Calls of one tenant that may share a thread while they wait for the host. */

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { MessagePort } from "node:worker_threads";
 import { Piscina } from "piscina";
 import type { KillLimits } from "../limits.js";
@@ -44,7 +45,6 @@ export class Thread implements ThreadState {
   #pool: Piscina<WorkerTask, WorkerReport> | undefined;
   #link: MessagePort | undefined;
 
-  /** @param file of the worker. */
   constructor(file: string, settings: WorkerSettings, kill: KillLimits, hooks: ThreadHooks) {
     this.#file = file;
     this.#settings = settings;
@@ -75,6 +75,12 @@ export class Thread implements ThreadState {
 
   knows(key: string): boolean {
     return this.#keys.has(key);
+  }
+
+  /** Starts the thread, and waits until it takes tasks. @throws what ended it before. */
+  async begin(): Promise<void> {
+    const pool = this.start();
+    if (!this.isReady) await once(pool, "message");
   }
 
   start(): Piscina<WorkerTask, WorkerReport> {

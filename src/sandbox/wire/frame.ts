@@ -9,7 +9,6 @@ export const FrameKind = {
   run: 2,
   /** Service to runner: the response to the host call of this number. */
   hostReply: 3,
-  /** Service to runner: the run is cancelled. */
   cancel: 4,
   /** Service to runner: code as text, to be compiled only. */
   compile: 5,
@@ -18,7 +17,6 @@ export const FrameKind = {
   ready: 33,
   /** Runner to service: two parts, the report of a run (JSON) and its value. */
   result: 34,
-  /** Runner to service: a host call. */
   hostCall: 35,
   /** Runner to service: its health, as JSON. */
   pong: 36,
@@ -55,12 +53,10 @@ export function frameHead(kind: FrameKind, requestId: string, number: number, pa
   return head;
 }
 
-/** The other side violates the protocol. */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }
 
-/** Splits a stream of bytes into frames. */
 export class FrameReader {
   readonly #maxBytes: number;
   #chunks: Buffer[] = [];

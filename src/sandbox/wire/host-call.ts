@@ -3,7 +3,6 @@ import { MAX_NAMES, MAX_VALUES } from "../../base/json-structure.js";
 import { type BtMethod, btMethods, type HeaderList, type HostBody, type HostFetchRequest } from "../host-calls.js";
 import { list, MAX_LEVELS, object, oneOf, parseWireJson, text, whole } from "./shape.js";
 
-/** A request of the guest to the host. */
 export type HostCall =
   | { readonly to: "bt"; readonly method: BtMethod; readonly args: Json }
   | { readonly to: "fetch"; readonly request: HostFetchRequest };
@@ -40,7 +39,6 @@ function readBody(body: JsonObject, most: number): HostBody {
   return body.text === undefined ? { base64: text(body.base64, most) } : { text: text(body.text, most) };
 }
 
-/** The response to the guest's call. */
 export type HostReply =
   | { readonly ok: Json }
   /** An error of the API, for calls of `bt`. */

@@ -1,7 +1,6 @@
 import type { RunLimits } from "../limits.js";
 import { object, parseWireJson, whole } from "./shape.js";
 
-/** The header of a run frame, beside the arguments. */
 export interface RunHeader {
   readonly tenant: string;
   /** The key of instances that may serve it, see instanceKey. */

@@ -3,13 +3,11 @@ import type { GuestError } from "../guest-error.js";
 import type { InstanceLimits, RunLimits } from "../limits.js";
 import type { CompileProblem, ConsoleLine, RunFailure, RunUsage } from "../run.js";
 
-/** The start settings of every thread. */
 export interface WorkerSettings {
   readonly image: GuestImage;
   readonly instances: InstanceLimits;
 }
 
-/** A task from the main thread of the runner. */
 export type WorkerTask = RunTask | CompileTask;
 
 export interface RunTask {
@@ -64,7 +62,6 @@ export type WorkerMessage =
       readonly payload: Uint8Array<ArrayBuffer>;
     };
 
-/** From the main thread to a thread, beside tasks. */
 export type ThreadMessage =
   | { readonly type: "hostReply"; readonly requestId: string; readonly number: number; readonly payload: Uint8Array }
   | { readonly type: "cancel"; readonly requestId: string };

@@ -33,7 +33,6 @@ export class WarmInstances {
     return index < 0 ? undefined : this.#idle.splice(index, 1)[0]?.warm;
   }
 
-  /** Returns an instance after a call, or drops it. */
   give(key: string, { instance, calls }: InstanceInUse): void {
     const limits = this.#limits;
     if (!instance.isUsable || calls + 1 >= limits.calls || instance.memoryBytes > limits.largeBytes) {

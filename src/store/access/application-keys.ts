@@ -56,7 +56,6 @@ const readKeyRow = (column: Columns): ApplicationKeyRow => ({
   last_used_at: column.timeOrNull(),
 });
 
-/** All keys of an application, oldest first. */
 export const listApplicationKeysOf = boundQuery<Uuid, readonly ApplicationKeyRow[], ApplicationKeyRow>({
   table: "application_keys",
   kind: "read",

@@ -38,7 +38,6 @@ export const lockApplication = lockedById("applications", readApplication);
  */
 export const holdActingApplication = lockedById("applications", readApplication, "shared");
 
-/** The names of a tenant's applications, to be searched. */
 export const listApplicationNames = defineNames("applications", (sql) => sql`octet_length(definition)`);
 
 export interface ApplicationListing extends PageRequest {

@@ -5,7 +5,6 @@ import { bytes, uuid } from "../statements/parameter.js";
 import type { Columns } from "../wire/columns.js";
 import type { RightsColumns } from "./applications.js";
 
-/** The rights of a key, read in one row. */
 export interface CredentialRow extends RightsColumns {
   readonly revision: number;
   readonly settings: JsonObject;
@@ -15,7 +14,6 @@ export interface CredentialRow extends RightsColumns {
   readonly created_by: Uuid | null;
 }
 
-/** The rights of a key, and its id. */
 export interface KeyCredentialRow extends CredentialRow {
   readonly key_id: Uuid;
   readonly key_hash: Buffer;

@@ -5,7 +5,6 @@ import type { SqlTag } from "../statements/statement.js";
 /** The step of a chart's bars, in UTC. */
 export type ActivityStep = "hour" | "day" | "month";
 
-/** Rows of the log in a range of time. */
 export interface ActivityRange {
   readonly from: Date;
   /** Before this. */
@@ -50,7 +49,6 @@ export const readCountedUntil = defineRows<"until", { readonly until: Date | nul
     select (select until from sealed) as until, (select count(*) from recent) <= ${MAX_RECENT} as is_recent`,
 );
 
-/** The counts of a range by step. */
 export const readActivity = defineRows<ActivityRange, ActivityRow>(
   "read",
   "log_counts",

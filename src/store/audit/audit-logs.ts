@@ -7,14 +7,12 @@ import { inet, text, uuid } from "../statements/parameter.js";
 import { defineHasRow } from "../statements/row-statements.js";
 import type { Transaction } from "../transactions/transaction.js";
 
-/** The actor of a log row, and the key or session that it used. */
 export interface LoggedActor {
   readonly id: Uuid;
   readonly type: string;
   readonly keyId: Uuid | undefined;
 }
 
-/** The request that a log row is about. */
 export interface LoggedRequest {
   readonly address: string | undefined;
   readonly client: string | undefined;
@@ -42,7 +40,6 @@ export interface LogRowDraft {
   readonly event: string | undefined;
 }
 
-/** The cause of a log row: its actor, and the request. */
 export type LoggedBy = Pick<LogRowDraft, "actor" | "context">;
 
 /** Parameters of a statement that writes log rows, with the names of their columns. */
@@ -105,7 +102,6 @@ const REQUIRE_OPEN_MINUTE = boundWrite<"once">({
   combine: () => ["once"],
 });
 
-/** Whether the tenant has rows in a range of time. */
 export const hasLogRows = defineHasRow<{ readonly from: Date; readonly until: Date }>(
   "read",
   "audit_logs",

@@ -5,7 +5,6 @@ import { defineStatement, defineWrite, inSizes } from "../statements/statement.j
 
 /** A stored entry of a chain: the seal of a minute, or a mark. */
 export interface SealRow {
-  /** `minute`, or the kind of mark. */
   readonly kind: string;
   /** Of the format. */
   readonly version: number;
@@ -25,7 +24,6 @@ export interface SealRow {
   readonly signature: Buffer | null;
 }
 
-/** An entry to be stored. */
 export type NewSeal = Omit<SealRow, "sealed_at">;
 
 /** The stored head of a tenant's chain. */
@@ -88,7 +86,6 @@ export const closeFreeLog = defineHasRow<Closing>(
 export const SEAL_COLUMNS =
   "kind, version, window_start, number, row_count, digest, previous, key_version, mac, sealed_at, subject, signed_body, signature";
 
-/** The last entry of the chain. */
 export const readLastSeal = defineRow<"last", SealRow>(
   "read",
   "audit_seals",
@@ -96,7 +93,6 @@ export const readLastSeal = defineRow<"last", SealRow>(
     select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals where tenant_id = ${tenantId} order by number desc limit 1`,
 );
 
-/** The text of the last signed entry. */
 export const readLastSigned = defineStatement<"last", string | null, { readonly signed_body: string }>({
   table: "audit_seals",
   kind: "read",
@@ -109,7 +105,6 @@ export const readLastSigned = defineStatement<"last", string | null, { readonly 
   outputs: ([rows = []], inputs) => inputs.map(() => rows[0]?.signed_body ?? null),
 });
 
-/** The entry with a number. */
 export const readSeal = defineRow<number, SealRow>(
   "read",
   "audit_seals",
@@ -146,7 +141,6 @@ export const insertSeal = defineWrite<NewSeal>({
     }),
 });
 
-/** Deletes the entries of a chain up to a number. */
 export const deleteSealsUpTo = defineChange<number>(
   "audit_seals",
   (sql, tenantId, number) => sql`delete from audit_seals where tenant_id = ${tenantId} and number <= ${number}`,

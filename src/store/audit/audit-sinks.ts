@@ -51,7 +51,6 @@ export const saveSinkPosition = defineChange<{ readonly sink: string; readonly p
       row_id = excluded.row_id, sent_until = excluded.sent_until`,
 );
 
-/** The first entries of the chain after a number. */
 export const readSealsAfter = defineRows<{ readonly number: number; readonly limit: number }, SealRow>(
   "read",
   "audit_seals",

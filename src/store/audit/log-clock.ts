@@ -19,7 +19,6 @@ export const readLogClosing = defineRow<"closing", LogClosing>(
     from tenants where tenant_id = ${tenantId}`,
 );
 
-/** A log that is being set back. */
 export interface SetBack {
   /** Where it continues: the first moment of a minute. */
   readonly to: Date;
@@ -78,7 +77,6 @@ export const lockClosedLog = defineHasRow<Date>(
 export interface SetAsideRange {
   readonly from: Date;
   readonly until: Date;
-  /** The number of the mark that will record it. */
   readonly number: number;
   /** Maximum number of rows in one transaction, or slightly more: rows of the same moment go together. */
   readonly limit: number;
@@ -105,7 +103,6 @@ export const setRowsAside = defineStatement<SetAsideRange, number, unknown>({
   outputs: (rows) => rows.map(({ length }) => length),
 });
 
-/** The number of rows that a mark sets aside. */
 export const countSetAside = defineStatement<Omit<SetAsideRange, "limit">, number, { readonly n: number }>({
   table: "audit_logs",
   kind: "read",

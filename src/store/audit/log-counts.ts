@@ -26,7 +26,6 @@ export interface ActorCount {
   readonly n: number;
 }
 
-/** Days for which counts by day are kept. */
 export const COUNTED_DAYS = 400;
 /** Days for which counts by hour are kept: a month, and the days around it. */
 export const COUNTED_HOURS_DAYS = 35;
@@ -109,7 +108,6 @@ export function addLogCount(tx: Transaction, count: LogCount): void {
 /** Actors that are counted by themselves, by the time of their day in milliseconds. */
 export type KnownActors = ReadonlyMap<number, ReadonlySet<string>>;
 
-/** Those of the days of some counts. */
 export async function findKnownActors(tx: Transaction, actors: readonly ActorCount[]): Promise<KnownActors> {
   const days = [...new Set(actors.map(({ day }) => day.getTime()))];
   const known = await Promise.all(days.map((day) => tx.query(KNOWN_ACTORS, new Date(day))));
@@ -129,7 +127,6 @@ export function addActorCounts(tx: Transaction, actors: readonly ActorCount[], k
   }
 }
 
-/** Times before which counts are forgotten. */
 export interface CountRetention {
   readonly hoursBefore: Date;
   readonly daysBefore: Date;
@@ -150,7 +147,6 @@ const FORGET_ACTORS = boundWrite<Date>({
   sortKey: () => "",
 });
 
-/** Whether the tenant has counts. */
 export const hasLogCounts = defineHasRow<"any">(
   "read",
   "log_counts",

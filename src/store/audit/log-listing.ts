@@ -25,9 +25,7 @@ export interface LogRow {
   readonly changes: string | null;
 }
 
-/** Conditions on log rows. An absent one is not checked. */
 export interface LogFilter {
-  /** Rows with any of these types. */
   readonly entityTypes?: readonly string[] | undefined;
   readonly entityId?: string | undefined;
   /** created_at greater than or equal to this. */
@@ -59,7 +57,6 @@ export interface LogPlace {
 }
 
 export interface LogListing extends LogFilter {
-  /** Rows older than this one. */
   readonly after: LogPlace | undefined;
   /** This row and newer ones. Absent: no limit. */
   readonly last?: LogPlace | undefined;
@@ -164,7 +161,6 @@ export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow
 export interface LogIndexRange {
   readonly by: Pick<LogFilter, "entityId" | "actorId" | "keyId" | "destinationHost"> & {
     readonly entityType?: string | undefined;
-    /** Rows with a refused outcome alone. */
     readonly isRefused?: boolean;
   };
   readonly from: Date | undefined;

@@ -3,7 +3,6 @@ import { text, time } from "../statements/parameter.js";
 import { defineRows } from "../statements/row-statements.js";
 import { writeRow } from "../statements/single-row.js";
 
-/** The beginning of an outage of a part of the log. */
 export interface OutageRow {
   readonly part: string;
   readonly since: Date;
@@ -18,7 +17,6 @@ export const insertOutage = writeRow<OutageRow>({
   sortKey: ({ part }) => part,
 });
 
-/** The outages that have not ended. */
 export const listOutages = defineRows<"all", OutageRow>(
   "read",
   "log_outages",

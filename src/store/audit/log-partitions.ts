@@ -115,7 +115,6 @@ export function boundsOf({ from, until }: Pick<LogPartition, "from" | "until">):
   return `for values from ('${from.toISOString()}') to ('${until.toISOString()}')`;
 }
 
-/** Row-level security applies to the owner too. */
 export function secured(table: string): readonly string[] {
   return [`alter table ${table} enable row level security`, `alter table ${table} force row level security`];
 }

@@ -16,7 +16,6 @@ export interface LogSnapshot {
   readonly sealedRows: number;
   /** Entries that record where the log's time was set back, oldest first. */
   readonly setBacks: readonly SealRow[];
-  /** The time by the database's clock. */
   readonly takenAt: Date;
   /** No row gets a time before this. Absent: never closed, or just being set back. */
   readonly closedUntil: Date | undefined;
@@ -30,7 +29,6 @@ export interface LogSnapshot {
   rightsRows(): AsyncGenerator<RightsRow>;
   /** Entries with these numbers that time stamps cover. */
   anchors(numbers: Pick<EntryNumbers, "first" | "last">): Promise<readonly AnchorRow[]>;
-  /** The entries of a range of time. */
   numbersOf(range: { readonly since: Date; readonly until: Date }): Promise<EntryNumbers>;
 }
 

@@ -15,10 +15,8 @@ import type { TokenRowWithCvc } from "../tokens/tokens.js";
 import type { Transaction } from "../transactions/transaction.js";
 import { expectLogRows, LOGGED_REQUEST, type LoggedBy } from "./audit-logs.js";
 
-/** A token to read, with what the log row says, which is written if the token is read. */
 export interface LoggedRead extends LoggedBy, BoundedRead {
   readonly logId: Uuid;
-  /** How the token is shown. */
   readonly transform: string;
 }
 

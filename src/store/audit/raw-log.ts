@@ -1,7 +1,6 @@
 import type { Cell } from "../../crypto/row-digest.js";
 import { defineStatement } from "../statements/statement.js";
 
-/** A log row as the digest reads it. */
 export interface RawLogRow {
   /** created_at in microseconds since the epoch: the full stored precision, which a Date cannot hold. */
   readonly micros: string;

@@ -9,13 +9,11 @@ const PAGE = 200;
 type StoredMember = Pick<MemberRow, "id" | "user_id" | "role" | "profile" | "created_by">;
 type StoredApplication = Pick<ApplicationRow, "id" | "type" | "definition" | "created_by">;
 
-/** A row that gives somebody rights, by the entity type of its log rows. */
 export type RightsRow =
   | { readonly entityType: "member"; readonly row: StoredMember }
   | { readonly entityType: "application"; readonly row: StoredApplication }
   | { readonly entityType: "passkey" | "application_key" | "invitation"; readonly row: { readonly id: Uuid } };
 
-/** Every row of the tenant that gives rights. */
 export async function* rightsRows(sql: Sql, tenantId: string): AsyncGenerator<RightsRow> {
   const readRows = <Row extends { readonly id: Uuid }>(table: string, columns = "id") =>
     tableRows<Row>(sql, tenantId, { table, columns });

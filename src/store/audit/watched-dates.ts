@@ -5,9 +5,7 @@ import { IS_RARE_TYPE } from "./log-listing.js";
 
 /** Dates of the vault as a whole that operators watch. Null for what has not happened. */
 export interface WatchedDates {
-  /** Since when the present root key has wrapped. */
   readonly rootKey: Date | null;
-  /** When all stored data was last exported. */
   readonly lastExport: Date | null;
 }
 

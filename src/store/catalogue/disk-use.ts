@@ -1,6 +1,5 @@
 import type { Sql } from "../postgres/connect.js";
 
-/** The disk use of a table, including its indexes and partitions. */
 export interface TableUse {
   readonly table: string;
   readonly bytes: number;

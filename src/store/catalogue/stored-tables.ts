@@ -4,7 +4,6 @@ import type { Sql } from "../postgres/connect.js";
 export interface StoredTable {
   readonly name: string;
   readonly columns: readonly string[];
-  /** Whether its rows belong to tenants. */
   readonly isOfTenants: boolean;
 }
 

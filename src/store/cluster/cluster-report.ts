@@ -25,7 +25,6 @@ export interface ClusterReport {
   readonly placements: readonly TablePlacement[];
   /** The distributed tables, summed over all nodes. */
   readonly tables: readonly TableUse[];
-  /** Instructions for the operator. */
   readonly problems: readonly string[];
 }
 
@@ -52,7 +51,6 @@ export async function reportCluster(address: DatabaseAddress): Promise<ClusterRe
   return { version: cluster.version, isDistributed: distributed, nodes, placements, tables, problems };
 }
 
-/** What a node reports about itself. */
 interface NodeFacts {
   readonly version: string;
   readonly connections: number;

@@ -17,7 +17,6 @@ export interface DistributeOptions {
 
 export interface Distribution {
   readonly cluster: Cluster;
-  /** The moved tables, in order. */
   readonly moved: readonly string[];
   readonly placements: readonly TablePlacement[];
 }

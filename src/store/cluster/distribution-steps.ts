@@ -1,10 +1,8 @@
 import { quoteName } from "../postgres/roles.js";
 import { DISTRIBUTION_COLUMN, FIRST_TABLE, PARTITIONED_TABLE, type TablePlacement } from "./table-placements.js";
 
-/** Moves a table to the nodes in one transaction. */
 export interface MoveStep {
   readonly table: string;
-  /** Whether the table may have rows, which move with it. */
   readonly hasRows: boolean;
   /** Runs first, and locks the table. */
   readonly before: string | undefined;
@@ -41,7 +39,6 @@ export function distributionSteps(placements: readonly TablePlacement[], shards?
   };
 }
 
-/** The statements as an operator would run them. */
 export function statementsOf({ moves, clears }: DistributionSteps): readonly string[] {
   const moving = moves.flatMap(({ before, move, after }) => {
     const all = [before, move, after].filter((statement) => statement !== undefined);

@@ -1,7 +1,6 @@
 import type { Sql } from "../postgres/connect.js";
 import { DatabaseSetupError } from "../postgres/roles.js";
 
-/** A Citus cluster, as its coordinator describes it. */
 export interface Cluster {
   /** Of Citus on the coordinator, such as 13.0.5. */
   readonly version: string;

@@ -3,7 +3,6 @@ import { databaseErrorCode } from "../postgres/database-error.js";
 import { DatabaseSetupError } from "../postgres/roles.js";
 import { askNodes } from "./ask-nodes.js";
 
-/** The roles that run statements. The coordinator logs in to the nodes as these roles. */
 export const NODE_ROLES: readonly DatabaseRole[] = ["cloakroom_app", "cloakroom_jobs"];
 
 /**

@@ -7,7 +7,6 @@ export const DISTRIBUTION_COLUMN = "tenant_id";
 /** The table that the shards of all other tenant tables are colocated with. */
 export const FIRST_TABLE = "tenants";
 
-/** The only table that has partitions. */
 export const PARTITIONED_TABLE = "audit_logs";
 
 /** Tables without tenants that statements join to a tenant's rows. Each node has a copy. */

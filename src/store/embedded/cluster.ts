@@ -22,7 +22,6 @@ export interface Cluster {
   readonly dataDir: string;
   /** `<dataDir>/pg18`: one directory for each major version. */
   readonly home: string;
-  /** PostgreSQL's own data directory. */
   readonly data: string;
   /** The password of the role `cloakroom`, mode 0600. */
   readonly passwordFile: string;

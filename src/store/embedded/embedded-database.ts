@@ -29,7 +29,6 @@ export interface EmbeddedDatabaseOptions extends Pick<Opening, "packageDir" | "a
 }
 
 export interface CommandOptions extends EmbeddedDatabaseOptions {
-  /** Whether to create the database if it does not exist. */
   readonly mayCreate: boolean;
 }
 
@@ -41,7 +40,6 @@ export interface EmbeddedDatabase extends AsyncDisposable {
   readonly isNew: boolean;
   /** Where the data is, which may not be the requested directory. */
   readonly dataDir: string;
-  /** PostgreSQL's log, for messages that point there. */
   readonly logFile: string;
   /** Resolves when PostgreSQL has ended, by `stop` or otherwise. */
   readonly exited: Promise<DatabaseExit>;

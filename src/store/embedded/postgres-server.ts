@@ -17,14 +17,12 @@ const WATCH_MS = 250;
 /** A postmaster that this process started, or found running. */
 export interface PostgresServer {
   readonly pid: number;
-  /** PostgreSQL's data directory. */
   readonly data: string;
   readonly isRunning: boolean;
   /** Resolves when the process is gone, with a sentence that says how it ended. */
   readonly ended: Promise<string>;
 }
 
-/** What a server wrote into `postmaster.pid`. */
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
@@ -35,13 +33,10 @@ export interface Postmaster {
 }
 
 export interface PostgresStart {
-  /** The program. */
   readonly postgres: string;
   readonly data: string;
-  /** Arguments of the program. */
   readonly settings: readonly string[];
   readonly account: ServerAccount;
-  /** The file descriptor for its output. */
   readonly log: number;
 }
 

@@ -33,7 +33,6 @@ import { createSocketDirectory, PORT, removeSocketDirectory } from "./socket-dir
 /** Options for postgres.js. `host` is the directory of the unix socket. */
 export type EmbeddedConnection = Extract<DatabaseAddress, { readonly host: string }>;
 
-/** A server that accepts connections. */
 export interface RunningDatabase {
   readonly server: PostgresServer;
   readonly cluster: Cluster;
@@ -46,7 +45,6 @@ export interface RunningDatabase {
 
 /** A process that opens the database. */
 export interface Opening extends DataLocation {
-  /** The one server of the data directory, or a command beside it. */
   readonly as: "server" | "command";
   /** The npm package with PostgreSQL's programs. Absent: the installed one. */
   readonly packageDir?: string | undefined;
@@ -115,7 +113,6 @@ export async function startDatabase(opening: Opening): Promise<RunningDatabase> 
   }
 }
 
-/** Stops the server and removes its socket. */
 export async function stopDatabase({ server, connection, session }: RunningDatabase): Promise<void> {
   await session.end({ timeout: 0 });
   await stopServer(server);

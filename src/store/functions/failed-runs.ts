@@ -4,7 +4,6 @@ import { defineChange, defineRows } from "../statements/row-statements.js";
 import { defineWrite } from "../statements/statement.js";
 import { isUnexpired } from "../statements/unexpired.js";
 
-/** A failed run of a tenant's code. */
 export interface FailedRunRow {
   readonly id: Uuid;
   readonly record: Buffer;
@@ -53,5 +52,4 @@ export const deleteFailedRuns = defineChange<Uuid>(
     sql`delete from failed_runs where tenant_id = ${tenantId} and function_id = ${functionId}`,
 );
 
-/** Deletes expired failed runs. */
 export const deleteDueFailedRuns = defineRemoval("failed_runs", "expires_at");

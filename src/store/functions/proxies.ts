@@ -17,7 +17,6 @@ export interface ProxyRow extends AuthorshipColumns {
   readonly revision: number;
 }
 
-/** The columns that a caller decides on. */
 export type ProxyColumns = Pick<ProxyRow, "id" | "name" | "definition" | "application_id" | "require_auth">;
 
 export interface NewProxy extends ProxyColumns {

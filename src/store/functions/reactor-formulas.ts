@@ -98,10 +98,8 @@ export const updateFormulaRow = defineHasRow<FormulaChange>(
     where tenant_id = ${tenantId} and id = ${id} returning 1`,
 );
 
-/** Returns whether the tenant had the formula. */
 export const deleteFormulaRow = defineDelete("reactor_formulas");
 
-/** Whether any reactor uses the formula. */
 export const formulaInUse = defineHasRow<Uuid>(
   "read",
   "reactors",

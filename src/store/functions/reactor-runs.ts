@@ -25,7 +25,6 @@ export type NewRun = Pick<RunRow, "id" | "reactor_id" | "application_id" | "requ
 
 export const insertRun = defineInsert<NewRun>("reactor_runs", { state: "queued", attempts: 0, claim: 0 });
 
-/** A run that has not expired. */
 export const readRun = defineRow<Uuid, RunRow>(
   "read",
   "reactor_runs",
@@ -66,5 +65,4 @@ export const deleteRun = defineHasRow<Pick<RunRow, "id" | "claim">>(
     delete from reactor_runs where tenant_id = ${tenantId} and id = ${id} and claim = ${claim} returning 1`,
 );
 
-/** Deletes expired results. */
 export const deleteDueRuns = defineRemoval("reactor_runs", "expires_at");

@@ -15,7 +15,6 @@ export interface ReactorRow extends AuthorshipColumns {
   readonly revision: number;
 }
 
-/** The columns that a caller decides on. */
 export type ReactorColumns = Pick<ReactorRow, "id" | "name" | "definition" | "application_id" | "formula_id">;
 
 export type NewReactor = ReactorColumns & Pick<ReactorRow, "created_by">;

@@ -79,7 +79,6 @@ export function scheduleDue(tx: Transaction, due: Due): void {
   tx.enqueue(NOTE_DUE, due);
 }
 
-/** A minute in which a tenant has work. */
 export interface DueMinute<Kind extends DueKind = DueKind> {
   readonly tenantId: TenantId;
   readonly kind: Kind;
@@ -89,7 +88,6 @@ export interface DueMinute<Kind extends DueKind = DueKind> {
 /** Replicas share work on tenants by shards: the last byte of a tenant's id, which is random, modulo this number. */
 export const TENANT_SHARDS = 16;
 
-/** Which minutes are listed. */
 export interface DueRange {
   readonly now: Date;
   readonly after?: DueMinute | undefined;

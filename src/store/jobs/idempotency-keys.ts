@@ -3,7 +3,6 @@ import { boundQuery, boundWrite } from "../statements/bound-statement.js";
 import { boolean, bytes, time, uuid } from "../statements/parameter.js";
 import { defineRemoval } from "../statements/removal.js";
 
-/** The stored result of the first request with a key. */
 export interface IdempotencyRow {
   readonly key_hash: Buffer;
   readonly request_hash: Buffer;
@@ -129,5 +128,4 @@ export const completeKey = boundWrite<Pick<IdempotencyRow, "key_hash" | "respons
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
 });
 
-/** Deletes expired results. */
 export const deleteDueIdempotencyKeys = defineRemoval("idempotency_keys", "expires_at");

@@ -2,7 +2,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { newUuid } from "../../base/ids.js";
 import { type DatabaseAddress, type Sql, soleConnection } from "../postgres/connect.js";
 
-/** The lease for schema changes. */
 export const SCHEMA_LEASE = "migrate";
 
 /** The lease for changes of a cluster's nodes. */

@@ -14,7 +14,6 @@ export interface MessageRow {
   readonly sign_in_request_id: Uuid | null;
   readonly passkey_id: Uuid | null;
   readonly webhook_id: Uuid | null;
-  /** Failed attempts to send it. */
   readonly attempts: number;
   readonly claim: number;
 }
@@ -36,7 +35,6 @@ export const insertMessage = defineWrite<NewMessage>({
     }),
 });
 
-/** Messages to send. */
 export const { claim: claimMessages, hasDue: hasMessagesDue } = defineDueWork<MessageRow>("outbox", {
   change: "claim = claim + 1",
   columns: "id, invitation_id, invitation_revision, sign_in_request_id, passkey_id, webhook_id, attempts, claim",
@@ -57,7 +55,6 @@ export const deleteMessage = defineChange<Pick<MessageRow, "id" | "claim">>(
     sql`delete from outbox where tenant_id = ${tenantId} and id = ${id} and claim = ${claim}`,
 );
 
-/** Deletes all messages about an invitation. */
 export const deleteMessagesOf = defineWrite<Uuid>({
   table: "outbox",
   comesFirst: true,

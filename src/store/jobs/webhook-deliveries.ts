@@ -66,7 +66,6 @@ export const claimDeliveries = defineRows<DeliveryClaim, DeliveryRow>(
     returning ${sql.unsafe(COLUMNS)}`,
 );
 
-/** The enabled webhooks that have deliveries due. */
 export const listWebhooksDue = defineRows<"due", { readonly webhook_id: Uuid }>(
   "read",
   "webhook_deliveries",
@@ -77,7 +76,6 @@ export const listWebhooksDue = defineRows<"due", { readonly webhook_id: Uuid }>(
         and (d.lease_until is null or d.lease_until < now()))`,
 );
 
-/** Whether a delivery is due before a time. */
 export const hasDeliveriesDue = defineHasRow<Date>(
   "read",
   "webhook_deliveries",
@@ -86,7 +84,6 @@ export const hasDeliveriesDue = defineHasRow<Date>(
     where d.tenant_id = ${tenantId} and d.state = 'waiting' and d.due_at < ${until} limit 1`,
 );
 
-/** How an attempt ended. */
 export interface AttemptEnd extends NamedDelivery {
   readonly claim: number;
   readonly state: DeliveryState;
@@ -115,7 +112,6 @@ export const releaseDelivery = defineChange<NamedDelivery & { readonly claim: nu
     where tenant_id = ${tenantId} and webhook_id = ${webhookId} and event_id = ${eventId} and claim = ${claim}`,
 );
 
-/** Ends all deliveries of a webhook that wait. */
 export const failWaiting = defineChange<{ readonly webhookId: Uuid; readonly problem: string }>(
   "webhook_deliveries",
   (sql, tenantId, { webhookId, problem }) => sql`

@@ -31,7 +31,6 @@ export const readWebhook = defineRead<WebhookRow>("webhooks", COLUMNS);
 /** The same, locked until the transaction ends. */
 export const lockWebhook = lockedById("webhooks", readWebhook);
 
-/** All webhooks of the tenant, newest first. */
 export const listWebhookRows = defineAll<WebhookRow>("webhooks", COLUMNS);
 
 type WebhookChange = Pick<WebhookRow, "id" | "events" | "enabled" | "definition" | "modified_by">;
@@ -54,7 +53,6 @@ export const disableWebhookRow = defineHasRow<Uuid>(
     where tenant_id = ${tenantId} and id = ${id} and enabled returning 1`,
 );
 
-/** Returns whether it existed. */
 export const deleteWebhookRow = defineDelete("webhooks");
 
 /**

@@ -50,10 +50,8 @@ export const readPayment = defineRead<LeasedPaymentRow>(
   `${COLUMNS}, coalesce(lease_until > now(), false) as leased`,
 );
 
-/** Reads a payment, and locks it until the transaction ends. */
 export const lockPayment = lockedById("payments", readPayment);
 
-/** A payment service's name for a payment of a connection. */
 export interface ProviderName {
   readonly connectionId: Uuid;
   readonly providerId: string;
@@ -103,7 +101,6 @@ function definePaymentUpdate(leaseUntil: string) {
   });
 }
 
-/** Payments to reconcile. */
 export const { claim: claimPayments, hasDue: hasPaymentsDue } = defineDueWork<PaymentRow>("payments", {
   change: "revision = revision + 1",
   columns: COLUMNS,

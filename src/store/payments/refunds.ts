@@ -14,7 +14,6 @@ export const insertRefund = defineInsert<Omit<RefundRow, "created_at">>("refunds
 
 export const readRefund = defineRead<RefundRow>("refunds", COLUMNS);
 
-/** All refunds of a payment, newest first. */
 export const listRefundRows = defineRows<Uuid, RefundRow>(
   "read",
   "refunds",

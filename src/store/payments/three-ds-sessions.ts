@@ -52,7 +52,6 @@ export const readThreeDSSession = readRow<Uuid, ThreeDSSessionRow>({
 /** Reads an unexpired session, and locks it until the transaction ends. */
 export const lockThreeDSSession = lockedById("three_ds_sessions", readThreeDSSession);
 
-/** Changes a locked session. */
 export const updateThreeDSSession = boundWrite<Pick<ThreeDSSessionRow, "id" | "record" | "payment_id">>({
   table: "three_ds_sessions",
   sql: `

@@ -49,7 +49,6 @@ export interface InvitationListing extends PageRequest {
   readonly isOver: boolean | undefined;
 }
 
-/** A page, newest first. */
 export const listInvitationRows = defineList<InvitationListing & { readonly now: Date }, InvitationRow>(
   "invitations",
   COLUMNS,
@@ -62,7 +61,6 @@ export const listInvitationRows = defineList<InvitationListing & { readonly now:
 
 export type InvitationRenewal = Pick<InvitationRow, "id" | "expires_at"> & { readonly modified_by: Uuid };
 
-/** Ends all links of an invitation and extends its time. */
 export const renewInvitation = boundWrite<InvitationRenewal>({
   table: "invitations",
   sql: `

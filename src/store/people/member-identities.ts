@@ -1,7 +1,6 @@
 import type { Uuid } from "../../base/ids.js";
 import { defineChange, defineHasRow, defineInsert, defineRow } from "../statements/row-statements.js";
 
-/** The identity of a member at an OpenID Connect issuer. */
 export interface MemberIdentityRow {
   readonly id: Uuid;
   readonly member_id: Uuid;
@@ -20,7 +19,6 @@ export const findMemberIdentity = defineRow<Buffer, MemberIdentityRow>(
     where tenant_id = ${tenantId} and identity_term = ${term}`,
 );
 
-/** Whether a member is bound to an identity. */
 export const hasMemberIdentity = defineHasRow<Uuid>(
   "read",
   "member_identities",

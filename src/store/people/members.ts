@@ -30,10 +30,8 @@ export const insertMember = defineInsert<NewMember>("members");
 
 export const readMember = defineRead<MemberRow>("members", COLUMNS);
 
-/** Reads a member, and locks it until the transaction ends. */
 export const lockMember = lockedById("members", readMember);
 
-/** The member who owns the tenant. */
 export const readOwner = defineRow<"owner", MemberRow>(
   "read",
   "members",
@@ -65,7 +63,6 @@ export const findMemberOfUser = defineRow<Uuid, MemberRow>(
     select ${sql.unsafe(COLUMNS)} from members where tenant_id = ${tenantId} and user_id = ${userId} limit 1`,
 );
 
-/** Whether a member has this address. */
 export const isMemberAddress = defineHasRow<Buffer>(
   "read",
   "members",
@@ -73,7 +70,6 @@ export const isMemberAddress = defineHasRow<Buffer>(
 );
 
 export interface MemberListing extends PageRequest {
-  /** Empty: all. */
   readonly userIds: readonly Uuid[];
 }
 
@@ -91,7 +87,6 @@ export const updateMemberRole = defineChange<MemberChange>(
     where tenant_id = ${tenantId} and id = ${id}`,
 );
 
-/** Replaces the sealed profile of a member. */
 export const updateMemberProfile = defineChange<Pick<MemberRow, "id" | "profile">>(
   "members",
   (sql, tenantId, { id, profile }) => sql`

@@ -21,7 +21,6 @@ export const insertPasskey = defineHasRow<NewPasskey>(
     insert into passkeys ${sql({ tenant_id: tenantId, created_at: at, ...row })} on conflict do nothing returning 1`,
 );
 
-/** The passkeys of a member, oldest first. */
 export const listPasskeyRows = defineRows<Uuid, PasskeyRow>(
   "read",
   "passkeys",
@@ -44,7 +43,6 @@ export const readPasskeyRow = defineRead<PasskeyRow>(
   "id, member_id, credential_hash, details, created_at, last_used_at",
 );
 
-/** Replaces the details of a passkey. */
 export const updatePasskey = defineChange<Pick<PasskeyRow, "id" | "details" | "last_used_at">>(
   "passkeys",
   (sql, tenantId, { id, details, last_used_at }) => sql`
@@ -57,7 +55,6 @@ export const deletePasskeyRow = defineChange<Uuid>(
   (sql, tenantId, id) => sql`delete from passkeys where tenant_id = ${tenantId} and id = ${id}`,
 );
 
-/** Deletes all passkeys of a member. */
 export const deletePasskeysOf = defineChange<Uuid>(
   "passkeys",
   (sql, tenantId, memberId) => sql`delete from passkeys where tenant_id = ${tenantId} and member_id = ${memberId}`,

@@ -3,7 +3,6 @@ import { defineRemoval } from "../statements/removal.js";
 import { defineChange, defineHasRow, defineInsert, defineRow } from "../statements/row-statements.js";
 import { isUnexpired } from "../statements/unexpired.js";
 
-/** A sign-in that has begun. */
 export interface SignInRequestRow {
   readonly id: Uuid;
   readonly method: string;

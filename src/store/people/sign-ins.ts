@@ -65,7 +65,6 @@ export const stepUpSignIn = defineChange<Pick<SignInRow, "id" | "details"> & { r
     where tenant_id = ${tenantId} and id = ${id}`,
 );
 
-/** The sign-ins of a member that have not expired, newest first. */
 export const listSignIns = defineRows<Uuid, SignInRow>(
   "read",
   "sign_ins",
@@ -82,7 +81,6 @@ export interface SignInOwner {
   readonly role: string;
 }
 
-/** The member that a sign-in belongs to. */
 export const readSignInOwner = defineRow<Uuid, SignInOwner>(
   "read",
   "sign_ins",
@@ -95,13 +93,11 @@ export const readSignInOwner = defineRow<Uuid, SignInOwner>(
 /** Ends a sign-in. Returns whether it existed. */
 export const deleteSignIn = defineDelete("sign_ins");
 
-/** Ends all sign-ins of a member. */
 export const deleteSignInsOf = defineChange<Uuid>(
   "sign_ins",
   (sql, tenantId, memberId) => sql`delete from sign_ins where tenant_id = ${tenantId} and member_id = ${memberId}`,
 );
 
-/** Ends all sign-ins of a member but one. */
 export const deleteOtherSignIns = defineChange<Pick<SignInRow, "id" | "member_id">>(
   "sign_ins",
   (sql, tenantId, { id, member_id }) => sql`

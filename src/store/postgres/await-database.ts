@@ -11,7 +11,6 @@ const OLDEST = 150_000;
 const STARTING = "57P03";
 const RETRY_MS = 500;
 
-/** How long to wait for a database that is starting up. */
 export interface StartupWait {
   /** Recovery after a crash can take minutes. */
   readonly waitMs: number;

@@ -10,7 +10,6 @@ import { type Opened, type Opening, openPostgresConnection } from "./open-connec
  */
 const PLANS_AGAIN: ReadonlySet<number> = new Set([10, 100, 1_000, 10_000]);
 
-/** A connection in use by one transaction. */
 export interface ConnectionInUse extends Opened {
   /** Whether to plan its statements again. */
   readonly plansAgain: boolean;

@@ -10,7 +10,6 @@ export interface OneConnection {
   readonly isLost: boolean;
   /** Why no connection was established, if so. The client itself only says that it was ended. */
   readonly cause: unknown;
-  /** Ends the connection at once, with all queries in flight. */
   drop(): void;
   /** Waits this many seconds for queries in flight, then ends the connection. */
   end(seconds: number): Promise<void>;
@@ -102,7 +101,6 @@ async function lastResult(sql: Sql, seconds: number): Promise<void> {
   tooLate.abort();
 }
 
-/** Aborts an attempt to connect after `timeoutMs`. */
 async function within(
   timeoutMs: number,
   signal: AbortSignal,

@@ -13,7 +13,6 @@ export interface Opened {
   readonly hasStandbys: boolean;
 }
 
-/** A connection that is being opened. */
 export interface Opening {
   readonly opened: Promise<Opened>;
   /** Cancels the attempt, or drops the connection that it opened. */

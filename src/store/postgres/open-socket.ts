@@ -3,7 +3,6 @@ import { isIP, Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { TlsRefused } from "../wire/server-error.js";
 
-/** The target of a socket: a host and its port, or a unix socket. */
 export type SocketTarget = { readonly host: string; readonly port: number } | { readonly path: string };
 
 /** The encryption of a connection, as a value of `sslmode` or as options of Node's TLS. */

@@ -2,11 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { Sql } from "./connect.js";
 import { isDiskFull } from "./disk-probe.js";
 
-/** The state of service to tenants. */
 export interface ServiceProbe {
   /** By the database's clock. */
   readonly time: Date;
-  /** The number of nodes that hold tenants: one without a cluster. */
   readonly nodes: number;
   /** The number of nodes that fail their tenants. */
   readonly failing: number;

@@ -97,7 +97,6 @@ function bound<Input, Output, Row>(definition: Definition<Input, Output, Row>): 
 interface Prepared<Input, Row> {
   readonly template: Template<Input>;
   readonly row: ReadRow<Row>;
-  /** The table that is written. */
   readonly table: Table | undefined;
 }
 
@@ -169,7 +168,6 @@ class Template<Input> {
     this.#columns = columnKindsOf(row);
   }
 
-  /** The statement for this number of inputs. */
   statementFor(count: number): PreparedStatement {
     const known = this.#bySize.get(count);
     if (known) return known;

@@ -13,7 +13,6 @@ export interface SizedPage<Row> extends Page<Row> {
   readonly bytes: number;
 }
 
-/** The query of the total (one row with `total`, perhaps `bytes`) and the query of the page's rows. */
 interface PageQueries<Row> {
   readonly total: Query<Total>;
   readonly rows: Query<Row>;
@@ -50,11 +49,11 @@ export function definePage<Input, Row extends object>(
 export function defineList<Listing extends PageRequest, Row extends object>(
   table: Table,
   columns: string,
-  wanted: (sql: SqlTag, listing: Listing) => Query<unknown>,
+  wanted: (sql: SqlTag, listing: Listing, tenantId: TenantId) => Query<unknown>,
   bytes?: RowBytes,
 ) {
   return definePage<Listing, Row>(table, (sql, tenantId, listing) => {
-    const from = sql`from ${sql.unsafe(table)} where tenant_id = ${tenantId} ${wanted(sql, listing)}`;
+    const from = sql`from ${sql.unsafe(table)} where tenant_id = ${tenantId} ${wanted(sql, listing, tenantId)}`;
     const page = sql`${from} order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`;
     if (bytes === undefined) {
       return { total: sql`select count(*) as total ${from}`, rows: sql`select ${sql.unsafe(columns)} ${page}` };
@@ -105,7 +104,6 @@ export interface IdListing extends PageRequest {
   readonly ids: readonly Uuid[];
 }
 
-/** The condition of an {@link IdListing}. */
 export function amongIds(sql: SqlTag, { ids }: IdListing): Query<unknown> {
   return isAnyOf(sql, "id", ids);
 }

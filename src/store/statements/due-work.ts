@@ -1,7 +1,6 @@
 import { defineHasRow, defineRows } from "./row-statements.js";
 import type { Query, SqlTag, Table } from "./statement.js";
 
-/** Work to take: at most so many rows. */
 export interface Claim {
   readonly limit: number;
   /** How long no other replica may take them, on the database's clock. */
@@ -32,7 +31,6 @@ export function defineDueWork<Row>(table: Table, { change, columns, open = (sql)
           order by due_at limit ${limit} for update skip locked))
         returning ${sql.unsafe(columns)}`,
     ),
-    /** Whether a row is due before a time. */
     hasDue: defineHasRow<Date>(
       "read",
       table,

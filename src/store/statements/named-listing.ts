@@ -5,7 +5,6 @@ import { defineStatement, type Statement } from "./statement.js";
 /** Names are sealed one by one. Opening this many takes some 5 ms. */
 export const NAMES_PER_BATCH = 500;
 
-/** The name of a row, and the row's position in a list. */
 export interface NamedRow {
   readonly id: Uuid;
   /** Sealed. Null for an official formula. */
@@ -13,7 +12,6 @@ export interface NamedRow {
   readonly official_name: string | null;
   /** The creation time as PostgreSQL writes it, because a Date has no microseconds. */
   readonly position: string;
-  /** Stored bytes that a list shows of the row. */
   readonly bytes: number;
 }
 

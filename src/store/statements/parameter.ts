@@ -2,7 +2,6 @@ import type { Uuid } from "../../base/ids.js";
 import type { MessageWriter } from "../wire/message-writer.js";
 import type { ParameterKind } from "../wire/prepared-statement.js";
 
-/** A parameter of a statement: its type, and how to get its value from an input. */
 export interface Parameter<Input> extends ParameterKind {
   write(out: MessageWriter, input: Input): void;
 }

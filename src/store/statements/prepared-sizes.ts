@@ -4,7 +4,6 @@
  */
 const SIZES = [64, 32, 16, 8, 7, 6, 5, 4, 3, 2, 1] as const;
 
-/** Cuts inputs into prepared sizes. */
 export function inPreparedSizes<Input>(inputs: readonly Input[]): readonly (readonly Input[])[] {
   if (inputs.length <= 8) return inputs.length === 0 ? [] : [inputs];
   const pieces: (readonly Input[])[] = [];

@@ -3,7 +3,6 @@ import type { Execution } from "../wire/step.js";
 import type { StatementBatch, StatementContext, StatementGroup } from "./statement-batch.js";
 import type { Table } from "./tables.js";
 
-/** A run of a group's statement, with the rows that it has received. */
 interface RowExecution<Row> extends Execution {
   readonly rows: readonly Row[];
 }

@@ -15,7 +15,6 @@ export function defineRow<Input, Row>(
   return defineForEach<Input, Row | null, Row>(kind, table, query, ([row]) => row ?? null);
 }
 
-/** A statement for any number of rows. */
 export function defineRows<Input, Row>(
   kind: Kind,
   table: Table,

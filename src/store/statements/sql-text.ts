@@ -11,7 +11,6 @@ import type { Execution } from "../wire/step.js";
  * travel as text with guessed types.
  */
 
-/** A value with an explicit type, as text. */
 class Typed {
   readonly type: number;
   readonly text: string;
@@ -34,7 +33,6 @@ class Listed {
 type Scalar = string | number | boolean | Date | Uint8Array | null | Typed;
 type Value = Scalar | readonly string[] | object;
 
-/** A statement, or a part of one, with its values. */
 export class SqlText<out Row = never> {
   readonly parts: readonly (string | { readonly value: Scalar })[];
   /** The type of its rows, which nothing checks. */

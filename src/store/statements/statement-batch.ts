@@ -23,7 +23,6 @@ export interface Statement<Input, Output> {
   joinTo(batch: StatementBatch, input: Input, deliver?: (output: Output) => void): void;
 }
 
-/** All inputs of one statement in one step. */
 export interface StatementGroup {
   /** Its position in lock order. */
   readonly rank: number;
@@ -35,7 +34,6 @@ export interface StatementGroup {
   deliver(): void;
 }
 
-/** The order of the statements in a step: lock order, which is the same in every transaction, or call order. */
 export type StatementOrder = "locks" | "calls";
 
 /** The statements that all requests of a transaction want in its next step. */

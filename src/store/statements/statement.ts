@@ -9,7 +9,6 @@ export type { SqlTag } from "./sql-text.js";
 export type { Statement } from "./statement-batch.js";
 export { TABLES, type Table } from "./tables.js";
 
-/** A query that has not been sent yet. */
 export type Query<Row> = SqlText<Row>;
 
 interface Shared<Input> {
@@ -32,7 +31,6 @@ export interface StatementDefinition<Input, Output, Row> extends Shared<Input> {
   outputs(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
 }
 
-/** A statement whose result is not used. */
 export interface WriteDefinition<Input> extends Shared<Input> {
   queries(sql: SqlTag, tenantId: TenantId, inputs: readonly Input[], at: Date): readonly Query<unknown>[];
 }

@@ -26,7 +26,6 @@ export function listActiveTenantsUpTo(ownerAddress: DatabaseAddress, limit: numb
   return asOwner(ownerAddress, (sql) => listActiveTenantsOn(sql, limit));
 }
 
-/** The record of a tenant's deletion. */
 export interface Deletion {
   readonly at: Date | null;
   readonly by: string | null;
@@ -34,7 +33,6 @@ export interface Deletion {
   readonly mac: Buffer | null;
 }
 
-/** When and by which application a tenant was deleted; undefined if there is no record of it. */
 export function deletionOf(ownerAddress: DatabaseAddress, tenantId: TenantId): Promise<Deletion | undefined> {
   return asOwner(ownerAddress, async (sql) => {
     const [row] = await sql<Deletion[]>`

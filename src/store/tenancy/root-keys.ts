@@ -1,12 +1,10 @@
 import type { Sql } from "../postgres/connect.js";
 
-/** What the database stores about a root key. */
 export interface RootKeyRow {
   readonly id: string;
   readonly check_value: Buffer;
   /** When it was replaced: since then it wraps no new keys. Null for the wrapping one. */
   readonly retired_at: Date | null;
-  /** The number of shares that restore it, if it was split. */
   readonly threshold: number | null;
 }
 
@@ -37,7 +35,6 @@ export async function deleteReplacedRootKey(sql: Sql, id: string): Promise<void>
   await sql`delete from root_keys where id = ${id} and retired_at is not null`;
 }
 
-/** Records that shares can restore a root key. */
 export async function setRootKeyThreshold(sql: Sql, id: string, threshold: number): Promise<void> {
   await sql`update root_keys set threshold = ${threshold} where id = ${id}`;
 }

@@ -1,6 +1,5 @@
 import type { Table } from "../statements/tables.js";
 
-/** The purposes of the keys that seal rows. */
 export type SealingPurpose = "data" | "cvc";
 
 /** A column that holds a sealed value, with its key purpose and its field name. */

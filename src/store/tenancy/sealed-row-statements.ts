@@ -3,7 +3,6 @@ import type { AadValue } from "../../crypto/sealed.js";
 import { defineStatement, type SqlTag, type Statement } from "../statements/statement.js";
 import type { SealedTable, SealingPurpose } from "./sealed-columns.js";
 
-/** The key versions that new values are sealed under. */
 export type CurrentVersions = Readonly<Record<SealingPurpose, number>>;
 
 /** Keys are in PostgreSQL's text form. */
@@ -33,7 +32,6 @@ export interface Resealed {
   readonly to: readonly (Buffer | null)[];
 }
 
-/** The statements on the sealed rows of one table. */
 export interface SealedRowStatements {
   /** The key of the last row of the next range with this many rows. Null: fewer are left. */
   readonly rangeEnd: Statement<RangeStart, string | null>;
@@ -119,7 +117,6 @@ function sealedRows({ columns }: SealedTable) {
   };
 }
 
-/** The condition on rows with a value that is not sealed under the current key. */
 function staleness(columns: SealedTable["columns"], current: CurrentVersions): string {
   // Layout of a sealed value: format (1), key version (4), ... `<>` with null is not true.
   return columns

@@ -16,7 +16,6 @@ export interface ListedTenantKey extends TenantKeyRow {
   readonly created_at: Date;
 }
 
-/** All keys of a tenant, or of the vault itself, which is not a tenant. */
 export const listTenantKeys = defineStatement<TenantId, readonly ListedTenantKey[], ListedTenantKey>({
   table: "tenant_keys",
   kind: "read",

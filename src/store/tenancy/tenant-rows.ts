@@ -51,11 +51,9 @@ const KEYS: Readonly<Record<Table, string | "kept">> = {
   log_actor_counts: "day, actor_id, outcome, shown",
 };
 
-/** The statements that delete a tenant's rows from a table. */
 export interface Removal {
   /** Deletes the first rows, up to this many, if there are that many. Returns how many it deleted. */
   readonly some: Statement<number, number>;
-  /** Deletes the remaining rows. */
   readonly rest: Statement<"all", never>;
 }
 

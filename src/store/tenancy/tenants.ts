@@ -31,7 +31,6 @@ export const readTenant = defineStatement<TenantId, TenantRow | null, TenantRow>
   outputs: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
 });
 
-/** Reads the tenant, and locks it until the transaction ends. */
 export const lockTenant = lockedRead<TenantId, TenantRow | null>("tenants", {}, readTenant);
 
 export interface NewTenant {

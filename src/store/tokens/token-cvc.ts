@@ -36,10 +36,8 @@ const DELETE_CVC = boundWrite<string>({
   sortKey: (id) => id,
 });
 
-/** Deletes a token's code, if it has one. */
 export function deleteCvc(tx: Transaction, tokenId: string): void {
   tx.enqueue(DELETE_CVC, tokenId);
 }
 
-/** Deletes expired codes. */
 export const deleteDueCvc = defineRemoval("token_cvc", "due_at");

@@ -11,7 +11,6 @@ export interface KeyPage {
   readonly selection: TokenSelection;
   /** Newest first, unless the page is closer to the old end. */
   readonly order: "newest_first" | "oldest_first";
-  /** Only keys after this one, in the order of the walk. */
   readonly after: TokenKey | undefined;
   readonly offset: number;
   readonly limit: number;
@@ -46,7 +45,6 @@ export interface KeyCount {
   readonly most: number;
 }
 
-/** The number of keys in a selection, counted up to `most`. */
 export const countTokenKeys = defineStatement<KeyCount, number, { n: number }>({
   table: "tokens",
   kind: "read",
@@ -81,9 +79,7 @@ export const sumTokenCounts = defineStatement<TenantId, number, { n: number }>({
 
 export type Fragment = SqlText;
 
-/** The direction and the beginning of a walk through keys. */
 interface KeyWalk extends Pick<KeyPage, "order" | "after"> {
-  /** The keys that are needed. */
   readonly enough: number;
   /** Whether they are few. */
   readonly isPage: boolean;

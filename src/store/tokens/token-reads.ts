@@ -8,7 +8,6 @@ import { readTokenRow, TOKEN_COLUMNS, type TokenClaim, type TokenRow, type Token
 /** Sealed bytes of a token that is read without reserving memory for it. */
 export const SMALL_TOKEN_BYTES = 64 * 1024;
 
-/** A token without its sealed values. */
 export type TokenHead = Omit<TokenRow, "data" | "attributes">;
 
 /** A token that has more sealed bytes than its reader asked for. They stay in the database. */
@@ -66,7 +65,6 @@ export interface SizedRow {
   readonly sealedBytes: number;
 }
 
-/** Reads {@link SIZED_COLUMNS}. */
 export function readSizedRow(column: Columns): SizedRow {
   const row = { ...readTokenRow(column), cvc: column.bytesOrNull() };
   return { row, sealedBytes: column.integer() };
@@ -78,7 +76,6 @@ function sized({ row, sealedBytes }: SizedRow, maxBytes: number): TokenRowWithCv
   return { ...head, sealedBytes };
 }
 
-/** The tokens in the order of the reads. Reads of one token may ask for different sizes. */
 export function bySize(
   rows: readonly (readonly SizedRow[])[],
   reads: readonly BoundedRead[],
@@ -113,7 +110,6 @@ export function findBoundedToken(
   return tx.query(FIND_TOKEN, read);
 }
 
-/** Finds an unexpired token by its id without reading its value. */
 export function findTokenHead(tx: Transaction, id: string): Promise<TokenHead | undefined> {
   return tx.query(FIND_TOKEN, { id, maxBytes: 0 });
 }

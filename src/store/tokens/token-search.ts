@@ -6,7 +6,6 @@ import { defineStatement } from "../statements/statement.js";
 import { type Fragment, holdsScopes } from "./token-keys.js";
 import type { KeyFilter, ScopeAlternative, TokenKey } from "./token-selection.js";
 
-/** A condition with one index walk. */
 type IndexedTest = Exclude<KeyFilter, { readonly kind: "types" }>;
 
 export type TokenTest =
@@ -17,7 +16,6 @@ export type TokenTest =
   | { readonly kind: "created_by" | "modified_by"; readonly actor: Uuid }
   | { readonly kind: "created_at" | "modified_at"; readonly span: TimeSpan };
 
-/** The tokens of one index entry, of a time span, or with one id. */
 export interface TokenSource {
   readonly of: IndexedTest | { readonly kind: "id"; readonly id: string } | { readonly kind: "all" };
   readonly span: TimeSpan;
@@ -73,7 +71,6 @@ function union(sql: SqlTag, parts: readonly Fragment[]): Fragment {
   return parts.reduce((all, part) => sql`${all} union all ${part}`);
 }
 
-/** The number of tokens of each source, counted up to `maxTokens`, in the order of the sources. */
 export const countTokensBySource = defineStatement<
   { readonly sources: readonly TokenSource[]; readonly maxTokens: number },
   readonly number[],

@@ -18,9 +18,7 @@ export type KeyFilter =
 export type KeySource =
   | { readonly kind: "all" }
   | KeyFilter
-  /** The existing tokens among these. */
   | { readonly kind: "ids"; readonly ids: readonly string[] }
-  /** Tokens with any of the terms. */
   | { readonly kind: "terms"; readonly terms: readonly Buffer[] };
 
 /** A condition of a caller's right to see a token. */
@@ -32,7 +30,6 @@ export type Requirement =
   | { readonly kind: "id"; readonly text: string }
   | { readonly kind: "id_prefix"; readonly text: string };
 
-/** One way for a token to be visible. All requirements must hold. */
 export type ScopeAlternative = readonly Requirement[];
 
 export interface TokenSelection {

@@ -95,7 +95,6 @@ function claimOf(id: string, dedupeKey: Buffer | null): string {
 export const TOKEN_COLUMNS = `t.id, t.type, t.data, t.attributes, t.containers, t.fingerprint, t.dedupe_key, t.expires_at, t.expires_at_text,
   t.revision, t.active_month::text as active_month, t.created_by, t.created_at, t.modified_by, t.modified_at`;
 
-/** Reads {@link TOKEN_COLUMNS}. */
 export function readTokenRow(column: Columns): TokenRow {
   return {
     id: column.text(),
@@ -116,7 +115,6 @@ export function readTokenRow(column: Columns): TokenRow {
   };
 }
 
-/** The id and dedupe key that a token claims. */
 export interface TokenClaim {
   readonly id: string;
   readonly dedupeKey: Buffer | null;
@@ -187,7 +185,6 @@ export function markTokenActive(tx: Transaction, id: string, month: string): Pro
   return tx.query(MARK_ACTIVE, { id, month });
 }
 
-/** A token's columns after a change. */
 export interface TokenChange {
   readonly id: string;
   readonly data: Buffer;
@@ -221,7 +218,6 @@ const UPDATE_TOKEN = boundWrite<TokenChange>({
   sortKey: ({ id }) => id,
 });
 
-/** Changes a locked token. */
 export function updateTokenRow(tx: OrdinaryTransaction, change: TokenChange): void {
   tx.enqueue(UPDATE_TOKEN, change);
 }

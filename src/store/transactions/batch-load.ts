@@ -1,20 +1,16 @@
 import type { TenantBatch } from "./tenant-queue.js";
 
-/** The load of a connection pool. */
 export interface BatchLoad {
   /** Connections in total, and those that a transaction uses now. */
   readonly connections: number;
   readonly used: number;
-  /** Requests that wait for a transaction. */
   readonly queued: number;
   /** Transactions since the start, and the requests that they carried. */
   readonly transactions: number;
   readonly requests: number;
 }
 
-/** Counts the transactions of a connection pool. */
 export class TransactionCounts {
-  /** Requests in transactions that run now. */
   inFlight = 0;
   /** Connections in use by tenants that were stalled when their transaction started. */
   stalled = 0;

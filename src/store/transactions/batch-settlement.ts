@@ -19,13 +19,11 @@ export interface SettlementParts {
   readonly wasCommitted: CommitLookup;
   /** Puts requests first in their queue. */
   readonly requeue: (batch: TenantBatch) => void;
-  /** The database reported a full disk. */
   readonly onFullDisk: () => void;
   /** The tenant's log is closed beyond this server's clock. */
   readonly onClosedMinute: (tenantId: TenantId) => void;
 }
 
-/** Requests whose transaction has ended. */
 export interface SettledBatch {
   readonly batch: TenantBatch;
   readonly result: TransactionResult;

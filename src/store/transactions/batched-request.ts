@@ -33,9 +33,7 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
   readonly #isShared: boolean;
   readonly #reads: LargeReads;
   #wanted: Wanted[] = [];
-  /** Statements to run with the commit. */
   #atCommit: Wanted[] = [];
-  /** Outputs that the work awaits. */
   #waiting = 0;
   /** Whether the work awaits its last output, which comes with the commit. */
   #isLast = false;
@@ -111,7 +109,6 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
     this.hasLogged = true;
   }
 
-  /** Adds its statements to the next step. */
   joinTo(batch: StatementBatch): void {
     for (const wanted of this.#wanted) {
       wanted.joinTo(batch);
@@ -150,7 +147,6 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
       : Promise.resolve();
   }
 
-  /** Resolves when its work has ended. */
   async ended(): Promise<Outcome<T>> {
     while (!this.outcome) {
       await new Promise<void>((resolve) => {

@@ -11,7 +11,6 @@ import { everyoneWaits } from "./started-works.js";
 import type { Work } from "./transaction.js";
 import { BEGIN, COMMIT, COMMIT_LATER, Command, DISCARD_PLANS, ROLLBACK, setTenant } from "./transaction-commands.js";
 
-/** Work on one tenant, in a transaction with work on others. It awaits nothing but the transaction. */
 export interface JointWork<T> {
   readonly tenantId: TenantId;
   readonly work: Work<T>;

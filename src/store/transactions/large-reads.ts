@@ -24,7 +24,6 @@ export interface ReadReservation {
  * locks, and then runs again.
  */
 export class MemoryNeeded extends Error {
-  /** Stored bytes of all large values that the work has asked for. */
   readonly storedBytes: number;
 
   constructor(storedBytes: number) {
@@ -94,7 +93,6 @@ export class LargeReads {
   }
 }
 
-/** The fault of a request that reads more than {@link MAX_READ_BYTES}. */
 export function tooManyBytes(): Fault {
   const detail = `The tokens that a request reads must not have more than ${MAX_READ_BYTES} bytes together.`;
   return new Fault("validation_failed", detail, { fields: {} });

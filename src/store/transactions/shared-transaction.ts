@@ -16,7 +16,6 @@ import {
 import { addGuard, BEGIN, COMMIT, Command, DISCARD_PLANS, ROLLBACK, setTenant } from "./transaction-commands.js";
 import { type TransactionResult, unknownCommit } from "./transaction-result.js";
 
-/** How to run a transaction. */
 export interface RunOptions extends StartOptions {
   readonly guard: Guard;
   /** The turns of the main thread in which the works start, and in which statements of shared works are written. */

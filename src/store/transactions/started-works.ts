@@ -8,13 +8,11 @@ import type { OrdinaryTransaction, TransactionStart, Work } from "./transaction.
 /** The revision under which all requests of a transaction were authorized. Undefined for the server's own work. */
 export type Guard = number | undefined;
 
-/** The work of one request, and its memory for large values. */
 export interface TransactionWork {
   readonly work: Work<unknown, OrdinaryTransaction>;
   readonly reads: LargeReads;
 }
 
-/** Works of one tenant. */
 export interface StartOptions extends TransactionStart {
   readonly tenantId: TenantId;
   readonly isShared: boolean;

@@ -10,7 +10,6 @@ import type { Guard, TransactionWork } from "./started-works.js";
 import type { OrdinaryTransaction, Work } from "./transaction.js";
 import type { TransactionResult } from "./transaction-result.js";
 
-/** A request that waits for a transaction. */
 export interface QueuedRequest extends TransactionWork {
   readonly guard: Guard;
   readonly resolve: (value: unknown) => void;
@@ -31,7 +30,6 @@ interface ArrivingWork<T> {
   readonly reads: LargeReads;
 }
 
-/** A request that has just arrived. */
 export function queuedRequest<T>(
   { work, guard, reads }: ArrivingWork<T>,
   resolve: (value: T) => void,
@@ -83,9 +81,7 @@ export class TenantQueue {
   /** For whom the main thread's work on its transactions counts. */
   readonly flow: Flow;
   readonly waiting: QueuedRequest[] = [];
-  /** Transactions that run now. */
   transactions = 0;
-  /** Requests in these transactions. */
   inFlight = 0;
   readonly #overload = new OverloadDetector();
   #stalledUntil = 0;
@@ -219,7 +215,6 @@ export class TenantQueue {
   }
 }
 
-/** Requests of a queue that share a transaction. */
 export interface TenantBatch {
   readonly queue: TenantQueue;
   readonly requests: QueuedRequest[];

@@ -7,7 +7,6 @@ export class TenantQueues {
   /** By tenant and party. */
   readonly #queues = new Map<string, TenantQueue>();
   readonly #turns = new Set<TenantQueue>();
-  /** Requests that wait, of all tenants. */
   waiting = 0;
 
   get isEmpty(): boolean {
@@ -79,7 +78,6 @@ export class TenantQueues {
     });
   }
 
-  /** Takes all requests. */
   takeAll(): QueuedRequest[] {
     this.waiting = 0;
     return [...this.#queues.values()].flatMap((queue) => queue.waiting.splice(0));

@@ -70,7 +70,6 @@ export class TransactionBatcher {
     });
   }
 
-  /** Requests that wait for a transaction. */
   get queued(): number {
     return this.#queues.waiting;
   }

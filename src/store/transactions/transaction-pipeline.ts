@@ -18,7 +18,6 @@ import {
 import { addGuard, Command, DISCARD_PLANS, MAKE_DURABLE, setPipelinedTenant } from "./transaction-commands.js";
 import { type TransactionResult, unknownCommit } from "./transaction-result.js";
 
-/** Works of one tenant that share a transaction. */
 export interface TenantWorks {
   readonly start: StartOptions;
   readonly guard: Guard;
@@ -26,11 +25,9 @@ export interface TenantWorks {
 }
 
 export interface PipelineOptions<Works extends TenantWorks> {
-  /** Makes the connection plan its statements again. */
   readonly plansAgain: boolean;
   /** What happens to a trip that does not end in time. Absent: nothing. */
   readonly late?: LateStep | undefined;
-  /** Takes the results of a trip. */
   readonly onEnded: (ended: readonly EndedWorks<Works>[]) => void;
 }
 

@@ -11,14 +11,12 @@ export type TransactionResult =
       readonly kind: "aborted";
       readonly error: unknown;
       readonly culprit?: number;
-      /** The table that the failed statement writes. */
       readonly table?: string | undefined;
     }
   /** Nothing is stored. The works failed in a pipeline, or write before their last step: they need a transaction block. */
   | {
       readonly kind: "apart";
       readonly error?: unknown;
-      /** The table that the failed statement writes. */
       readonly table?: string | undefined;
     }
   /**

@@ -13,7 +13,6 @@ import { rejectAll, type TenantBatch } from "./tenant-queue.js";
 import { type EndedWorks, runPipeline, type TenantWorks } from "./transaction-pipeline.js";
 import { hasLogged, mustDiscardSessionAfter } from "./transaction-result.js";
 
-/** Transactions in flight on one connection. */
 interface Running {
   readonly slot: ConnectionSlot;
   readonly startedAt: number;
@@ -24,14 +23,12 @@ interface Running {
   readonly onEnded: (ended: readonly EndedBatch[]) => void;
 }
 
-/** How a transaction ended. */
 export interface EndedBatch extends Omit<EndedWorks<TenantWorks>, "works"> {
   readonly batch: TenantBatch;
   /** Its callers have an error already: their work must not run again. */
   readonly isGivenUp: boolean;
 }
 
-/** Works of a tenant, with the requests that wait for them. */
 interface BatchWorks extends TenantWorks {
   readonly batch: TenantBatch;
 }

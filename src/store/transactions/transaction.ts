@@ -17,7 +17,6 @@ export interface CommitMarker {
   readonly id: string;
 }
 
-/** What is known about a transaction when it starts. */
 export interface TransactionStart {
   readonly now: Date;
   /** Whether this process knows of no log row of the tenant in this minute. */
@@ -64,7 +63,6 @@ export interface Transaction {
    * @throws {MemoryNeeded}; {Fault} validation_failed if the transaction reads too much.
    */
   reserve(storedBytes: number): void;
-  /** Runs a statement together with all enqueued ones, and waits for its output. */
   query<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output>;
   /**
    * Runs a statement that may go with the commit; no query or enqueue may follow. Saves a trip for a request with a
@@ -100,5 +98,4 @@ export interface OrdinaryTransaction extends Transaction {
   lock<Input, Output>(rows: RowLock<Input, Output>, input: Input): Promise<Output>;
 }
 
-/** The work of a request in a transaction. */
 export type Work<T, Tx extends Transaction = Transaction> = (tx: Tx) => Promise<T>;

@@ -49,7 +49,6 @@ export class ExportFileError extends Error {
   override readonly name = "ExportFileError";
 }
 
-/** The header as a line of the file, with its digest. */
 export function headerLine(header: Omit<ExportHeader, "sha256">): Buffer {
   return Buffer.from(`${JSON.stringify({ ...header, sha256: digestOf(header) })}\n`);
 }

@@ -13,14 +13,12 @@ import { damaged, ExportFileError, readLine, SECTION_END, type SectionLine } fro
 /** Numbers of rows by table. Tables without rows are left out. */
 export type RowCounts = Readonly<Record<string, number>>;
 
-/** What an import knows besides the rows. */
 export interface ImportFacts {
   /**
    * The root keys that are kept in shares, with the number of shares that restore each. They may have been split after
    * the export.
    */
   readonly split: ReadonlyMap<string, number>;
-  /** The partitions of the log, by the header. */
   readonly logPartitions: readonly string[];
 }
 

@@ -10,7 +10,6 @@ import { retryingLocks } from "../transactions/lock-retries.js";
 import { copyOut } from "./copy-streams.js";
 import { SECTION_END } from "./format.js";
 
-/** The store as of one moment. */
 export interface StoreSnapshot {
   /** By the database's clock. */
   readonly takenAt: Date;
@@ -18,7 +17,6 @@ export interface StoreSnapshot {
   readonly position: string;
   readonly postgresVersion: string;
   readonly migrations: readonly string[];
-  /** The names of the log's partitions. */
   readonly logPartitions: readonly string[];
   readonly rootKeys: readonly RootKeyRow[];
   /** The tenants that are not deleted, the vault itself included. */
@@ -26,7 +24,6 @@ export interface StoreSnapshot {
   readonly tables: readonly StoredTable[];
 }
 
-/** Called with each piece of a table's rows. */
 export type OnRows = (table: string, rows: Uint8Array) => void;
 
 /**

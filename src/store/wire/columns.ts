@@ -69,7 +69,6 @@ const TWO_32 = 2 ** 32;
 /** The high half of a number of microseconds that a double may not hold exactly. */
 const INEXACT_HIGH = 2 ** 21;
 
-/** The columns of successive DataRow messages. */
 export class RowReader implements Columns {
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;

@@ -7,7 +7,6 @@ import { MessageWriter } from "./message-writer.js";
 import { ConnectionLost, type DatabaseError, isWarning, readServerError, UnreadableRow } from "./server-error.js";
 import { type Execution, type LateStep, NotPreparedYet, type StepEnd } from "./step.js";
 
-/** A session that has just logged in. */
 export interface Session {
   readonly socket: Socket;
   /** The database process; through a pooler, a number of the pooler's own. */
@@ -42,13 +41,11 @@ export class Connection {
   readonly #socket: Socket;
   readonly #out = new MessageWriter();
   readonly #rows = new RowReader();
-  /** Descriptions by statement name. */
   readonly #prepared = new Map<string, readonly DescribedColumn[]>();
   /** The step that is being written: its statements, those that it parses, and its start in {@link #out}. */
   #executions: Execution[] = [];
   readonly #parsing = new Set<string>();
   #start = 0;
-  /** Statements parsed by earlier steps of the pipeline. */
   readonly #parsedBefore = new Set<string>();
   /** The steps of the pipeline that have no result yet. */
   readonly #pending: PendingStep[] = [];
@@ -107,12 +104,10 @@ export class Connection {
     this.#executions.push(execution);
   }
 
-  /** The size of the step that is being written. */
   get stepBytes(): number {
     return this.#out.sizeFrom(this.#start);
   }
 
-  /** Discards the step that is being written. */
   discardStep(): void {
     this.#out.reset(this.#start);
     this.#parsing.clear();

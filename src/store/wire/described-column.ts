@@ -1,6 +1,5 @@
 import type { PreparedStatement } from "./prepared-statement.js";
 
-/** A column as the database describes it. */
 export interface DescribedColumn {
   readonly name: string;
   /** Its type's oid. */

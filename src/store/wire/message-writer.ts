@@ -43,7 +43,6 @@ export class MessageWriter {
     return [...chunks, this.#bytes.subarray(from, this.#length)];
   }
 
-  /** Discards everything after `length`. */
   reset(length: number): void {
     this.#length = length;
     this.#values = this.#values.filter(({ at }) => at <= length);

@@ -1,4 +1,3 @@
-/** The connection is lost, and with it its open transaction. */
 export class ConnectionLost extends Error {
   override readonly name: string = "ConnectionLost";
 }
@@ -48,7 +47,6 @@ export class UnreadableRow extends Error {
 }
 
 const CODE = "C".charCodeAt(0);
-/** The severity, which is not translated. */
 const SEVERITY = "V".charCodeAt(0);
 
 export function readServerError(bytes: Buffer, start: number, end: number): DatabaseError {

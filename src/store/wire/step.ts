@@ -3,7 +3,6 @@ import type { DescribedColumn } from "./described-column.js";
 import type { MessageWriter } from "./message-writer.js";
 import type { PreparedStatement } from "./prepared-statement.js";
 
-/** One run of a statement in a step, with callbacks for its results. */
 export interface Execution {
   readonly statement: PreparedStatement;
   /** The table that it writes. Not taken from database errors: on a distributed engine they name a shard. */
@@ -17,7 +16,6 @@ export interface Execution {
   takeWarning?(): void;
 }
 
-/** The result of a step. */
 export type StepEnd =
   /** `hasWarned`: the database warned of something behind the last statement, as it committed what was not in a block. */
   | { readonly kind: "done"; readonly hasWarned: boolean }

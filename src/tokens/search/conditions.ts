@@ -59,7 +59,6 @@ function expects(text: string): Fault {
   return invalid("query", `must have ${text}`);
 }
 
-/** A value that is compared literally. */
 function termText(term: SearchTerm): string {
   const { field, value, position } = term;
   if (value.kind === "range") {

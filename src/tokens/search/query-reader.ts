@@ -6,7 +6,6 @@ export interface SearchTerm {
   /** The part after `metadata.`. */
   readonly key: string | undefined;
   readonly value: SearchValue;
-  /** The position in the query, counted from 1. */
   readonly position: number;
 }
 
@@ -25,10 +24,8 @@ export interface RangeEnd {
   readonly isInclusive: boolean;
 }
 
-/** The characters that end an unquoted text. */
 const BREAKS = /[\s"()]/;
 
-/** Reads a query character by character and tracks its position. */
 export class QueryReader {
   readonly #query: string;
   #at = 0;
@@ -37,7 +34,6 @@ export class QueryReader {
     this.#query = query;
   }
 
-  /** The position of the next character, counted from 1. */
   get position(): number {
     return this.#at + 1;
   }
@@ -55,7 +51,6 @@ export class QueryReader {
     while (/\s/.test(this.next)) this.#at += 1;
   }
 
-  /** Consumes a character if it is the next one. */
   take(character: string): boolean {
     if (this.next !== character) return false;
     this.#at += 1;

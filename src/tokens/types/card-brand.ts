@@ -54,7 +54,6 @@ const longestFirst: readonly BrandRange[] = cardBrands
   )
   .sort((one, other) => other.first.length - one.first.length);
 
-/** The brand of a card number, or undefined if no listed brand matches. */
 export function cardBrand(number: string): CardBrand | undefined {
   return longestFirst.find(({ first, last }) => {
     const prefix = number.slice(0, first.length);

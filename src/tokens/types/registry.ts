@@ -5,7 +5,6 @@ import { employerIdNumber, socialSecurityNumber } from "./identity.js";
 import { token } from "./token.js";
 import type { TokenType } from "./token-type.js";
 
-/** All types, in the order in which they are listed. */
 export const tokenTypes: readonly TokenType[] = [
   token,
   card,

@@ -3,7 +3,6 @@ import { maskText } from "./default-mask.js";
 import { textThat } from "./fields.js";
 import type { TokenType } from "./token-type.js";
 
-/** The differences between types whose data is one string. */
 export interface TextTypeOptions
   extends Pick<TokenType, "name" | "displayName" | "containers">,
     Partial<Pick<TokenType, "fingerprintExpression" | "searchIndexes" | "details" | "mask" | "maskInCode">> {

@@ -2,9 +2,7 @@ import type { Json } from "../../base/json.js";
 
 /** A kind of data: how it is validated, and the defaults of its tokens. */
 export interface TokenType {
-  /** As in `type` of a token. */
   readonly name: string;
-  /** The display name in the list of entity types. */
   readonly displayName: string;
   /** Validates data and returns its stored form. Throws a fault that names each invalid field. */
   normalize(data: Json): Json;
@@ -17,7 +15,6 @@ export interface TokenType {
    * evaluation.
    */
   maskInCode?(data: Json): Json | undefined;
-  /** The expression of the text to fingerprint. */
   readonly fingerprintExpression: string;
   /** Default search indexes. */
   readonly searchIndexes: readonly string[];

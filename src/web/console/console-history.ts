@@ -11,7 +11,6 @@ interface NavigateOptions {
   readonly replace?: boolean;
 }
 
-/** An address within the console. */
 interface Address {
   readonly pathname: string;
   readonly search: string;
@@ -23,7 +22,6 @@ interface Address {
  */
 export class ConsoleHistory {
   readonly #guard: LeaveGuard;
-  /** The entry that is shown. */
   #position = 0;
   #shown: Address | undefined;
   /** Set while the browser is on its way back to the entry that it left without a question. */
@@ -47,7 +45,6 @@ export class ConsoleHistory {
     addEventListener("popstate", (event) => this.#onMove(event), { capture: true });
   }
 
-  /** Opens another address of the console. */
   readonly navigate = (to: string, { replace = false }: NavigateOptions = {}): void => {
     if (!replace) this.#position += 1;
     const state: EntryState = { position: this.#position };

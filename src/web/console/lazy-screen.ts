@@ -1,6 +1,5 @@
 import { type ComponentType, createElement, lazy } from "react";
 
-/** A screen whose program loads when it is shown first. */
 export interface LazyScreen {
   readonly Screen: ComponentType;
   /** Loads it again when it is shown next, after a load that failed. */

@@ -1,6 +1,5 @@
 import { store, stored } from "./browser-storage.js";
 
-/** In the storage of the tab, which outlasts the issuer's pages. */
 const NAME = "cloakroom-at-issuer";
 
 /** Remembers that this tab goes to the issuer's page to sign in. */

@@ -11,7 +11,6 @@ export interface NavigationItem extends LazyScreen {
   readonly operation: string;
 }
 
-/** Screens under a common heading. */
 export interface NavigationGroup {
   readonly name: string;
   readonly items: readonly NavigationItem[];
@@ -48,6 +47,14 @@ const APPLICATIONS: NavigationItem = {
   icon: "key",
   operation: "ApplicationService/ListApplications",
   ...lazyScreen(() => import("./screens/applications/applications.js")),
+};
+
+const SESSIONS: NavigationItem = {
+  path: "/sessions",
+  name: "Sessions",
+  icon: "clock",
+  operation: "SessionService/ListSessions",
+  ...lazyScreen(() => import("./screens/sessions/sessions.js")),
 };
 
 const PROXIES: NavigationItem = {
@@ -158,7 +165,7 @@ export const SIGN_INS: NavigationItem = {
 export const NAVIGATION: readonly NavigationGroup[] = [
   { name: "Overview", items: [START] },
   { name: "Vault", items: [TOKENS, ACCESS, IMPORTS, EXPORTS] },
-  { name: "Connect", items: [APPLICATIONS, PROXIES, REACTORS, FORMULAS, WEBHOOKS, PAYMENTS, CONNECTIONS] },
+  { name: "Connect", items: [APPLICATIONS, SESSIONS, PROXIES, REACTORS, FORMULAS, WEBHOOKS, PAYMENTS, CONNECTIONS] },
   { name: "Observe", items: [LOG, USAGE] },
   { name: "Tenant", items: [MEMBERS, SETTINGS] },
 ];

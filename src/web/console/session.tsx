@@ -1,12 +1,10 @@
 import { createContext, type ReactNode, useContext } from "react";
 import type { WhoAmIResponse } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
 
-/** The person who is signed in. */
 export interface Session {
   readonly who: WhoAmIResponse;
   /** Whether the role allows an operation, named Service/Method. */
   can(operation: string): boolean;
-  /** Whether the role is OWNER or ADMIN. */
   readonly isAdministrator: boolean;
   /** Whether the role lets the person change what a user or application created: a DEVELOPER only the DEVELOPER's own. */
   mayChange(createdBy: string | undefined): boolean;

@@ -12,9 +12,7 @@ export interface Versioned {
 /** Whether somebody else has saved since an editor was opened, and how to save all the same. */
 export interface ConflictCheck {
   readonly hasConflict: boolean;
-  /** Saves, unless there is a newer version. */
   guard(save: () => void): void;
-  /** Saves over the newer version. */
   override(save: () => void): void;
   /** The person's own save is the version that is known from now on. */
   noteSaved(): void;

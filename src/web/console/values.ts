@@ -1,7 +1,6 @@
 import { fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 
-/** A value as JSON text with two blanks of indentation; empty for none. */
 export function textOfValue(value: Value | undefined): string {
   return value === undefined ? "" : JSON.stringify(toJson(ValueSchema, value), undefined, 2);
 }
@@ -14,7 +13,6 @@ export function textOfBody(value: Value | undefined): string {
   return parsed === undefined ? text : textOfValue(parsed);
 }
 
-/** A value on one line. */
 export function shortTextOfValue(value: Value | undefined): string {
   if (value === undefined) return "";
   const json = toJson(ValueSchema, value);

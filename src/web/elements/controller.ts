@@ -84,7 +84,6 @@ class Controller {
     pairWithFields(context, (id, type, port) => this.#add(id, { type, port, form: {} }));
   }
 
-  /** Fills the elements of the body in and creates its tokens. */
   async tokenize(
     { body, idempotencyKey }: { readonly body: unknown; readonly idempotencyKey: string },
     signal: AbortSignal,

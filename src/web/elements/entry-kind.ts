@@ -4,7 +4,6 @@ import type { ErrorCode } from "./locales.js";
 /** What a frame hands to the controller. Never leaves the vault's frames. */
 export type EntryValue = string | Expiration;
 
-/** What an input holds. */
 export interface Reading {
   readonly value?: EntryValue;
   /** Why there is no value. Absent also while nothing is typed. */

@@ -8,7 +8,6 @@ import { createHiddenInputs, type FilledType } from "./hidden-inputs.js";
 import { TEXTS } from "./locales.js";
 import { applyStyle } from "./styles.js";
 
-/** The inputs of a frame, and what becomes of them. */
 export interface FieldFrame {
   /**
    * The values by the names that a card has in the API; for other fields the only value under `value`. Shows what is
@@ -123,7 +122,6 @@ function commandsOf(parts: readonly Part[], report: () => void): Commands {
   };
 }
 
-/** The value, unless it may still go on. */
 function givenBy({ entry, progress }: Part): EntryValue | undefined {
   const { value, isOpen } = entry.reading();
   if (isOpen) return undefined;

@@ -3,7 +3,6 @@ import type { Entry } from "./entry.js";
 import type { PartPlan } from "./field-parts.js";
 import { errorText, type Texts } from "./locales.js";
 
-/** An input of a frame. */
 export interface Part extends PartPlan {
   readonly entry: Entry;
 }

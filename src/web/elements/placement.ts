@@ -1,6 +1,5 @@
 import type { TextForm } from "../../../clients/elements/src/text-form.js";
 
-/** A field as the controller knows it: its type, and for a text field what it takes. */
 export interface PlacedField {
   readonly type: string;
   readonly form: TextForm;
@@ -47,7 +46,6 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
   ["employer_id_number:", nineDigits],
 ]);
 
-/** Whether a field's value may be at a place. */
 export function fits(field: PlacedField, { tokenType, path, part }: DataPlace): boolean {
   if (tokenType !== "token") return RULES.get(`${tokenType}:${path}`)?.(field, part) ?? false;
   if (field.type === "cardExpirationDate") return part === "month" || part === "year";

@@ -21,7 +21,6 @@ export interface Found extends DataPlace {
   readonly place: string;
 }
 
-/** Where a walk through a body is. */
 interface Position {
   readonly place: string;
   readonly depth: number;

@@ -24,7 +24,6 @@ export function applyMask(mask: string, text: string): string {
   return shown;
 }
 
-/** Whether every place of the mask is filled. */
 export function fillsMask(mask: string, text: string): boolean {
   return applyMask(mask, text).length === mask.length && text.length === mask.length;
 }

@@ -11,6 +11,8 @@ const directory = newDirectory();
 const program = join(directory, "program");
 /** The same, but its runner ends at once. */
 const broken = join(directory, "broken");
+/** The same, but the threads of its runner end at once. */
+const threadless = join(directory, "threadless");
 
 /** The built program in another folder, whose node_modules is a link, as monorepos make it. */
 function install(folder: string): void {
@@ -40,6 +42,8 @@ beforeAll(() => {
   installEach(join(directory, "each"));
   install(broken);
   writeFileSync(join(broken, "dist/sandbox/runner.js"), 'throw new Error("no engine here");\n');
+  install(threadless);
+  writeFileSync(join(threadless, "dist/sandbox/worker.js"), 'throw new Error("no thread here");\n');
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -57,10 +61,14 @@ it.each(["program", "link", "each"])("runs tenants' code if packages are symboli
   expect(await doctor(join(directory, name))).toMatchObject({ healthy: true });
 });
 
-it("has a runner that does not start reported by doctor, with its cause", async () => {
-  expect(await doctor(broken)).toMatchObject({
+it.each([
+  { folder: broken, cause: "Error: no engine here" },
+  // The pool tries to load the file in another way too, which is forbidden, and tells that error.
+  { folder: threadless, cause: "EvalError: Code generation from strings disallowed for this context" },
+])("has a runner that does not start reported by doctor, with its cause ($cause)", async ({ folder, cause }) => {
+  expect(await doctor(folder)).toMatchObject({
     healthy: false,
-    problem: "Tenants' code does not run, because its runner does not start: Error: no engine here",
+    problem: `Tenants' code does not run, because its runner does not start: ${cause}`,
   });
 });
 

@@ -18,7 +18,6 @@ export class CallAbort {
     return this.#controller.signal;
   }
 
-  /** Ends the call, unless it has ended already. */
   end(reason: Error): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
@@ -26,7 +25,6 @@ export class CallAbort {
     this.#listener?.(reason);
   }
 
-  /** Sets the listener for the end; undefined removes it. */
   listen(listener: ((reason: unknown) => void) | undefined): void {
     this.#listener = listener;
   }

@@ -2,9 +2,7 @@ import type { DescMessage, Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { WholeResponse } from "../../connection/exchange.js";
 
-/** The encoding of unary calls in one protocol. */
 export interface UnaryWire {
-  /** The header with the caller's deadline. */
   readonly timeoutHeader: string;
   /** Milliseconds; undefined for an invalid time. */
   timeoutOf(header: string): number | undefined;

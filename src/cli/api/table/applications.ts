@@ -1,4 +1,4 @@
-import type { Flags } from "../../command.js";
+import { type Flags, listFlag, textFlag } from "../../command.js";
 import type { ApiCommand } from "../api-command.js";
 import { deleteCommand, getCommand } from "./entity-commands.js";
 import { BODY, LISTED } from "./flags.js";
@@ -6,20 +6,15 @@ import { BODY, LISTED } from "./flags.js";
 const APPLICATION_TYPES = ["private", "public", "management"];
 
 const APPLICATION: Flags = {
-  name: { kind: "text", value: "NAME", meaning: "the name" },
-  permission: { kind: "list", value: "PERMISSION", meaning: "a permission, such as token:read; may be repeated" },
-  origin: { kind: "list", value: "ORIGIN", meaning: "an allowed origin of hosted fields; may be repeated" },
-  templates: {
-    kind: "text",
-    value: "REFERENCE",
-    meaning: "the templates of hosted fields, a JSON list: @FILE, or - for standard input",
-  },
-  "allow-page-requests": {
-    kind: "text",
-    value: "CHOICE",
-    meaning: "whether pages may call the API with the key themselves, which shows them more than hosted fields do",
-    choices: ["yes", "no"],
-  },
+  name: textFlag("NAME", "the name"),
+  permission: listFlag("PERMISSION", "a permission, such as token:read; may be repeated"),
+  origin: listFlag("ORIGIN", "an allowed origin of hosted fields; may be repeated"),
+  templates: textFlag("REFERENCE", "the templates of hosted fields, a JSON list: @FILE, or - for standard input"),
+  "allow-page-requests": textFlag(
+    "CHOICE",
+    "whether pages may call the API with the key themselves, which shows them more than hosted fields do",
+    ["yes", "no"],
+  ),
   ...BODY,
 };
 
@@ -28,8 +23,8 @@ export const APPLICATION_COMMANDS: readonly ApiCommand[] = [
     name: "apps list",
     summary: "List applications, newest first",
     flags: {
-      type: { kind: "list", value: "TYPE", meaning: "only this type; may be repeated", choices: APPLICATION_TYPES },
-      name: { kind: "text", value: "NAME", meaning: "only with this in their names; * matches any text" },
+      type: listFlag("TYPE", "only this type; may be repeated", APPLICATION_TYPES),
+      name: textFlag("NAME", "only with this in their names; * matches any text"),
       ...LISTED,
     },
     load: async () => (await import("../application-commands.js")).listApplications,
@@ -39,7 +34,7 @@ export const APPLICATION_COMMANDS: readonly ApiCommand[] = [
     name: "apps create",
     summary: "Create an application and show its key, once",
     flags: {
-      type: { kind: "text", value: "TYPE", meaning: "the type", choices: APPLICATION_TYPES },
+      type: textFlag("TYPE", "the type", APPLICATION_TYPES),
       ...APPLICATION,
     },
     examples: ["--name Shop --type public --permission token:create", "--from application.json"],
@@ -76,9 +71,9 @@ export const APPLICATION_COMMANDS: readonly ApiCommand[] = [
     summary: "Create a key and show it, once",
     arguments: ["APPLICATION"],
     flags: {
-      name: { kind: "text", value: "NAME", meaning: "a name for people" },
-      owner: { kind: "text", value: "OWNER", meaning: "the person, team or system that answers for it" },
-      "expires-at": { kind: "text", value: "TIME", meaning: "when it ends, in ISO 8601" },
+      name: textFlag("NAME", "a name for people"),
+      owner: textFlag("OWNER", "the person, team or system that answers for it"),
+      "expires-at": textFlag("TIME", "when it ends, in ISO 8601"),
     },
     load: async () => (await import("../application-commands.js")).createKey,
   },

@@ -1,7 +1,6 @@
 import type { ApiCommand } from "../api-command.js";
 import type { Deletable, Gettable } from "../entity-actions.js";
 
-/** A command that shows an entity by its id. */
 export function getCommand(name: string, summary: string, part: Gettable): ApiCommand {
   const load = async () => (await import("../entity-actions.js")).getting(part);
   return { name, summary, arguments: ["ID"], load };
@@ -13,7 +12,6 @@ interface Deletion extends Pick<ApiCommand, "name" | "summary"> {
   readonly warning: string;
 }
 
-/** A command that deletes an entity by its id. */
 export function deleteCommand({ part, warning, ...command }: Deletion): ApiCommand {
   const load = async () => (await import("../entity-actions.js")).deleting(part, warning);
   return { ...command, arguments: ["ID"], isDestructive: true, load };

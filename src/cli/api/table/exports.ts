@@ -1,7 +1,7 @@
+import { textFlag } from "../../command.js";
 import type { ApiCommand } from "../api-command.js";
 import { LISTED } from "./flags.js";
 
-/** Approvals of exports by two people, who are signed in. */
 export const EXPORT_COMMANDS: readonly ApiCommand[] = [
   {
     name: "exports list",
@@ -13,10 +13,10 @@ export const EXPORT_COMMANDS: readonly ApiCommand[] = [
     name: "exports request",
     summary: "Ask another OWNER or ADMIN to let an application export tokens",
     flags: {
-      application: { kind: "text", value: "ID", meaning: "the application that exports" },
-      container: { kind: "text", value: "PATH", meaning: "only this container" },
-      type: { kind: "text", value: "TYPE", meaning: "only this type, such as card" },
-      reason: { kind: "text", value: "TEXT", meaning: "why, for the person who approves" },
+      application: textFlag("ID", "the application that exports"),
+      container: textFlag("PATH", "only this container"),
+      type: textFlag("TYPE", "only this type, such as card"),
+      reason: textFlag("TEXT", "why, for the person who approves"),
     },
     examples: ["--application ID --container /pci/ --reason 'moving out'"],
     load: async () => (await import("../export-approval-commands.js")).requestTokenExport,

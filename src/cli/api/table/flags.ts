@@ -1,22 +1,18 @@
-import type { Flags } from "../../command.js";
+import { type Flags, listFlag, switchFlag, textFlag, wholeFlag } from "../../command.js";
 
 export const LISTED: Flags = {
-  limit: { kind: "whole", value: "N", meaning: "how many at most; default: 20" },
-  all: { kind: "switch", meaning: "all of them; with --json one JSON document per line" },
+  limit: wholeFlag("N", "how many at most; default: 20"),
+  all: switchFlag("all of them; with --json one JSON document per line"),
 };
 
 export const METADATA: Flags = {
-  metadata: { kind: "list", value: "NAME=VALUE", meaning: "an entry of the metadata; may be repeated" },
+  metadata: listFlag("NAME=VALUE", "an entry of the metadata; may be repeated"),
 };
 
 export const BODY: Flags = {
-  from: {
-    kind: "text",
-    value: "FILE",
-    meaning: "the request as JSON, in the names of the REST API; - is standard input",
-  },
+  from: textFlag("FILE", "the request as JSON, in the names of the REST API; - is standard input"),
 };
 
 export const NAMED: Flags = {
-  name: { kind: "text", value: "TEXT", meaning: "only those with this in their name; * is any text" },
+  name: textFlag("TEXT", "only those with this in their name; * is any text"),
 };

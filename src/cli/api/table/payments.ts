@@ -1,23 +1,22 @@
-import type { Flags } from "../../command.js";
+import { type Flags, textFlag, wholeFlag } from "../../command.js";
 import type { ApiCommand } from "../api-command.js";
 import { deleteCommand, getCommand } from "./entity-commands.js";
 import { BODY, LISTED, METADATA } from "./flags.js";
 
 const AMOUNT: Flags = {
-  amount: { kind: "whole", value: "AMOUNT", meaning: "in the currency's smallest unit, such as cents" },
+  amount: wholeFlag("AMOUNT", "in the currency's smallest unit, such as cents"),
 };
 
 /** A payment that may have been made must not be made twice. */
 const REPEATABLE: Flags = {
-  "idempotency-key": {
-    kind: "text",
-    value: "KEY",
-    meaning: "name it yourself to run the command again after a failure: for a day, one KEY acts once",
-  },
+  "idempotency-key": textFlag(
+    "KEY",
+    "name it yourself to run the command again after a failure: for a day, one KEY acts once",
+  ),
 };
 
 const REASON: Flags = {
-  reason: { kind: "text", value: "TEXT", meaning: "why, kept with the refund and in the log of the vault" },
+  reason: textFlag("TEXT", "why, kept with the refund and in the log of the vault"),
 };
 
 export const PAYMENT_COMMANDS: readonly ApiCommand[] = [
@@ -45,9 +44,9 @@ export const PAYMENT_COMMANDS: readonly ApiCommand[] = [
     name: "transactions list",
     summary: "List payments, newest first",
     flags: {
-      status: { kind: "text", value: "STATUS", meaning: "only this status, such as capture_succeeded" },
-      "external-identifier": { kind: "text", value: "TEXT", meaning: "only those with this identifier of yours" },
-      "reconciliation-id": { kind: "text", value: "ID", meaning: "only the one with this id at the payment service" },
+      status: textFlag("STATUS", "only this status, such as capture_succeeded"),
+      "external-identifier": textFlag("TEXT", "only those with this identifier of yours"),
+      "reconciliation-id": textFlag("ID", "only the one with this id at the payment service"),
       ...LISTED,
     },
     examples: ["--status authorization_succeeded --all --json"],
@@ -59,16 +58,11 @@ export const PAYMENT_COMMANDS: readonly ApiCommand[] = [
     summary: "Authorize or charge a card token",
     flags: {
       ...AMOUNT,
-      currency: { kind: "text", value: "CODE", meaning: "ISO 4217, such as EUR" },
-      token: { kind: "text", value: "ID", meaning: "the card token" },
-      connection: { kind: "text", value: "ID", meaning: "the connection that carries it out" },
-      intent: {
-        kind: "text",
-        value: "INTENT",
-        meaning: "authorize, which is the default, or capture",
-        choices: ["authorize", "capture"],
-      },
-      "external-identifier": { kind: "text", value: "TEXT", meaning: "your own identifier, such as an order number" },
+      currency: textFlag("CODE", "ISO 4217, such as EUR"),
+      token: textFlag("ID", "the card token"),
+      connection: textFlag("ID", "the connection that carries it out"),
+      intent: textFlag("INTENT", "authorize, which is the default, or capture", ["authorize", "capture"]),
+      "external-identifier": textFlag("TEXT", "your own identifier, such as an order number"),
       ...METADATA,
       ...BODY,
       ...REPEATABLE,

@@ -1,14 +1,13 @@
+import { listFlag, textFlag } from "../../command.js";
 import type { ApiCommand } from "../api-command.js";
 import { deleteCommand, getCommand } from "./entity-commands.js";
 import { LISTED } from "./flags.js";
 
 const CONTAINERS = {
-  container: {
-    kind: "list",
-    value: "PATH",
-    meaning:
-      "of a DEVELOPER: a container in which the member's applications may have more than token:create; may be repeated",
-  },
+  container: listFlag(
+    "PATH",
+    "of a DEVELOPER: a container in which the member's applications may have more than token:create; may be repeated",
+  ),
 } as const;
 
 const ROLES = ["ADMIN", "AUDITOR", "DEVELOPER"];
@@ -24,7 +23,7 @@ export const PEOPLE_COMMANDS: readonly ApiCommand[] = [
     name: "members update",
     summary: "Give a member another role",
     arguments: ["ID"],
-    flags: { role: { kind: "text", value: "ROLE", meaning: "the role, such as ADMIN" } },
+    flags: { role: textFlag("ROLE", "the role, such as ADMIN") },
     load: async () => (await import("../member-commands.js")).updateMember,
   },
   deleteCommand({
@@ -37,7 +36,7 @@ export const PEOPLE_COMMANDS: readonly ApiCommand[] = [
     name: "invitations list",
     summary: "List invitations, newest first",
     flags: {
-      status: { kind: "text", value: "STATUS", meaning: "only this status", choices: ["PENDING", "EXPIRED"] },
+      status: textFlag("STATUS", "only this status", ["PENDING", "EXPIRED"]),
       ...LISTED,
     },
     load: async () => (await import("../invitation-commands.js")).listInvitations,
@@ -48,7 +47,7 @@ export const PEOPLE_COMMANDS: readonly ApiCommand[] = [
     summary: "Invite a person by mail to join the tenant",
     arguments: ["EMAIL"],
     flags: {
-      role: { kind: "text", value: "ROLE", meaning: "the role of the member; default: ADMIN", choices: ROLES },
+      role: textFlag("ROLE", "the role of the member; default: ADMIN", ROLES),
       ...CONTAINERS,
     },
     examples: ["ada@example.com --role AUDITOR"],

@@ -1,11 +1,11 @@
-import type { Flags } from "../../command.js";
+import { type Flags, textFlag } from "../../command.js";
 import type { ApiCommand } from "../api-command.js";
 import { deleteCommand, getCommand } from "./entity-commands.js";
 import { BODY, LISTED, NAMED } from "./flags.js";
 
 const PROXY: Flags = {
-  name: { kind: "text", value: "NAME", meaning: "the name" },
-  "destination-url": { kind: "text", value: "URL", meaning: "where requests go" },
+  name: textFlag("NAME", "the name"),
+  "destination-url": textFlag("URL", "where requests go"),
   ...BODY,
 };
 

@@ -1,22 +1,22 @@
-import type { Flags } from "../../command.js";
+import { type Flags, listFlag, switchFlag, textFlag } from "../../command.js";
 import type { ApiCommand } from "../api-command.js";
 import { deleteCommand, getCommand } from "./entity-commands.js";
 import { BODY, LISTED, NAMED } from "./flags.js";
 
 const CONFIGURATION: Flags = {
-  configuration: { kind: "list", value: "NAME=VALUE", meaning: "a setting that is not secret; may be repeated" },
+  configuration: listFlag("NAME=VALUE", "a setting that is not secret; may be repeated"),
 };
 
 const REACTOR: Flags = {
-  name: { kind: "text", value: "NAME", meaning: "the name" },
-  code: { kind: "text", value: "FILE", meaning: "the JavaScript file" },
-  application: { kind: "text", value: "ID", meaning: "the application whose permissions the code uses" },
+  name: textFlag("NAME", "the name"),
+  code: textFlag("FILE", "the JavaScript file"),
+  application: textFlag("ID", "the application whose permissions the code uses"),
   ...CONFIGURATION,
   ...BODY,
 };
 
 const ARGS: Flags = {
-  args: { kind: "text", value: "@FILE", meaning: "the arguments as JSON, from a file, or from standard input with -" },
+  args: textFlag("@FILE", "the arguments as JSON, from a file, or from standard input with -"),
 };
 
 export const REACTOR_COMMANDS: readonly ApiCommand[] = [
@@ -54,10 +54,9 @@ export const REACTOR_COMMANDS: readonly ApiCommand[] = [
     flags: {
       ...ARGS,
       ...CONFIGURATION,
-      "evaluate-tokens": {
-        kind: "switch",
-        meaning: "replace expressions in the arguments by values of tokens as you read them, masked at most",
-      },
+      "evaluate-tokens": switchFlag(
+        "replace expressions in the arguments by values of tokens as you read them, masked at most",
+      ),
     },
     examples: ["charge.js --args @args.json", "charge.js --args @args.json --evaluate-tokens"],
     notes: ["Without --evaluate-tokens no token is read. With it, each token that is read leaves a row in the log."],

@@ -1,3 +1,4 @@
+import { switchFlag, textFlag } from "../../command.js";
 import type { ApiCommand } from "../api-command.js";
 
 export const SESSION_COMMANDS: readonly ApiCommand[] = [
@@ -5,10 +6,10 @@ export const SESSION_COMMANDS: readonly ApiCommand[] = [
     name: "login",
     summary: "Save the address of a vault as a profile, with a key or with your own sign-in",
     flags: {
-      device: { kind: "switch", meaning: "sign in as yourself, at the issuer of the vault, with a code" },
-      tenant: { kind: "text", value: "ID", meaning: "with --device: the tenant, if the vault has several" },
-      "with-key": { kind: "switch", meaning: "read the key from standard input" },
-      "ca-file": { kind: "text", value: "FILE", meaning: "the certificate authority to trust, in PEM" },
+      device: switchFlag("sign in as yourself, at the issuer of the vault, with a code"),
+      tenant: textFlag("ID", "with --device: the tenant, if the vault has several"),
+      "with-key": switchFlag("read the key from standard input"),
+      "ca-file": textFlag("FILE", "the certificate authority to trust, in PEM"),
     },
     examples: [
       "--url https://vault.example.com",
@@ -30,7 +31,7 @@ export const SESSION_COMMANDS: readonly ApiCommand[] = [
   {
     name: "version",
     summary: "Show the version of this command, and with --server that of the vault beside it",
-    flags: { server: { kind: "switch", meaning: "ask the vault for its version too, and warn if they differ" } },
+    flags: { server: switchFlag("ask the vault for its version too, and warn if they differ") },
     examples: ["--server", "--server --json"],
     load: async () => (await import("../version-command.js")).version,
   },

@@ -22,13 +22,11 @@ const BROWSER: JsonObject = {
   javaEnabled: false,
 };
 
-/** An amount in Adyen's units. */
 export interface AdyenAmount {
   readonly value: number;
   readonly currency: string;
 }
 
-/** Builds the calls of Adyen Checkout for one connection. */
 export class AdyenRequests extends ConnectionRequests {
   pay(request: AuthorizationRequest, amount: AdyenAmount): ProviderCall {
     return this.#post("/payments", request.idempotencyKey, {

@@ -20,7 +20,6 @@ export interface SentRequest {
   readonly sentCvc: boolean;
 }
 
-/** How a request to pay ended. */
 export function authorizationOutcomeOf(
   response: JsonObject,
   { money, isSale, sentCvc }: SentRequest,

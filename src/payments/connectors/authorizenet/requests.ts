@@ -17,7 +17,6 @@ export function invoiceOf(reference: string): string {
   return reference.slice(-20);
 }
 
-/** The address of the connection's environment. */
 export function authorizenetAddress(context: Pick<ConnectorContext, "fields">, configured: string | undefined): string {
   return configured ?? (isLive(context) ? "https://api.authorize.net" : "https://apitest.authorize.net");
 }

@@ -8,7 +8,6 @@ import { authorizationHeader } from "./address.js";
 
 const METADATA: MetadataLimits = { pairs: 50, keyLength: 100, valueLength: 500, key: /./ };
 
-/** Builds the calls for one connection. */
 export class CheckoutcomRequests extends ConnectionRequests {
   /** `amount` is in Checkout.com's units. */
   pay(request: AuthorizationRequest, amount: number): ProviderCall {

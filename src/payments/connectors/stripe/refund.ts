@@ -4,7 +4,6 @@ import { refusedOperation } from "../ending.js";
 import { textAt } from "../read-json.js";
 import { moneyAt } from "./amounts.js";
 
-/** The state of a refund. */
 export function refundOutcome(refund: JsonObject): FollowUpOutcome {
   const providerId = textAt(refund, "id");
   const amount = moneyAt(refund, "amount");

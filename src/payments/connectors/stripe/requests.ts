@@ -11,7 +11,6 @@ export const API_VERSION = "2026-10-28.endive";
 const METADATA: MetadataLimits = { pairs: 50, keyLength: 40, valueLength: 500, key: /^[^[\]]+$/ };
 const WITH_CHARGE = { expand: ["latest_charge"] };
 
-/** Builds the calls for one connection. */
 export class StripeRequests extends ConnectionRequests {
   /** `amount` is in Stripe's units. */
   create(request: AuthorizationRequest, amount: number): ProviderCall {

@@ -1,7 +1,6 @@
 import type { Json, JsonObject } from "../../../base/json.js";
 import { longText, numberOf, numeralArgument, shortText, texts } from "./arguments.js";
 
-/** An object of `Intl` whose methods take and give JSON. */
 export interface Formatter {
   /** @throws {TypeError} for a method that it lacks. */
   run(method: string, args: readonly Json[]): unknown;

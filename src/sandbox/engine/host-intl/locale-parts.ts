@@ -1,6 +1,5 @@
 import type { JsonObject } from "../../../base/json.js";
 
-/** Properties of the guest's `Intl.Locale`. */
 export function localeParts(tag: string, options: JsonObject): JsonObject {
   const locale = new Intl.Locale(tag, options);
   const { baseName, language, script, region, calendar, caseFirst, collation, hourCycle, numberingSystem, numeric } =

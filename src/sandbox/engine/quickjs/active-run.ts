@@ -2,7 +2,6 @@ import { performance } from "node:perf_hooks";
 import type { EngineFailure, EngineResult, EngineRun } from "../engine.js";
 import { ConsoleBuffer } from "./console-buffer.js";
 
-/** How a run ended, without its console. */
 export type Outcome =
   | Omit<Extract<EngineResult, { kind: "returned" }>, "console">
   | Omit<Extract<EngineResult, { kind: "threw" }>, "console">

@@ -6,7 +6,6 @@ export interface HostFunctions {
   readonly native: NativeCalls;
 }
 
-/** Functions that act on the current run. */
 export interface RunFunctions {
   finish(kind: string, report: Uint8Array, value: Uint8Array<ArrayBuffer>): void;
   send(number: number, payload: Uint8Array<ArrayBuffer>): void;

@@ -24,7 +24,6 @@ export class NativeFunctions implements NativeCalls {
     this.#parts = parts;
   }
 
-  /** Frees the resources of the run that has ended. */
   endRun(): void {
     this.#intl.clear();
   }

@@ -26,7 +26,6 @@ export class Interrupt {
   };
 }
 
-/** Entries that a run uses. */
 type RunEntry = Exclude<GuestEntry, "namesOf">;
 
 export interface InstanceParts {
@@ -43,7 +42,6 @@ export type TenantCode =
   | { readonly kind: "common_js"; readonly wrapper: JSValueHandle }
   | { readonly kind: "module"; readonly source: string };
 
-/** One restored guest with the code of one function in it. */
 export class QuickJsInstance implements Instance, RunFunctions {
   readonly #parts: InstanceParts;
   /** Present until it is evaluated. */
@@ -173,7 +171,6 @@ export class QuickJsInstance implements Instance, RunFunctions {
     else active.decide(this.#outcome(active, kind, report, value) ?? { kind: "failed", reason: "result_too_large" });
   }
 
-  /** The result for the service, or undefined if it exceeds the limit. */
   #outcome({ run }: ActiveRun, kind: string, report: Uint8Array, value: Uint8Array<ArrayBuffer>): Outcome | undefined {
     const { resultBytes } = run.limits;
     if (report.length + value.length > resultBytes) return undefined;

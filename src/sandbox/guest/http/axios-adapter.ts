@@ -5,7 +5,6 @@ import { decoded } from "./decoded.js";
 import { followRedirects, type Incoming, type Outgoing } from "./exchange.js";
 import { headerEntries, joinedHeaders } from "./headers.js";
 
-/** Parts of axios that an adapter is made with. */
 export interface AxiosParts {
   readonly buildFullPath: (base: unknown, url: unknown, allowAbsolute: unknown) => string;
   readonly buildURL: (url: string, params: unknown, serializer: unknown) => string;

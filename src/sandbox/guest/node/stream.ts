@@ -28,7 +28,6 @@ function finishedAtAnyTime(later: Finished): Finished {
   return Object.assign(finished, later);
 }
 
-/** @param sides options of `finished`: the sides that count. */
 function hasEnded(observed: Record<string, unknown>, sides: Record<string, unknown>): boolean {
   const { _writableState: writing, _readableState: reading } = observed;
   const isWritten = !writing || sides.writable === false || Object(writing).finished === true;

@@ -14,7 +14,6 @@ export class Connection {
     return this.#isLost;
   }
 
-  /** A call got no response from the vault. */
   suspect(): void {
     if (!this.#isAsking) void this.#ask();
   }
@@ -24,7 +23,6 @@ export class Connection {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Asks until the vault answers. */
   async #ask(): Promise<void> {
     this.#isAsking = true;
     while (!(await isReached())) {

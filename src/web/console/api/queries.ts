@@ -30,7 +30,6 @@ export function queryOperationOf({ parent, name }: DescMethodUnary): string {
   return `${parent.name}/${name}`;
 }
 
-/** A read of the API, and whether the person's role allows it. */
 export interface Read<T> {
   readonly operation: string;
   readonly isAllowed: boolean;
@@ -56,17 +55,19 @@ export function useRead<I extends DescMessage, O extends DescMessage>(
   const operation = queryOperationOf(method);
   const isAllowed = useSession().can(operation);
   const query = useQuery(method, input, { enabled: enabled && isAllowed, staleTime });
+  const problem = query.error ? callProblemOf(query.error) : undefined;
+  // Old data stays while a newer read fails, but not of what the person may see no more.
+  const mayShow = isAllowed && problem?.kind !== "denied";
   return {
     operation,
     isAllowed,
-    data: query.data,
+    data: mayShow ? query.data : undefined,
     isFetching: query.isFetching,
-    problem: query.error ? callProblemOf(query.error) : undefined,
+    problem,
     refetch: () => void query.refetch(),
   };
 }
 
-/** A change by the API, and whether the person's role allows it. */
 export interface Change<I extends DescMessage, O extends DescMessage> {
   readonly isAllowed: boolean;
   readonly operation: string;

@@ -3,7 +3,6 @@ import { createConnectTransport } from "@connectrpc/connect-web";
 import { isWithoutResponse } from "./call-problem.js";
 import type { Connection } from "./connection.js";
 
-/** What the session learns from calls. */
 export interface CallObserver {
   /** The server has answered a call of the person who is signed in. */
   onResponse(): void;

@@ -49,7 +49,6 @@ export function activityBars({ data }: Activity, step: ActivityStep): readonly B
   });
 }
 
-/** The sums of all buckets. */
 export function activitySum({ data }: Activity, name: "revealed" | "denied" | "failed"): number {
   return data.reduce((sum, { counts }) => sum + Number(counts?.[name] ?? 0n), 0);
 }

@@ -9,19 +9,16 @@ export interface Series {
   readonly words: string;
 }
 
-/** A bar of the chart. */
 export interface Bar {
   readonly key: string;
   /** Below the bar, such as 14:00. */
   readonly label: string;
   /** In full, such as a date with its time. */
   readonly title: string;
-  /** One for each series. */
   readonly values: readonly number[];
 }
 
 interface BarChartProps {
-  /** What is counted. */
   readonly label: string;
   /** What one bar stands for, such as Hour. */
   readonly step: string;
@@ -179,7 +176,6 @@ function slotWidth(width: number, bars: readonly Bar[]): number {
   return Math.min((width - LEFT) / Math.max(bars.length, 1), MAX_SLOT);
 }
 
-/** The width of an element, as it changes. */
 function useWidth(element: React.RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(640);
   useEffect(() => {

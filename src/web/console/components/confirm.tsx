@@ -4,7 +4,6 @@ import { Overlay } from "./overlay.js";
 import { ProblemNote } from "./problem-note.js";
 
 interface ConfirmProps {
-  /** The button's text, such as "Delete". */
   readonly action: string;
   readonly title: string;
   readonly children: ReactNode;

@@ -12,7 +12,6 @@ interface FieldProps {
   readonly autoComplete?: string;
 }
 
-/** A labelled text field with its help and its problem. */
 export function TextField(props: FieldProps) {
   const { label, value, onChange, help, problem, type = "text", isRequired = false, autoComplete = "off" } = props;
   const id = useId();
@@ -33,6 +32,11 @@ export function TextField(props: FieldProps) {
       <FieldHelp id={id} help={help} problem={problem} />
     </div>
   );
+}
+
+/** The required name of an entity. */
+export function NameField(props: Pick<FieldProps, "value" | "onChange" | "problem">) {
+  return <TextField label="Name" isRequired {...props} />;
 }
 
 /** A labelled text of several lines. */

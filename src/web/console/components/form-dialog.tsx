@@ -5,7 +5,6 @@ import { ProblemNote } from "./problem-note.js";
 
 interface FormDialogProps {
   readonly title: string;
-  /** The text of the button that submits. */
   readonly action: string;
   readonly isDangerous?: boolean;
   /** The change that the form makes. */

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { Link } from "wouter";
 import type { Read } from "../api/queries.js";
 import { useSession } from "../session.js";
 import { ProblemNote } from "./problem-note.js";
@@ -39,8 +40,7 @@ export function Skeleton({ lines }: { lines: number }) {
   );
 }
 
-/** Says that the role forbids an operation. */
-export function NoRight({ operation }: { operation: string }) {
+function NoRight({ operation }: { operation: string }) {
   const { role } = useSession().who;
   return (
     <div className="note">
@@ -48,8 +48,16 @@ export function NoRight({ operation }: { operation: string }) {
         Your role {role} may not call <code>{operation}</code>. An OWNER or ADMIN of this tenant can see more, or change
         your role.
       </p>
+      <Link href="/" className="button">
+        Go to the home page
+      </Link>
     </div>
   );
+}
+
+/** What needs an operation, or the reason why the role does not see it. */
+export function Permitted({ operation, children }: { operation: string; children: ReactNode }) {
+  return useSession().can(operation) ? children : <NoRight operation={operation} />;
 }
 
 /** A list without entries: what to do next. */

@@ -22,7 +22,6 @@ export function Metric({ label, value, href, spark }: MetricProps) {
   );
 }
 
-/** Numbers side by side. */
 export function Metrics({ children }: { children: ReactNode }) {
   return <div className="metrics">{children}</div>;
 }

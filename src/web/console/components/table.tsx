@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-interface Column<T> {
+export interface Column<T> {
   readonly head: string;
   readonly cell: (row: T) => ReactNode;
   /** Numbers are set flush right. */

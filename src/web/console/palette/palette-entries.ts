@@ -3,6 +3,7 @@ import { ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.j
 import { ProxyService } from "#client/proto/cloakroom/v1/proxies_pb.js";
 import { ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
 import { useRead } from "../api/queries.js";
+import { entityAddress } from "../components/entity-link.js";
 import { NAVIGATION_ITEMS } from "../navigation.js";
 import { useSession } from "../session.js";
 import { ACTIONS, lookups, matching, type PaletteEntry } from "./palette-match.js";
@@ -25,7 +26,7 @@ export function usePaletteEntries(text: string): readonly PaletteEntry[] {
   const reactors = useRead(ReactorService.method.listReactors, search, { enabled });
   const screens = NAVIGATION_ITEMS.filter(({ operation }) => can(operation));
   const named = (kind: string, path: string, found: readonly { id: string; name: string }[] = []) =>
-    found.map(({ id, name }) => ({ kind, name, path: `${path}?${new URLSearchParams({ id })}` }));
+    found.map(({ id, name }) => ({ kind, name, path: entityAddress(path, id) }));
   return [
     ...matching(
       [

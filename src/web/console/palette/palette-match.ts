@@ -1,6 +1,5 @@
 import { containsCardNumber } from "../card-number-text.js";
 
-/** Something that the palette leads to. */
 export interface PaletteEntry {
   /** What it is, such as "Proxy". */
   readonly kind: string;

@@ -23,7 +23,6 @@ const MAX_IDS = 50;
 /** Names change rarely, and each list that is read leaves a row in the log. */
 const FRESH_MS = 300_000;
 
-/** The names of applications, users, proxies and reactors. */
 export function useNames(mentions: readonly Mention[]): Names {
   const wantedIds = (wanted: string) => {
     const ids = mentions.flatMap(([kind, id]) => (kind === wanted && id !== undefined && UUID.test(id) ? [id] : []));

@@ -8,9 +8,7 @@ import { ProblemNote } from "../components/problem-note.js";
 import { useSessionIfAny } from "../session.js";
 
 interface AskForLinkProps {
-  /** Whether the vault has several tenants. */
   readonly needsTenant: boolean;
-  /** Whether messages are files on the server. */
   readonly mailIsFiled: boolean;
   readonly tenant: readonly [string, Dispatch<SetStateAction<string>>];
 }

@@ -1,5 +1,6 @@
 import { Link } from "wouter";
 import type { ExplainAccessResponse, ExplainedAccess } from "#client/proto/cloakroom/v1/applications_pb.js";
+import { entityAddress } from "../../components/entity-link.js";
 import { Exposure } from "../../components/exposure.js";
 import { Empty } from "../../components/loaded.js";
 import { OffsetPages } from "../../components/pages.js";
@@ -53,7 +54,6 @@ interface GroupProps extends Omit<AccessTableProps, "found"> {
   readonly members: readonly ExplainedAccess[];
 }
 
-/** The applications of a page that see the same. */
 function Group({ title, members, permission, containers }: GroupProps) {
   if (members.length === 0) return null;
   return (
@@ -82,7 +82,7 @@ function ApplicationLink({ applicationId, name, type }: ExplainedAccess) {
   if (applicationId === undefined) return <>These rights</>;
   return (
     <>
-      <Link href={`/applications?${new URLSearchParams({ id: applicationId })}`}>
+      <Link href={entityAddress("/applications", applicationId)}>
         <Name>{name ?? applicationId}</Name>
       </Link>{" "}
       <span className="quiet">{type}</span>

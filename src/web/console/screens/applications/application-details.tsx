@@ -9,30 +9,40 @@ import {
   type UpdateApplicationRequestSchema,
 } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { type Change, useChange, useRead } from "../../api/queries.js";
-import { Confirm } from "../../components/confirm.js";
+import { DeleteEntity } from "../../components/delete-entity.js";
 import { Exposure } from "../../components/exposure.js";
 import { Loaded } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList, Table } from "../../components/table.js";
-import { Name } from "../../components/text.js";
+import { Name, WholeId } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
 import { useConflictCheck } from "../../use-conflict-check.js";
-import { useLeaveTo } from "../../use-leave-to.js";
 import { Author } from "../author.js";
 import { type Mention, useNames } from "../names.js";
 import { openApplicationDraft, updateOf } from "./application-draft.js";
 import { ApplicationForm } from "./application-form.js";
 import { ApplicationKeys } from "./application-keys.js";
 
-/** One application: its rights and its keys. */
 export function ApplicationDetails({ id }: { id: string }) {
   const application = useRead(ApplicationService.method.getApplication, { id });
   const isOwn = useSession().mayChange(application.data?.createdBy);
   return (
     <Screen
       title={application.data?.name ?? "Application"}
-      actions={application.data && isOwn && <DeleteApplication application={application.data} />}
+      actions={
+        application.data &&
+        isOwn && (
+          <DeleteEntity
+            method={ApplicationService.method.deleteApplication}
+            request={{ id }}
+            kind="application"
+            list="/applications"
+          >
+            All keys of <Name>{application.data.name}</Name> stop working at once.
+          </DeleteEntity>
+        )
+      }
     >
       <Loaded read={application} lines={8}>
         {(found) => (
@@ -53,7 +63,7 @@ function Facts({ application }: { application: Application }) {
   return (
     <DetailList
       pairs={[
-        ["Id", <code key="id">{id}</code>],
+        ["Id", <WholeId key="id">{id}</WholeId>],
         ["Type", type],
         ["Allowed origins", allowedOrigins.join(", ")],
         ["Templates", templates.map(({ name }) => name).join(", ")],
@@ -77,7 +87,14 @@ function Rights({ application }: { application: Application }) {
     update.isAllowed && mayChange(application.createdBy) && rules.every(({ conditions }) => conditions.length === 0);
   return (
     <section aria-labelledby="rights">
-      <h2 id="rights">Rights</h2>
+      <div className="screen-head">
+        <h2 id="rights">Rights</h2>
+        {isEditable && (
+          <button type="button" onClick={() => setEditing(true)}>
+            Edit name and rights
+          </button>
+        )}
+      </div>
       {rules.length > 0 && (
         <Table
           label="Access rules"
@@ -94,6 +111,9 @@ function Rights({ application }: { application: Application }) {
       )}
       <div className="actions">
         <Link href={`/access?${new URLSearchParams({ application: id })}`}>What does it see?</Link>
+        {application.type === "public" && can("SessionService/ListSessions") && (
+          <Link href={`/sessions?${new URLSearchParams({ application: id })}`}>Its open sessions</Link>
+        )}
         {can("LogService/ListLogs") && (
           <>
             <Link href={`/log?${new URLSearchParams({ entity_type: "application", entity_id: id })}`}>
@@ -109,13 +129,6 @@ function Rights({ application }: { application: Application }) {
         )}
       </div>
       {permissions.length > 0 && <p>Without a rule: {permissions.join(", ")}</p>}
-      {isEditable && (
-        <div>
-          <button type="button" onClick={() => setEditing(true)}>
-            Edit name and rights
-          </button>
-        </div>
-      )}
     </section>
   );
 }
@@ -141,19 +154,5 @@ function Editor({ application, update, onDone }: EditorProps) {
       onSubmit={(draft) => update.run({ ...updateOf(draft), id }, onDone)}
       onCancel={onDone}
     />
-  );
-}
-
-function DeleteApplication({ application: { id, name } }: { application: Application }) {
-  const leaveTo = useLeaveTo();
-  const { isAllowed, run, ...change } = useChange(ApplicationService.method.deleteApplication);
-  if (!isAllowed) return null;
-  const onDeleted = () => leaveTo("/applications");
-  return (
-    <Confirm {...change} action="Delete" title="Delete this application?" onConfirm={() => run({ id }, onDeleted)}>
-      <p>
-        All keys of <Name>{name}</Name> stop working at once.
-      </p>
-    </Confirm>
   );
 }

@@ -16,7 +16,6 @@ export interface RuleDraft {
   readonly requiresReason: boolean;
 }
 
-/** What a person edits of an application. The rules' order is their priority. */
 export interface ApplicationDraft {
   readonly name: string;
   readonly type: ApplicationType;

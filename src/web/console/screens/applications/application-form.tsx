@@ -1,9 +1,8 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import type { CallProblem } from "../../api/call-problem.js";
-import { ConflictNote } from "../../components/conflict-note.js";
-import { Choice, TextField } from "../../components/field.js";
+import { EntityForm } from "../../components/entity-form.js";
+import { Choice, NameField } from "../../components/field.js";
 import { FormActions } from "../../components/form-actions.js";
-import { ProblemNote } from "../../components/problem-note.js";
 import type { ConflictCheck } from "../../use-conflict-check.js";
 import { useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
@@ -38,31 +37,19 @@ function isShown(field: string): boolean {
   return /^(?:name|allowed_origins|rules\[\d+\]\.container)$/.test(field);
 }
 
-/** The name, type and rights of an application. */
 export function ApplicationForm(props: ApplicationFormProps) {
   const { initial, submitText, change, onSubmit, onCancel, check, isNew = true } = props;
   const [draft, set, replace] = useDraft(initial);
   useUnsaved(draft);
   const [hasPlain, setPlain] = useState(initial.permissions.length > 0);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    // The field says so.
-    if (templatesOfText(draft.templates) === undefined) return;
-    if (check) check.guard(() => onSubmit(draft));
-    else onSubmit(draft);
+  const save = () => {
+    // A field says what is wrong with its templates.
+    if (templatesOfText(draft.templates) !== undefined) onSubmit(draft);
   };
   const { problem } = change;
   return (
-    <form className="form wide" onSubmit={submit}>
-      {problem && <ProblemNote key={problem.message} problem={problem} isShown={isShown} />}
-      {check && <ConflictNote check={check} save={() => onSubmit(draft)} />}
-      <TextField
-        label="Name"
-        value={draft.name}
-        onChange={set("name")}
-        isRequired
-        problem={problem?.fields.get("name")}
-      />
+    <EntityForm problem={problem} isShown={isShown} check={check} save={save}>
+      <NameField value={draft.name} onChange={set("name")} problem={problem?.fields.get("name")} />
       {isNew && (
         <Choice label="Type" value={draft.type} options={TYPES} onChange={(type) => replace(withType(draft, type))} />
       )}
@@ -84,6 +71,6 @@ export function ApplicationForm(props: ApplicationFormProps) {
       {draft.type === "public" && <PageProperties draft={draft} set={set} problem={problem} />}
       <DraftCheck draft={draft} />
       <FormActions submitText={submitText} isDisabled={change.isPending} onCancel={onCancel} />
-    </form>
+    </EntityForm>
   );
 }

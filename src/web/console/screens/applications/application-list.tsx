@@ -1,21 +1,14 @@
 import type { FormEvent } from "react";
-import { Link, useSearchParams } from "wouter";
+import { useSearchParams } from "wouter";
 import { type Application, ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useRead } from "../../api/queries.js";
+import { CREATED, EntityList } from "../../components/entity-list.js";
 import { Exposure } from "../../components/exposure.js";
 import { Choice, TextField } from "../../components/field.js";
-import { Empty, Loaded } from "../../components/loaded.js";
-import { OffsetPages, usePageNumber } from "../../components/pages.js";
-import { Screen } from "../../components/screen.js";
-import { Table } from "../../components/table.js";
-import { Name } from "../../components/text.js";
-import { Time } from "../../components/time.js";
-import { useSession } from "../../session.js";
+import { usePageNumber } from "../../components/pages.js";
 import { useDraft } from "../../use-draft.js";
 
-/** The programs that call the vault. */
 export function ApplicationList() {
-  const { can } = useSession();
   const [params] = useSearchParams();
   const filter = readFilter(params);
   const applications = useRead(ApplicationService.method.listApplications, {
@@ -26,32 +19,24 @@ export function ApplicationList() {
     ...(filter.sort === "" ? {} : { sort: filter.sort }),
   });
   const isFiltered = filter.name !== "" || filter.type !== "";
-  const add = can("ApplicationService/CreateApplication") && (
-    <Link href="/applications?new=1" className="button primary">
-      New application
-    </Link>
-  );
   return (
-    <Screen title="Applications" actions={add}>
-      <ListFilter key={params.toString()} filter={filter} />
-      <Loaded read={applications} lines={8}>
-        {({ data, pagination }) => (
-          <>
-            {data.length === 0 && isFiltered ? (
-              <p>No application matches.</p>
-            ) : data.length === 0 ? (
-              <Empty>
-                <p>There are no applications. Each program that calls the vault needs one, with a key of its own.</p>
-                {add}
-              </Empty>
-            ) : (
-              <ApplicationTable applications={data} />
-            )}
-            <OffsetPages page={pagination} />
-          </>
-        )}
-      </Loaded>
-    </Screen>
+    <EntityList
+      title="Applications"
+      path="/applications"
+      list={applications}
+      page={applications.data?.pagination}
+      add={{ operation: "ApplicationService/CreateApplication", text: "New application" }}
+      purpose="There are no applications. Each program that calls the vault needs one, with a key of its own."
+      filter={<ListFilter key={params.toString()} filter={filter} />}
+      noMatch={isFiltered ? "No application matches." : undefined}
+      nameOf={({ name }) => name}
+      columns={[
+        { head: "Type", cell: ({ type }) => type },
+        { head: "May see", cell: (application) => <VisibleData {...application} /> },
+        { head: "Keys", isNumber: true, cell: ({ keys }) => keys.length },
+        CREATED,
+      ]}
+    />
   );
 }
 
@@ -103,30 +88,6 @@ function ListFilter({ filter }: { filter: ListFilterValues }) {
       />
       <button type="submit">Search</button>
     </form>
-  );
-}
-
-function ApplicationTable({ applications }: { applications: readonly Application[] }) {
-  return (
-    <Table
-      label="Applications"
-      rows={applications}
-      keyOf={({ id }) => id}
-      columns={[
-        {
-          head: "Name",
-          cell: ({ id, name }) => (
-            <Link href={`/applications?${new URLSearchParams({ id })}`}>
-              <Name>{name}</Name>
-            </Link>
-          ),
-        },
-        { head: "Type", cell: ({ type }) => type },
-        { head: "May see", cell: (application) => <VisibleData {...application} /> },
-        { head: "Keys", isNumber: true, cell: ({ keys }) => keys.length },
-        { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
-      ]}
-    />
   );
 }
 

@@ -2,7 +2,8 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { type Application, ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useChange } from "../../api/queries.js";
-import { NoRight } from "../../components/loaded.js";
+import { entityAddress } from "../../components/entity-link.js";
+import { Permitted } from "../../components/loaded.js";
 import { NewSecret } from "../../components/new-secret.js";
 import { Screen } from "../../components/screen.js";
 import { applicationRequest, emptyDraft } from "./application-draft.js";
@@ -16,22 +17,20 @@ export function NewApplication() {
     return (
       <Screen title="The application is ready">
         <NewSecret name="key" secret={created.key ?? ""} />
-        <Link href={`/applications?${new URLSearchParams({ id: created.id })}`}>Go to the application</Link>
+        <Link href={entityAddress("/applications", created.id)}>Go to the application</Link>
       </Screen>
     );
   }
   return (
     <Screen title="New application">
-      {create.isAllowed ? (
+      <Permitted operation={create.operation}>
         <ApplicationForm
           initial={emptyDraft()}
           submitText="Create application and key"
           change={create}
           onSubmit={(draft) => create.run({ ...applicationRequest(draft), type: draft.type }, setCreated)}
         />
-      ) : (
-        <NoRight operation={create.operation} />
-      )}
+      </Permitted>
     </Screen>
   );
 }

@@ -16,7 +16,6 @@ const TRANSFORMS = [
   ["reveal", "Reveal: show the value"],
 ] as const;
 
-/** Access rules, in the order in which they are checked. */
 export function RuleList({ rules, onChange, problem, type }: RuleListProps) {
   const replace = (index: number, next: RuleDraft) => onChange(rules.with(index, next));
   const move = (index: number, by: number) => {

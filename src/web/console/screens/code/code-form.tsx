@@ -1,11 +1,10 @@
-import type { FormEvent, ReactNode } from "react";
+import type { ReactNode } from "react";
 import type { CallProblem } from "../../api/call-problem.js";
-import { ConflictNote } from "../../components/conflict-note.js";
-import { TextField } from "../../components/field.js";
-import { ProblemNote } from "../../components/problem-note.js";
+import { EntityForm } from "../../components/entity-form.js";
+import { NameField } from "../../components/field.js";
 import { useSession } from "../../session.js";
 import type { ConflictCheck } from "../../use-conflict-check.js";
-import { ApplicationChoice } from "./application-choice.js";
+import { ApplicationChoice } from "../application-choice.js";
 import { ConfigurationField } from "./configuration-field.js";
 
 /** How an editor saves. */
@@ -51,26 +50,21 @@ function isShown(field: string): boolean {
 /** The form of a proxy or reactor. */
 export function CodeForm({ saving, draft, set, configured, action, children }: CodeFormProps) {
   const { check, save, canSave, isPending, problem } = saving;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    check.guard(save);
-  };
   return (
-    <form className="form wide" onSubmit={submit}>
-      {problem && <ProblemNote key={problem.message} problem={problem} isShown={isShown} />}
-      <ConflictNote check={check} save={save} />
-      <TextField
-        label="Name"
-        value={draft.name}
-        onChange={set("name")}
-        isRequired
-        problem={problem?.fields.get("name")}
-      />
+    <EntityForm problem={problem} isShown={isShown} check={check} save={save}>
+      <NameField value={draft.name} onChange={set("name")} problem={problem?.fields.get("name")} />
       {children}
       {!canSave && <OnlyOwn />}
       {canSave && (
         <>
-          <ApplicationChoice value={draft.applicationId} onChange={set("applicationId")} />
+          <ApplicationChoice
+            label="Acts as application"
+            value={draft.applicationId}
+            onChange={set("applicationId")}
+            none="None: no req.bt"
+            help="req.bt has its permissions. One that reveals or uses values needs your passkey."
+            types={["private", "public"]}
+          />
           <ConfigurationField names={configured} value={draft.configuration} onChange={set("configuration")} />
           <div className="actions">
             <button type="submit" className="primary" disabled={isPending}>
@@ -79,6 +73,6 @@ export function CodeForm({ saving, draft, set, configured, action, children }: C
           </div>
         </>
       )}
-    </form>
+    </EntityForm>
   );
 }

@@ -19,7 +19,6 @@ export function FailedRuns({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** Runs with what they wrote to their console. */
 export function RunList({ runs }: { readonly runs: Read<{ readonly data: readonly FailedRun[] }> }) {
   return (
     <Loaded read={runs} lines={2}>

@@ -8,7 +8,6 @@ interface RunOutputProps {
   readonly memoryBytes?: number | undefined;
 }
 
-/** What a run of code wrote to its console, its time and memory, and its error. */
 export function RunOutput({ error, console, durationMs, memoryBytes }: RunOutputProps) {
   return (
     <div className="stack">

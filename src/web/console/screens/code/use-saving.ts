@@ -1,4 +1,5 @@
 import type { Change } from "../../api/queries.js";
+import { entityAddress } from "../../components/entity-link.js";
 import { useSession } from "../../session.js";
 import { useConflictCheck, type Versioned } from "../../use-conflict-check.js";
 import { useLeaveTo } from "../../use-leave-to.js";
@@ -16,21 +17,19 @@ interface SavingOptions<T extends Stored> {
   readonly draft: object;
   /** The page that shows a stored one by its id. */
   readonly page: string;
-  /** The operation that saves: create or update. */
   readonly change: Pick<Change<never, never>, "isAllowed" | "isPending" | "problem">;
   read(id: string): Promise<T>;
   create(onDone: (created: { readonly id: string }) => void): void;
   update(stored: T, onDone: () => void): void;
 }
 
-/** How an editor of a proxy or reactor saves. */
 export function useSaving<T extends Stored>({ stored, draft, page, change, ...calls }: SavingOptions<T>): Saving {
   const leaveTo = useLeaveTo();
   const { mayChange } = useSession();
   const onSaved = useUnsaved(draft);
   const check = useConflictCheck(stored, () => calls.read(stored?.id ?? ""));
   const save = () => {
-    if (!stored) return calls.create(({ id }) => leaveTo(`${page}?${new URLSearchParams({ id })}`));
+    if (!stored) return calls.create(({ id }) => leaveTo(entityAddress(page, id)));
     calls.update(stored, () => {
       check.noteSaved();
       onSaved();

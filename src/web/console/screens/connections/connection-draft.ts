@@ -1,6 +1,5 @@
 import type { Connection, ConnectionFormula } from "#client/proto/cloakroom/v1/connections_pb.js";
 
-/** What a person decides of a connection. */
 export interface ConnectionDraft {
   readonly displayName: string;
   /** Values by the keys of the formula's fields. */

@@ -1,18 +1,22 @@
 import { useSearchParams } from "wouter";
 import { ConnectionService } from "#client/proto/cloakroom/v1/connections_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
+import { entityAddress } from "../../components/entity-link.js";
 import { Choice } from "../../components/field.js";
-import { Loaded, NoRight } from "../../components/loaded.js";
+import { Loaded, Permitted } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
 import { useLeaveTo } from "../../use-leave-to.js";
 import { connectionRequestOf, newConnectionDraft } from "./connection-draft.js";
 import { ConnectionForm } from "./connection-form.js";
 
-/** Connects an account at a payment service. */
 export function NewConnection() {
   const create = useChange(ConnectionService.method.createConnection);
   return (
-    <Screen title="New connection">{create.isAllowed ? <Chosen /> : <NoRight operation={create.operation} />}</Screen>
+    <Screen title="New connection">
+      <Permitted operation={create.operation}>
+        <Chosen />
+      </Permitted>
+    </Screen>
   );
 }
 
@@ -53,7 +57,7 @@ function Chosen() {
                 isStored={false}
                 onSubmit={(draft) =>
                   create.run(connectionRequestOf(formula, draft), ({ id }) =>
-                    leaveTo(`/connections?${new URLSearchParams({ id })}`),
+                    leaveTo(entityAddress("/connections", id)),
                   )
                 }
               />

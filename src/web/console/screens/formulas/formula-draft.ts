@@ -5,14 +5,11 @@ import type {
   ReactorFormulaParameterSchema,
 } from "#client/proto/cloakroom/v1/reactors_pb.js";
 
-/** What a person decides of a formula. */
 export interface FormulaDraft {
   readonly name: string;
   readonly description: string;
   readonly code: string;
-  /** Lines of entries that the configuration of each reactor must have. */
   readonly configuration: string;
-  /** Lines of arguments that each call must have. */
   readonly parameters: string;
 }
 

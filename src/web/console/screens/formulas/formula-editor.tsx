@@ -1,11 +1,9 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
-import type { FormEvent } from "react";
 import { type ReactorFormula, ReactorFormulaService } from "#client/proto/cloakroom/v1/reactors_pb.js";
 import { useChange } from "../../api/queries.js";
-import { ConflictNote } from "../../components/conflict-note.js";
-import { TextArea, TextField } from "../../components/field.js";
-import { ProblemNote } from "../../components/problem-note.js";
+import { EntityForm } from "../../components/entity-form.js";
+import { NameField, TextArea, TextField } from "../../components/field.js";
 import { useDraft } from "../../use-draft.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { OnlyOwn, type Saving } from "../code/code-form.js";
@@ -16,26 +14,13 @@ import { type FormulaDraft, formulaRequestOf, openFormulaDraft } from "./formula
 /** The fields that say themselves what is wrong. */
 const OWN = /^(?:name$|description$|configuration|request_parameters)/;
 
-/** Edits a formula of the tenant, or a new one. */
 export function FormulaEditor({ formula }: { formula: ReactorFormula | undefined }) {
   const [draft, set] = useDraft(openFormulaDraft(formula));
   const saving = useFormulaSaving(formula, draft);
   const { check, save, canSave, isPending, problem } = saving;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    check.guard(save);
-  };
   return (
-    <form className="form wide" onSubmit={submit}>
-      {problem && <ProblemNote key={problem.message} problem={problem} isShown={(field) => OWN.test(field)} />}
-      <ConflictNote check={check} save={save} />
-      <TextField
-        label="Name"
-        value={draft.name}
-        onChange={set("name")}
-        isRequired
-        problem={problem?.fields.get("name")}
-      />
+    <EntityForm problem={problem} isShown={(field) => OWN.test(field)} check={check} save={save}>
+      <NameField value={draft.name} onChange={set("name")} problem={problem?.fields.get("name")} />
       <TextField
         label="Description"
         value={draft.description}
@@ -68,7 +53,7 @@ export function FormulaEditor({ formula }: { formula: ReactorFormula | undefined
       ) : (
         <OnlyOwn />
       )}
-    </form>
+    </EntityForm>
   );
 }
 

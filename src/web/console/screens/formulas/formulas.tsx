@@ -1,17 +1,18 @@
 import { Link, useSearchParams } from "wouter";
 import { type ReactorFormula, ReactorFormulaService } from "#client/proto/cloakroom/v1/reactors_pb.js";
-import { useChange, useRead } from "../../api/queries.js";
-import { Confirm } from "../../components/confirm.js";
-import { Loaded, NoRight } from "../../components/loaded.js";
+import { useRead } from "../../api/queries.js";
+import { DeleteEntity } from "../../components/delete-entity.js";
+import { CHANGED, CREATED, EntityList } from "../../components/entity-list.js";
+import { Loaded, Permitted } from "../../components/loaded.js";
 import { usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList, Table } from "../../components/table.js";
-import { CodeSample } from "../../components/text.js";
+import { CodeSample, WholeId } from "../../components/text.js";
 import { useSession } from "../../session.js";
-import { useLeaveTo } from "../../use-leave-to.js";
-import { CodeList } from "../code/code-list.js";
 import { fitsLines } from "./formula-draft.js";
 import { FormulaEditor } from "./formula-editor.js";
+
+const CREATE = "ReactorFormulaService/CreateReactorFormula";
 
 /** Code that several reactors share, with what each of them must set. */
 export default function Formulas() {
@@ -24,28 +25,29 @@ export default function Formulas() {
 function FormulaList() {
   const formulas = useRead(ReactorFormulaService.method.listReactorFormulas, { page: usePageNumber(), size: 50 });
   return (
-    <CodeList
+    <EntityList
       title="Formulas"
       path="/formulas"
       list={formulas}
-      canAdd={useSession().can("ReactorFormulaService/CreateReactorFormula")}
-      addText="New formula"
+      page={formulas.data?.pagination}
+      add={{ operation: CREATE, text: "New formula" }}
       purpose="There are no formulas. A formula is code that several reactors share, each with a configuration of its own."
-      head="Kind"
-      cell={({ type, status }) => (status === "coming_soon" ? `${type}, coming soon` : type)}
+      nameOf={({ name }) => name}
+      columns={[
+        { head: "Kind", cell: ({ type, status }) => (status === "coming_soon" ? `${type}, coming soon` : type) },
+        CREATED,
+        CHANGED,
+      ]}
     />
   );
 }
 
 function NewFormula() {
-  const { can } = useSession();
   return (
     <Screen title="New formula">
-      {can("ReactorFormulaService/CreateReactorFormula") ? (
+      <Permitted operation={CREATE}>
         <FormulaEditor formula={undefined} />
-      ) : (
-        <NoRight operation="ReactorFormulaService/CreateReactorFormula" />
-      )}
+      </Permitted>
     </Screen>
   );
 }
@@ -61,7 +63,16 @@ function FormulaDetails({ id }: { id: string }) {
           New reactor of it
         </Link>
       )}
-      {isOwn && mayChange(formula.data.createdBy) && <DeleteFormula id={id} />}
+      {isOwn && mayChange(formula.data.createdBy) && (
+        <DeleteEntity
+          method={ReactorFormulaService.method.deleteReactorFormula}
+          request={{ id }}
+          kind="formula"
+          list="/formulas"
+        >
+          A formula that reactors use is not deleted: delete them first.
+        </DeleteEntity>
+      )}
     </>
   );
   return (
@@ -97,7 +108,7 @@ function ReadFormula({ formula, why }: { readonly formula: ReactorFormula; reado
       <DetailList
         pairs={[
           ["Description", description],
-          ["Id", <code key="id">{id}</code>],
+          ["Id", <WholeId key="id">{id}</WholeId>],
         ]}
       />
       <Entries label="Configuration" entries={configuration} />
@@ -130,17 +141,5 @@ function Entries({ label, entries }: { label: string; entries: readonly Entry[] 
         ]}
       />
     </section>
-  );
-}
-
-function DeleteFormula({ id }: { id: string }) {
-  const leaveTo = useLeaveTo();
-  const { isAllowed, run, ...change } = useChange(ReactorFormulaService.method.deleteReactorFormula);
-  if (!isAllowed) return null;
-  const onDeleted = () => leaveTo("/formulas");
-  return (
-    <Confirm {...change} action="Delete" title="Delete this formula?" onConfirm={() => run({ id }, onDeleted)}>
-      <p>A formula that reactors use is not deleted: delete them first.</p>
-    </Confirm>
   );
 }

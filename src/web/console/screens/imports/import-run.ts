@@ -7,7 +7,6 @@ import { UnreadableFile } from "../../../../token-files/unreadable-file.js";
 import { type CallProblem, callProblemOf } from "../../api/call-problem.js";
 import { type ChosenFile, fileProblem, importIdOf, rowsIn } from "./token-file.js";
 
-/** How far an import is. */
 export interface ImportProgress {
   readonly state: "ready" | "running" | "stopped" | "done";
   readonly stored: number;

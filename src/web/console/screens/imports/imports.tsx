@@ -4,9 +4,8 @@ import { type ChangeEvent, useId, useMemo, useState } from "react";
 import { TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { LAYOUTS } from "../../../../token-files/layouts.js";
 import { Choice } from "../../components/field.js";
-import { NoRight } from "../../components/loaded.js";
+import { Permitted } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
-import { useSession } from "../../session.js";
 import { FirstRows } from "./first-rows.js";
 import { ImportRun } from "./import-run.js";
 import { RunningImport } from "./running-import.js";
@@ -22,9 +21,12 @@ const LAYOUT_NAMES: ReadonlyMap<string, string> = new Map([
 
 /** Makes tokens of the rows of a file. */
 export default function Imports() {
-  const isAllowed = useSession().can("TokenService/ImportTokens");
   return (
-    <Screen title="Imports">{isAllowed ? <ImportFile /> : <NoRight operation="TokenService/ImportTokens" />}</Screen>
+    <Screen title="Imports">
+      <Permitted operation="TokenService/ImportTokens">
+        <ImportFile />
+      </Permitted>
+    </Screen>
   );
 }
 

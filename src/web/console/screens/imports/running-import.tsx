@@ -28,7 +28,7 @@ export function RunningImport({ run, file, onLeave, onRepeat }: RunningImportPro
   }, [run]);
   useEffect(() => {
     if (state !== "running") return undefined;
-    leaveGuard.hold();
+    leaveGuard.hold("import");
     return () => leaveGuard.release();
   }, [state]);
   const { name, size } = file;
@@ -119,7 +119,6 @@ const END_WORDS: Readonly<Record<ImportProgress["state"], string>> = {
   done: "The results have a line for each row, with the id of its token. Rows that an earlier import of this file stored, within 30 days, count as stored and were not stored again.",
 };
 
-/** Rows a second, and the time that is left by the bytes of the file. */
 function describePace({ stored, failed, before, bytes, startedAt }: ImportProgress, size: number): string {
   const rows = stored + failed;
   const seconds = (Date.now() - startedAt) / 1_000;

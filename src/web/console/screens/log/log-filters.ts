@@ -29,7 +29,6 @@ export function readFilters(params: URLSearchParams): LogFilters {
   };
 }
 
-/** The filters as an address has them. */
 export function filterParams(filters: Partial<LogFilters>): URLSearchParams {
   const entries = Object.entries(filters).map(([name, value]): [string, string] => [name, value.trim()]);
   return new URLSearchParams(entries.filter(([, value]) => value !== ""));

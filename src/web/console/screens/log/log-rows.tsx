@@ -1,6 +1,7 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Link } from "wouter";
 import type { Log } from "#client/proto/cloakroom/v1/logs_pb.js";
+import { entityAddress } from "../../components/entity-link.js";
 import { Exposure } from "../../components/exposure.js";
 import { Empty } from "../../components/loaded.js";
 import { Table } from "../../components/table.js";
@@ -107,7 +108,7 @@ export function Actor({ row: { actorId, actorType }, names }: RowProps) {
   const shown = name === undefined ? <Id>{actorId}</Id> : <Name>{name}</Name>;
   const href =
     actorType === "application"
-      ? `/applications?${new URLSearchParams({ id: actorId })}`
+      ? entityAddress("/applications", actorId)
       : `/log?${new URLSearchParams({ actor_id: actorId })}`;
   return (
     <>
@@ -115,7 +116,7 @@ export function Actor({ row: { actorId, actorType }, names }: RowProps) {
         {shown}
       </Link>
       {/* An application may have a member's address as its name. */}
-      <span className="quiet"> {actorType}</span>
+      {actorType !== "user" && <span className="quiet"> {actorType}</span>}
     </>
   );
 }

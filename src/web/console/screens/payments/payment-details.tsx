@@ -3,17 +3,17 @@ import { parseUrl } from "#client/parse-url.js";
 import { type Refund, type Transaction, TransactionService } from "#client/proto/cloakroom/v1/transactions_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
+import { entityAddress } from "../../components/entity-link.js";
 import { Loaded } from "../../components/loaded.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList, Table } from "../../components/table.js";
-import { Name } from "../../components/text.js";
+import { Name, WholeId } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { moneyOf } from "./money.js";
 import { RefundPayment } from "./refund-payment.js";
 import { StatusTag } from "./status-tag.js";
 
-/** One payment: its amounts, its timeline and its refunds. */
 export function PaymentDetails({ id }: { id: string }) {
   const payment = useRead(TransactionService.method.getTransaction, { id });
   const refunds = useRead(TransactionService.method.listRefunds, { id });
@@ -39,7 +39,7 @@ function Facts({ payment }: { payment: Transaction }) {
     <>
       <DetailList
         pairs={[
-          ["Id", <code key="id">{id}</code>],
+          ["Id", <WholeId key="id">{id}</WholeId>],
           ["Status", <StatusTag key="status" status={payment.status} />],
           ["Amount", moneyOf(amount, currency)],
           ["Authorized", moneyOf(authorizedAmount, currency)],
@@ -84,7 +84,7 @@ function Approval({ url }: { url: string | undefined }) {
 
 function TokenLink({ id }: { id: string }) {
   return (
-    <Link href={`/tokens?${new URLSearchParams({ id })}`}>
+    <Link href={entityAddress("/tokens", id)}>
       <Name>{id}</Name>
     </Link>
   );

@@ -1,6 +1,7 @@
 import { Link, useSearchParams } from "wouter";
 import { TransactionService } from "#client/proto/cloakroom/v1/transactions_pb.js";
 import { useRead } from "../../api/queries.js";
+import { entityAddress } from "../../components/entity-link.js";
 import { Choice } from "../../components/field.js";
 import { Empty, Loaded } from "../../components/loaded.js";
 import { OffsetPages, usePageNumber } from "../../components/pages.js";
@@ -20,7 +21,6 @@ const STATUSES: readonly (readonly [string, string])[] = [
   ].map((status) => [status, status.replaceAll("_", " ")] as const),
 ];
 
-/** Payments, newest first. */
 export function PaymentList() {
   const [params, setParams] = useSearchParams();
   const status = params.get("status") ?? "";
@@ -61,7 +61,7 @@ export function PaymentList() {
                     head: "Amount",
                     isNumber: true,
                     cell: ({ id, amount, currency }) => (
-                      <Link href={`/payments?${new URLSearchParams({ id })}`}>{moneyOf(amount, currency)}</Link>
+                      <Link href={entityAddress("/payments", id)}>{moneyOf(amount, currency)}</Link>
                     ),
                   },
                   { head: "Status", cell: (payment) => <StatusTag status={payment.status} /> },

@@ -5,7 +5,6 @@ import { Confirm } from "../../components/confirm.js";
 import { TextField } from "../../components/field.js";
 import { moneyOf } from "./money.js";
 
-/** Refunds a payment, in part or the rest of it. */
 export function RefundPayment({ payment }: { payment: Transaction }) {
   const refund = useChange(TransactionService.method.createRefund);
   const [amount, setAmount] = useState("");

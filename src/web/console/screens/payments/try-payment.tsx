@@ -4,8 +4,9 @@ import { type Connection, ConnectionService } from "#client/proto/cloakroom/v1/c
 import { TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { TransactionService } from "#client/proto/cloakroom/v1/transactions_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
+import { entityAddress } from "../../components/entity-link.js";
 import { Choice, TextField } from "../../components/field.js";
-import { Loaded, NoRight } from "../../components/loaded.js";
+import { Loaded, Permitted } from "../../components/loaded.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
 import { useDraft } from "../../use-draft.js";
@@ -16,7 +17,6 @@ import { AMOUNTS, CARDS, SIMULATOR } from "./simulator-cards.js";
 /** The cards of tries need no cleaning up. */
 const CARD_LIVES_MS = 24 * 60 * 60_000;
 
-/** Pays with a test card at the simulator, which moves no money. */
 export function TryPayment() {
   const pay = useChange(TransactionService.method.createTransaction);
   const connections = useRead(ConnectionService.method.listConnections, {});
@@ -26,16 +26,14 @@ export function TryPayment() {
         The simulator is a payment service that moves no money. Its cards and amounts stand for what happens at real
         ones.
       </p>
-      {pay.isAllowed ? (
+      <Permitted operation={pay.operation}>
         <Loaded read={connections}>
           {({ data }) => {
             const found = data.find(({ connectionFormulaId, active }) => active && connectionFormulaId === SIMULATOR);
             return found ? <TryForm connection={found} /> : <Connect />;
           }}
         </Loaded>
-      ) : (
-        <NoRight operation={pay.operation} />
-      )}
+      </Permitted>
     </Screen>
   );
 }
@@ -138,7 +136,7 @@ function useTry(connectionId: string, { card, amount, currency, intent }: TryDra
   const [stored, setStored] = useState<{ readonly card: string; readonly token: string }>();
   const charge = (token: string) =>
     pay.run({ connectionId, token, currency, intent, amount: BigInt(amount) }, ({ id }) =>
-      navigate(`/payments?${new URLSearchParams({ id })}`),
+      navigate(entityAddress("/payments", id)),
     );
   const run = () => {
     store.reset();

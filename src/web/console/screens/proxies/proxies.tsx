@@ -1,17 +1,19 @@
 import { useSearchParams } from "wouter";
 import { ProxyService } from "#client/proto/cloakroom/v1/proxies_pb.js";
 import { useRead } from "../../api/queries.js";
-import { Loaded, NoRight } from "../../components/loaded.js";
+import { DeleteEntity } from "../../components/delete-entity.js";
+import { CHANGED, CREATED, EntityList } from "../../components/entity-list.js";
+import { Loaded, Permitted } from "../../components/loaded.js";
 import { usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
 import { Name } from "../../components/text.js";
 import { useSession } from "../../session.js";
-import { CodeList } from "../code/code-list.js";
 import { FailedRuns, RunList } from "../code/failed-runs.js";
 import { CallProxy } from "./call-proxy.js";
-import { DeleteProxy } from "./delete-proxy.js";
 import { ProxyEditor } from "./proxy-editor.js";
 import { ProxyFacts } from "./proxy-facts.js";
+
+const CREATE = "ProxyService/CreateProxy";
 
 export default function Proxies() {
   const [params] = useSearchParams();
@@ -23,28 +25,25 @@ export default function Proxies() {
 function ProxyList() {
   const proxies = useRead(ProxyService.method.listProxies, { page: usePageNumber(), size: 50 });
   return (
-    <CodeList
+    <EntityList
       title="Proxies"
       path="/proxies"
       list={proxies}
-      canAdd={useSession().can("ProxyService/CreateProxy")}
-      addText="New proxy"
+      page={proxies.data?.pagination}
+      add={{ operation: CREATE, text: "New proxy" }}
       purpose="There are no proxies. A proxy puts the values of tokens into requests to a partner, so your programs never hold them."
-      head="Destination"
-      cell={({ destinationUrl }) => <Name>{destinationUrl}</Name>}
+      nameOf={({ name }) => name}
+      columns={[{ head: "Destination", cell: ({ destinationUrl }) => <Name>{destinationUrl}</Name> }, CREATED, CHANGED]}
     />
   );
 }
 
 function NewProxy() {
-  const { can } = useSession();
   return (
     <Screen title="New proxy">
-      {can("ProxyService/CreateProxy") ? (
+      <Permitted operation={CREATE}>
         <ProxyEditor proxy={undefined} />
-      ) : (
-        <NoRight operation="ProxyService/CreateProxy" />
-      )}
+      </Permitted>
     </Screen>
   );
 }
@@ -59,7 +58,11 @@ function ProxyDetails({ id }: { id: string }) {
         proxy.data && (
           <>
             <CallProxy proxy={proxy.data} />
-            {mayChange(proxy.data.createdBy) && <DeleteProxy id={id} />}
+            {mayChange(proxy.data.createdBy) && (
+              <DeleteEntity method={ProxyService.method.deleteProxy} request={{ id }} kind="proxy" list="/proxies">
+                Its key stops working at once.
+              </DeleteEntity>
+            )}
           </>
         )
       }

@@ -53,7 +53,6 @@ export function transformsOf(code: string): readonly { readonly type: string; re
   return code.trim() === "" ? [] : [{ type: "code", code }];
 }
 
-/** Transforms as text, to read. */
 export function textOfTransforms(transforms: readonly ProxyTransform[]): string {
   return JSON.stringify(
     transforms.map((transform) => toJson(ProxyTransformSchema, transform)),

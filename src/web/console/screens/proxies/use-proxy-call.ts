@@ -1,7 +1,6 @@
 import { useRef, useState } from "react";
 import { type CallProblem, changeProblemOf } from "../../api/call-problem.js";
 
-/** A call of a proxy, as a program makes it. */
 export interface ProxyCall {
   readonly proxyKey: string;
   /** Empty: none. */

@@ -3,6 +3,7 @@ import { useTransport } from "@connectrpc/connect-query";
 import { Link } from "wouter";
 import { type Reactor, type ReactorFormula, ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
 import { useChange } from "../../api/queries.js";
+import { entityAddress } from "../../components/entity-link.js";
 import { Name } from "../../components/text.js";
 import { useDraft } from "../../use-draft.js";
 import { CodeEditor } from "../code/code-editor.js";
@@ -49,7 +50,7 @@ export function ReactorEditor({ reactor, formula }: ReactorEditorProps) {
         {formula ? (
           <p>
             It runs the formula{" "}
-            <Link href={`/formulas?${new URLSearchParams({ id: formula.id })}`}>
+            <Link href={entityAddress("/formulas", formula.id)}>
               <Name>{formula.name}</Name>
             </Link>
             .

@@ -1,14 +1,16 @@
 import { useSearchParams } from "wouter";
 import { ReactorFormulaService, ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
 import { useRead } from "../../api/queries.js";
-import { Loaded, NoRight } from "../../components/loaded.js";
+import { DeleteEntity } from "../../components/delete-entity.js";
+import { CHANGED, CREATED, EntityList } from "../../components/entity-list.js";
+import { Loaded, Permitted } from "../../components/loaded.js";
 import { usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
 import { useSession } from "../../session.js";
-import { CodeList } from "../code/code-list.js";
 import { FailedRuns, RunList } from "../code/failed-runs.js";
-import { DeleteReactor } from "./delete-reactor.js";
 import { ReactorEditor } from "./reactor-editor.js";
+
+const CREATE = "ReactorService/CreateReactor";
 
 export default function Reactors() {
   const [params] = useSearchParams();
@@ -20,15 +22,19 @@ export default function Reactors() {
 function ReactorList() {
   const reactors = useRead(ReactorService.method.listReactors, { page: usePageNumber(), size: 50 });
   return (
-    <CodeList
+    <EntityList
       title="Reactors"
       path="/reactors"
       list={reactors}
-      canAdd={useSession().can("ReactorService/CreateReactor")}
-      addText="New reactor"
+      page={reactors.data?.pagination}
+      add={{ operation: CREATE, text: "New reactor" }}
       purpose="There are no reactors. A reactor is code that runs in the vault's sandbox with the values of tokens."
-      head="Code"
-      cell={({ formula, code = "" }) => (formula ? "formula" : describeLength(code))}
+      nameOf={({ name }) => name}
+      columns={[
+        { head: "Code", cell: ({ formula, code = "" }) => (formula ? "formula" : describeLength(code)) },
+        CREATED,
+        CHANGED,
+      ]}
     />
   );
 }
@@ -39,19 +45,13 @@ function describeLength(code: string): string {
 }
 
 function NewReactor() {
-  const { can } = useSession();
   const [params] = useSearchParams();
   const formulaId = params.get("formula");
-  if (!can("ReactorService/CreateReactor")) {
-    return (
-      <Screen title="New reactor">
-        <NoRight operation="ReactorService/CreateReactor" />
-      </Screen>
-    );
-  }
   return (
     <Screen title="New reactor">
-      {formulaId === null ? <ReactorEditor reactor={undefined} formula={undefined} /> : <OfFormula id={formulaId} />}
+      <Permitted operation={CREATE}>
+        {formulaId === null ? <ReactorEditor reactor={undefined} formula={undefined} /> : <OfFormula id={formulaId} />}
+      </Permitted>
     </Screen>
   );
 }
@@ -71,7 +71,14 @@ function ReactorDetails({ id }: { id: string }) {
   return (
     <Screen
       title={reactor.data?.name ?? "Reactor"}
-      actions={reactor.data && mayChange(reactor.data.createdBy) && <DeleteReactor id={id} />}
+      actions={
+        reactor.data &&
+        mayChange(reactor.data.createdBy) && (
+          <DeleteEntity method={ReactorService.method.deleteReactor} request={{ id }} kind="reactor" list="/reactors">
+            Calls of it fail from now on.
+          </DeleteEntity>
+        )
+      }
     >
       <Loaded read={reactor} lines={10}>
         {(found) => <ReactorEditor reactor={found} formula={found.formulaDetails} />}

@@ -6,7 +6,6 @@ import { Loaded } from "../../components/loaded.js";
 import { Time } from "../../components/time.js";
 import type { Period } from "./period.js";
 
-/** The operations of the period, by what the caller saw and how they ended. */
 export function ActivityChart({ period: { startDate, step, words } }: { period: Period }) {
   const activity = useRead(TenantService.method.getActivity, { startDate, step });
   return (

@@ -28,7 +28,6 @@ export function usePeriod(): Period {
   return { words, step, startDate: new Date(start).toISOString() };
 }
 
-/** Chooses the period. */
 export function PeriodChoice({ chosen }: { chosen: Period }) {
   const [, setParams] = useSearchParams();
   return (

@@ -17,7 +17,6 @@ import { HomeNumbers } from "./home-numbers.js";
 import { type Period, PeriodChoice, usePeriod } from "./period.js";
 import { TopReaders } from "./top-readers.js";
 
-/** What happened, whether all is well, and what to do next. */
 export function Start() {
   const { who, can } = useSession();
   const period = usePeriod();

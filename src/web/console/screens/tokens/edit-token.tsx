@@ -6,7 +6,6 @@ import { useDraft } from "../../use-draft.js";
 import { isPropertyField, PropertyFields } from "./property-fields.js";
 import { hasPlainMetadata, propertiesOf, tokenUpdate } from "./token-draft.js";
 
-/** A button to change what stands beside a token's value. */
 export function EditToken({ token }: { token: Token }) {
   const [isOpen, setOpen] = useState(false);
   const { isAllowed } = useChange(TokenService.method.updateToken);

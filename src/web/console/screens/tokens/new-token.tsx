@@ -1,8 +1,9 @@
 import type { FormEvent } from "react";
 import { type CreateTokenRequestSchema, type TokenSchema, TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { type Change, useChange } from "../../api/queries.js";
+import { entityAddress } from "../../components/entity-link.js";
 import { Choice, TextArea, TextField } from "../../components/field.js";
-import { NoRight } from "../../components/loaded.js";
+import { Permitted } from "../../components/loaded.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
 import { useDraft } from "../../use-draft.js";
@@ -17,7 +18,9 @@ export function NewToken() {
   const create = useChange(TokenService.method.createToken);
   return (
     <Screen title="New token">
-      {create.isAllowed ? <TokenForm create={create} /> : <NoRight operation={create.operation} />}
+      <Permitted operation={create.operation}>
+        <TokenForm create={create} />
+      </Permitted>
     </Screen>
   );
 }
@@ -31,7 +34,7 @@ function TokenForm({ create }: { create: CreateChange }) {
   const { problem } = create;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    create.run(tokenCreation(draft), ({ id }) => leaveTo(`/tokens?${new URLSearchParams({ id })}`));
+    create.run(tokenCreation(draft), ({ id }) => leaveTo(entityAddress("/tokens", id)));
   };
   const isShown = (field: string) => isPropertyField(field) || partProblem(draft, field);
   return (

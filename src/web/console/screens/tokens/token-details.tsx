@@ -1,9 +1,9 @@
-import { Link, useLocation } from "wouter";
+import { Link } from "wouter";
 import { PermissionService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
 import { type Token, TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
-import { useChange, useRead } from "../../api/queries.js";
-import { Confirm } from "../../components/confirm.js";
+import { useRead } from "../../api/queries.js";
+import { DeleteEntity } from "../../components/delete-entity.js";
 import { Loaded } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList } from "../../components/table.js";
@@ -28,7 +28,9 @@ export function TokenDetails({ id }: { id: string }) {
         token.data && (
           <>
             <EditToken token={token.data} />
-            <DeleteToken id={id} />
+            <DeleteEntity method={TokenService.method.deleteToken} request={{ id }} kind="token" list="/tokens">
+              Its value is lost for ever. Programs that still use the token get an error.
+            </DeleteEntity>
           </>
         )
       }
@@ -143,21 +145,5 @@ function Life({ id }: { id: string }) {
         )}
       </Loaded>
     </section>
-  );
-}
-
-function DeleteToken({ id }: { id: string }) {
-  const [, navigate] = useLocation();
-  const { isAllowed, run, ...change } = useChange(TokenService.method.deleteToken);
-  if (!isAllowed) return null;
-  return (
-    <Confirm
-      {...change}
-      action="Delete"
-      title="Delete this token?"
-      onConfirm={() => run({ id }, () => navigate("/tokens"))}
-    >
-      <p>Its value is lost for ever. Programs that still use the token get an error.</p>
-    </Confirm>
   );
 }

@@ -4,6 +4,7 @@ import { Link, useSearchParams } from "wouter";
 import { type Token, TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { useRead } from "../../api/queries.js";
 import { containsCardNumber } from "../../card-number-text.js";
+import { entityAddress } from "../../components/entity-link.js";
 import { TextField } from "../../components/field.js";
 import { Empty, Loaded } from "../../components/loaded.js";
 import { CursorPages, OffsetPages, usePageNumber } from "../../components/pages.js";
@@ -145,7 +146,7 @@ function TokenTable({ tokens }: { tokens: readonly Token[] }) {
         {
           head: "Id",
           cell: ({ id }) => (
-            <Link href={`/tokens?${new URLSearchParams({ id })}`}>
+            <Link href={entityAddress("/tokens", id)}>
               <Name>{id}</Name>
             </Link>
           ),

@@ -11,7 +11,6 @@ export function isQuery(text: string): boolean {
   return FIELD.test(withoutQuoted(text).trim());
 }
 
-/** A search, and how its pages are found. */
 export interface TokenSearch {
   /** Undefined for all tokens. */
   readonly query: string | undefined;
@@ -19,7 +18,6 @@ export interface TokenSearch {
   readonly isByCursor: boolean;
 }
 
-/** The search for a query and a container with everything below it. */
 export function readSearch(query: string, container: string): TokenSearch {
   const [term, path] = [query.trim(), container.trim()];
   const isByCursor = term === "" || (CURSOR_TERM.test(term) && !JOINS.test(withoutQuoted(term)));

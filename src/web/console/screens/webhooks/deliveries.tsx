@@ -134,7 +134,6 @@ interface DeliveryProps {
   readonly onClose: () => void;
 }
 
-/** One delivery with its event. */
 function Delivery({ id, eventId, onClose }: DeliveryProps) {
   const delivery = useRead(WebhookService.method.getWebhookDelivery, { id, eventId });
   return (

@@ -2,7 +2,8 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { type Webhook, WebhookService } from "#client/proto/cloakroom/v1/webhooks_pb.js";
 import { useChange } from "../../api/queries.js";
-import { NoRight } from "../../components/loaded.js";
+import { entityAddress } from "../../components/entity-link.js";
+import { Permitted } from "../../components/loaded.js";
 import { NewSecret } from "../../components/new-secret.js";
 import { Screen } from "../../components/screen.js";
 import { WebhookForm, webhookRequestOf } from "./webhook-form.js";
@@ -15,22 +16,20 @@ export function NewWebhook() {
     return (
       <Screen title="The webhook is ready">
         <NewSecret name="secret" secret={created.secret ?? ""} />
-        <Link href={`/webhooks?${new URLSearchParams({ id: created.id })}`}>Go to the webhook</Link>
+        <Link href={entityAddress("/webhooks", created.id)}>Go to the webhook</Link>
       </Screen>
     );
   }
   return (
     <Screen title="New webhook">
-      {create.isAllowed ? (
+      <Permitted operation={create.operation}>
         <WebhookForm
           initial={{ name: "", url: "", notifyEmail: "", events: [] }}
           submitText="Create webhook and secret"
           change={create}
           onSubmit={(draft) => create.run(webhookRequestOf(draft), setCreated)}
         />
-      ) : (
-        <NoRight operation={create.operation} />
-      )}
+      </Permitted>
     </Screen>
   );
 }

@@ -4,22 +4,21 @@ import { useState } from "react";
 import { type Webhook, WebhookService } from "#client/proto/cloakroom/v1/webhooks_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
+import { DeleteEntity } from "../../components/delete-entity.js";
 import { Loaded } from "../../components/loaded.js";
 import { NewSecret } from "../../components/new-secret.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList } from "../../components/table.js";
-import { Name } from "../../components/text.js";
+import { Name, WholeId } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useConflictCheck } from "../../use-conflict-check.js";
-import { useLeaveTo } from "../../use-leave-to.js";
 import { Author } from "../author.js";
 import { type Mention, useNames } from "../names.js";
 import { Deliveries } from "./deliveries.js";
 import { WebhookForm, webhookRequestOf } from "./webhook-form.js";
 import { WebhookState } from "./webhook-state.js";
 
-/** One webhook: what it gets, its secret and its deliveries. */
 export function WebhookDetails({ id }: { id: string }) {
   const webhook = useRead(WebhookService.method.getWebhook, { id });
   const replace = useChange(WebhookService.method.replaceWebhook);
@@ -36,7 +35,9 @@ export function WebhookDetails({ id }: { id: string }) {
         </>
       )}
       <RotateSecret id={id} onRotated={setSecret} />
-      <DeleteWebhook id={id} />
+      <DeleteEntity method={WebhookService.method.deleteWebhook} request={{ id }} kind="webhook" list="/webhooks">
+        Its deliveries are deleted too, also those that wait.
+      </DeleteEntity>
     </>
   );
   return (
@@ -58,7 +59,7 @@ function Facts({ webhook }: { webhook: Webhook }) {
   return (
     <DetailList
       pairs={[
-        ["Id", <code key="id">{id}</code>],
+        ["Id", <WholeId key="id">{id}</WholeId>],
         ["Address", <Name key="url">{url}</Name>],
         ["State", <WebhookState key="status" status={status} />],
         ["Mail to", notifyEmail && <Name key="mail">{notifyEmail}</Name>],
@@ -144,18 +145,6 @@ function RotateSecret({ id, onRotated }: { id: string; onRotated: (secret: strin
   return (
     <Confirm {...change} isDangerous={false} action="Rotate secret" title="Make another secret?" onConfirm={rotate}>
       <p>Requests are signed with both secrets for a day. The former one ends then.</p>
-    </Confirm>
-  );
-}
-
-function DeleteWebhook({ id }: { id: string }) {
-  const leaveTo = useLeaveTo();
-  const { isAllowed, run, ...change } = useChange(WebhookService.method.deleteWebhook);
-  if (!isAllowed) return null;
-  const onDeleted = () => leaveTo("/webhooks");
-  return (
-    <Confirm {...change} action="Delete" title="Delete this webhook?" onConfirm={() => run({ id }, onDeleted)}>
-      <p>Its deliveries are deleted too, also those that wait.</p>
     </Confirm>
   );
 }

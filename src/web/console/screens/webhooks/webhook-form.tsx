@@ -1,17 +1,14 @@
-import type { FormEvent } from "react";
 import { WebhookService } from "#client/proto/cloakroom/v1/webhooks_pb.js";
 import type { CallProblem } from "../../api/call-problem.js";
 import { useRead } from "../../api/queries.js";
-import { ConflictNote } from "../../components/conflict-note.js";
-import { TextField } from "../../components/field.js";
+import { EntityForm } from "../../components/entity-form.js";
+import { NameField, TextField } from "../../components/field.js";
 import { FormActions } from "../../components/form-actions.js";
 import { Loaded } from "../../components/loaded.js";
-import { ProblemNote } from "../../components/problem-note.js";
 import type { ConflictCheck } from "../../use-conflict-check.js";
 import { useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
 
-/** What a person decides of a webhook. */
 export interface WebhookDraft {
   readonly name: string;
   readonly url: string;
@@ -38,22 +35,19 @@ interface WebhookFormProps {
 
 const FIELDS = ["name", "url", "notify_email"];
 
-/** The name, address and event types of a webhook. */
 export function WebhookForm({ initial, submitText, change, onSubmit, check, onCancel }: WebhookFormProps) {
   const [draft, set] = useDraft(initial);
   useUnsaved(draft);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (check) check.guard(() => onSubmit(draft));
-    else onSubmit(draft);
-  };
   const { problem } = change;
   const problemOf = (field: string) => problem?.fields.get(field);
   return (
-    <form className="form wide" onSubmit={submit}>
-      {problem && <ProblemNote key={problem.message} problem={problem} isShown={(field) => FIELDS.includes(field)} />}
-      {check && <ConflictNote check={check} save={() => onSubmit(draft)} />}
-      <TextField label="Name" value={draft.name} onChange={set("name")} isRequired problem={problemOf("name")} />
+    <EntityForm
+      problem={problem}
+      isShown={(field) => FIELDS.includes(field)}
+      check={check}
+      save={() => onSubmit(draft)}
+    >
+      <NameField value={draft.name} onChange={set("name")} problem={problemOf("name")} />
       <TextField
         label="Address"
         value={draft.url}
@@ -77,7 +71,7 @@ export function WebhookForm({ initial, submitText, change, onSubmit, check, onCa
         isDisabled={change.isPending || draft.events.length === 0}
         onCancel={onCancel}
       />
-    </form>
+    </EntityForm>
   );
 }
 

@@ -1,4 +1,3 @@
-/** Of a webhook, or of a delivery. */
 export function WebhookState({ status }: { status: string }) {
   const isGood = status === "enabled" || status === "delivered";
   const isBad = status === "disabled" || status === "failed";

@@ -1,0 +1,31 @@
+import type { FormEvent, ReactNode } from "react";
+import type { CallProblem } from "../api/call-problem.js";
+import type { ConflictCheck } from "../use-conflict-check.js";
+import { ConflictNote } from "./conflict-note.js";
+import { ProblemNote } from "./problem-note.js";
+
+interface EntityFormProps {
+  readonly problem: CallProblem | undefined;
+  /** Whether a field says itself what is wrong with it. */
+  readonly isShown: (field: string) => boolean;
+  /** Absent for a new entity. */
+  readonly check?: ConflictCheck | undefined;
+  readonly save: () => void;
+  readonly children: ReactNode;
+}
+
+/** A form that creates or changes an entity. It saves nothing over a newer version unless its person says so. */
+export function EntityForm({ problem, isShown, check, save, children }: EntityFormProps) {
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (check) check.guard(save);
+    else save();
+  };
+  return (
+    <form className="form wide" onSubmit={submit}>
+      {problem && <ProblemNote key={problem.message} problem={problem} isShown={isShown} />}
+      {check && <ConflictNote check={check} save={save} />}
+      {children}
+    </form>
+  );
+}
