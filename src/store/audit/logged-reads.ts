@@ -8,9 +8,7 @@ import {
   type LargeToken,
   readSizedRow,
   SIZED_COLUMNS,
-  SIZED_COLUMNS_OF_ONE,
   type SizedRow,
-  wantedToken,
   wantedTokens,
 } from "../tokens/token-reads.js";
 import type { TokenRowWithCvc } from "../tokens/tokens.js";
@@ -34,25 +32,22 @@ export function loggedTokenQuery(messages: ReadonlyMap<string, string>): LoggedT
     .map(([type, words]) => `when '${type}' then '${words.replaceAll("'", "''")}'`)
     .join(" ");
   const requestColumns = Object.keys(LOGGED_REQUEST);
-  const columns = ["transform", ...requestColumns];
-  /** @param prefix of a value: a colon if it is a parameter, and none if it is a column. */
-  const logged = (prefix: ":" | "") => `
-    insert into audit_logs (
-      tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome, ${columns.join(", ")}
-    )
-    select :tenant, :now, ${prefix}log_id, type, id, 'read', case type ${message} end, 'allowed',
-      ${columns.map((name) => `${prefix}${name}`).join(", ")}
-    from found where sealed_bytes <= ${prefix}max_bytes`;
+  const request = requestColumns.join(", ");
   return boundQuery<LoggedRead, TokenRowWithCvc | LargeToken | undefined, SizedRow>({
     table: "tokens",
     position: "first",
     kind: "write",
     sql: `
-      with found as materialized (${wantedTokens(["log_id", ...columns])}), logged as (${logged("")})
+      with found as materialized (
+        ${wantedTokens(["log_id", "transform", ...requestColumns])}
+      ), logged as (
+        insert into audit_logs (
+          tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome, transform, ${request}
+        )
+        select :tenant, :now, log_id, type, id, 'read', case type ${message} end, 'allowed', transform, ${request}
+        from found where sealed_bytes <= max_bytes
+      )
       select ${SIZED_COLUMNS} from found`,
-    sqlOfOne: `
-      with found as materialized (${wantedToken}), logged as (${logged(":")})
-      select ${SIZED_COLUMNS_OF_ONE} from found`,
     parameters: {
       id: text(({ id }) => id),
       max_bytes: integer(({ maxBytes }) => maxBytes),

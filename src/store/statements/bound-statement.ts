@@ -19,8 +19,6 @@ interface Bound<Input> {
    * runs once per input.
    */
   readonly sql: string;
-  /** The text for a single input, if PostgreSQL runs it in less time than {@link sql}. */
-  readonly sqlOfOne?: string;
   readonly parameters: Readonly<Record<string, Parameter<Input>>>;
   /** Sorts the inputs of one transaction. All transactions lock rows in this order. */
   sortKey(input: Input): string;
@@ -142,7 +140,6 @@ class Template<Input> {
   /** Whether a part of the text repeats for each input. */
   readonly repeats: boolean;
   readonly #parts: readonly [before: string, repeated: string, after: string];
-  readonly #ofOne: string | undefined;
   readonly #shared: readonly (readonly [name: string, parameter: Parameter<StatementContext>])[];
   readonly #own: readonly (readonly [name: string, parameter: Parameter<Input>])[];
   /** The same without names: destructuring a pair for each value leaves an iterator behind. */
@@ -151,15 +148,9 @@ class Template<Input> {
   readonly #columns: readonly ReturnType<typeof columnKindsOf>[number][];
   readonly #bySize = new Map<number, PreparedStatement>();
 
-  constructor({
-    sql,
-    sqlOfOne,
-    parameters,
-    row,
-  }: Pick<Definition<Input, unknown, unknown>, "sql" | "sqlOfOne" | "parameters" | "row">) {
+  constructor({ sql, parameters, row }: Pick<Definition<Input, unknown, unknown>, "sql" | "parameters" | "row">) {
     const [, before = sql, repeated = "", after = ""] = /^([^{]*)\{([^}]*)\}([^{}]*)$/s.exec(sql) ?? [];
     this.#parts = [before, repeated, after];
-    this.#ofOne = sqlOfOne;
     this.repeats = repeated !== "";
     const used = new Set(Array.from(sql.matchAll(NAME), ([, name = ""]) => name));
     this.#shared = Object.entries(CONTEXT).filter(([name]) => used.has(name));
@@ -192,7 +183,6 @@ class Template<Input> {
   }
 
   #textFor(count: number): string {
-    if (count === 1 && this.#ofOne !== undefined) return this.#numbered(this.#ofOne, 0).replaceAll(/\s+/g, " ").trim();
     const [before, repeated, after] = this.#parts;
     const rows = Array.from({ length: this.repeats ? count : 0 }, (_, index) => this.#numbered(repeated, index));
     return `${this.#numbered(before, 0)}${rows.join(", ")}${this.#numbered(after, 0)}`.replaceAll(/\s+/g, " ").trim();
