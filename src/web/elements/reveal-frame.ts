@@ -1,4 +1,6 @@
 import type { FieldEvent, InitMessage } from "../../../clients/elements/src/protocol.js";
+import { copyText } from "./copy-text.js";
+import { buttonOf, label } from "./labelled-button.js";
 import { fieldLabel, TEXTS } from "./locales.js";
 
 /** Seconds for which a value is shown. */
@@ -65,30 +67,4 @@ export function createRevealFrame(
   });
   hide();
   return { show, hide };
-}
-
-function buttonOf(text: string, name: string): HTMLButtonElement {
-  const button = document.createElement("button");
-  button.type = "button";
-  label(button, text, name);
-  return button;
-}
-
-function label(button: HTMLButtonElement, text: string, name: string): void {
-  button.textContent = text;
-  button.setAttribute("aria-label", `${text}: ${name}`);
-}
-
-/** The clipboard needs `allow="clipboard-write"` on the frame; the older command needs only the click. */
-async function copyText(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    const area = document.createElement("textarea");
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
-  }
 }
