@@ -53,9 +53,8 @@ interface Loaded {
 }
 
 /**
- * Finds the caller of a key. Rights are cached for four seconds after their last confirmation. A revoked key still
- * works nowhere, because the revision at which the rights were read guards every transaction. Unknown keys are never
- * cached.
+ * Rights are cached for four seconds after their last confirmation. A revoked key still works nowhere, because the
+ * revision at which the rights were read guards every transaction. Unknown keys are never cached.
  */
 export class Authenticator {
   readonly #database: Database;

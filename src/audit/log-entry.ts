@@ -134,10 +134,7 @@ export interface EntryDetails {
   readonly context?: AuditContext;
 }
 
-/**
- * Creates a row of the log.
- * @param details a text is the remark.
- */
+/** @param details a text is the remark. */
 export function logEntry(
   entityType: EntityType,
   entityId: string,

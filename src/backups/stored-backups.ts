@@ -28,10 +28,7 @@ export async function chosenBackup(target: BackupTarget, wanted: unknown): Promi
   throw new BackupError(`There is no backup ${String(wanted)} in ${target.name}. The newest is ${names.at(-1)}.`);
 }
 
-/**
- * The export of a backup.
- * @throws {BackupError} after the last byte, if they are not those that were written.
- */
+/** @throws {BackupError} after the last byte, if they are not those that were written. */
 export async function* readBackup(target: BackupTarget, { name, sha256, bytes }: Manifest): AsyncGenerator<Uint8Array> {
   const hash = createHash("sha256");
   let read = 0;

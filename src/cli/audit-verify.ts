@@ -135,10 +135,7 @@ interface KnownOfLog {
   readonly sealing?: Date | undefined;
 }
 
-/**
- * Verifies the current log of a tenant.
- * @throws {KeysClosed}
- */
+/** @throws {KeysClosed} */
 export async function verifyTenant(
   vault: Vault,
   tenantId: TenantId,

@@ -37,7 +37,6 @@ export interface FunctionResponse {
 
 export interface FunctionRunner {
   /**
-   * Runs a function once.
    * @throws {FunctionFailed} if it throws, takes too long or too much memory ...
    * @throws {Fault} unavailable if it could not run now.
    */

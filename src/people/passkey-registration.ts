@@ -32,9 +32,8 @@ const LIMIT = 10;
 const WAIT_MS = DAY_MS;
 
 /**
- * Asks for a new passkey.
- * @throws {Fault} second_factor_required unless one of the others was just proved; unprocessable while none counts, unless
- *   the person has just signed in with a browser, and above 10 passkeys; rate_limited.
+ * @throws {Fault} second_factor_required unless one of the others was just proved; unprocessable while none counts,
+ * unless the person has just signed in with a browser, and above 10 passkeys; rate_limited.
  */
 export async function beginPasskeyRegistration(parts: PasskeyParts, caller: Caller): Promise<ShownChallenge> {
   const relyingParty = relyingPartyOf(parts.address());

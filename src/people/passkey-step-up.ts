@@ -14,10 +14,7 @@ import { secondFactorUntil } from "./second-factor-time.js";
 import { stepUp } from "./sign-in.js";
 import { authenticationOptions } from "./webauthn.js";
 
-/**
- * Asks a person who is signed in for a passkey.
- * @throws {Fault} unprocessable if the person has none that counts; rate_limited.
- */
+/** @throws {Fault} unprocessable if the person has none that counts; rate_limited. */
 export async function beginPasskeyCheck(parts: PasskeyParts, caller: Caller): Promise<ShownChallenge> {
   const relyingParty = relyingPartyOf(parts.address());
   const { memberId, signInId } = personOf(caller);

@@ -19,7 +19,7 @@ import { type RunReport, readCompileReport, readReport } from "./wire/report.js"
 
 export interface Sandbox {
   /**
-   * Runs code once. Every result is an outcome, not an error.
+   * Every result is an outcome, not an error.
    * @throws the reason of the signal when it is aborted: the code may have had effects by then.
    */
   run(request: RunRequest, hosts: HostCalls, signal?: AbortSignal): Promise<RunOutcome>;

@@ -56,7 +56,7 @@ export async function getOwner(tx: CallerTransaction): Promise<Member> {
 }
 
 /**
- * Changes a member's role and containers, which ends the member's sign-ins. The owner's role is fixed.
+ * The owner's role is fixed.
  * @throws {Denied} if the caller holds less than the former or the new role can ever hold.
  */
 export async function updateMember(

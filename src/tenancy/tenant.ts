@@ -22,10 +22,10 @@ export async function getTenant(tx: CallerTransaction): Promise<Tenant> {
 }
 
 /**
- * Renames the tenant and merges its settings. Every caller is authorized again, since settings are part of its rights.
+ * Every caller is authorized again, since settings are part of its rights.
  * @throws {Denied} reason_required for switching `require_reveal_reason` off without a reason.
- * @throws {Fault} second_factor_required if a person without one lets people see values in the clear, or asks for approval
- *   of exports; unprocessable if no other person could approve them.
+ * @throws {Fault} second_factor_required if a person without one lets people see values in the clear, or asks for
+ * approval of exports; unprocessable if no other person could approve them.
  */
 export async function updateTenant(
   tx: OrdinaryCallerTransaction,

@@ -8,10 +8,7 @@ export function isFirstUse(tx: Transaction, activeMonth: string): boolean {
   return activeMonth < monthOf(tx.now);
 }
 
-/**
- * Counts a read or used token as active in this month, once. Only the first touch in a month writes, because the row
- * that was read contains the month.
- */
+/** Only the first touch in a month writes, because the row that was read contains the month. */
 export async function countMonthlyActivity(tx: Transaction, id: string, activeMonth: string): Promise<void> {
   if (!isFirstUse(tx, activeMonth)) return;
   const month = monthOf(tx.now);

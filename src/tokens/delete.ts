@@ -14,10 +14,7 @@ import { openToken } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import { tokenType } from "./types/registry.js";
 
-/**
- * Deletes a token and all its rows.
- * @throws {Fault} not_found; {Denied}.
- */
+/** @throws {Fault} not_found; {Denied}. */
 export async function deleteToken(tx: OrdinaryCallerTransaction, id: string): Promise<void> {
   const row = await lockToken(tx, id);
   if (!row) throw notFound("token");

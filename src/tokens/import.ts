@@ -41,10 +41,7 @@ export interface BatchSource {
   readonly bytes: number;
 }
 
-/**
- * Validates the rows of a batch, in as many turns of the caller as it needs. A row with a fault does not affect others.
- * Expressions of all rows share the budget of one request.
- */
+/** A row with a fault does not affect others. Expressions of all rows share the budget of one request. */
 export async function prepareRows(
   context: CallerContext,
   { position, rows, bytes }: BatchSource,

@@ -58,10 +58,7 @@ export function patchTransform(grant: Grant, token: Token, patch: TokenPatch): T
   return everywhere && stricterTransform(transform, everywhere);
 }
 
-/**
- * Applies a patch to a token and validates the result like a new token.
- * @throws {Fault} validation_failed, naming fields as the caller sent them.
- */
+/** @throws {Fault} validation_failed, naming fields as the caller sent them. */
 export function applyPatch(author: PatchAuthor, token: Token, patch: TokenPatch): PatchedToken {
   const { type } = token;
   const { settings, keys, now } = author;

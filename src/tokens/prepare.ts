@@ -49,10 +49,7 @@ export interface PreparedToken {
   readonly expiry: Expiry | undefined;
 }
 
-/**
- * Validates a draft and evaluates its expressions. Nothing is stored or sealed yet.
- * @throws {Fault} validation_failed, naming fields as the caller sent them.
- */
+/** Nothing is stored or sealed yet. @throws {Fault} validation_failed, naming fields as the caller sent them. */
 export function prepareToken(
   { caller, keys, now }: CallerContext,
   given: TokenDraft,
@@ -167,10 +164,7 @@ export function indexValuesOf({ type, attributes, data, indexValues }: Token): r
  */
 const MAX_CONTAINERS_IN_ALL = 400;
 
-/**
- * The distinct containers of a token. Default: its type's.
- * @throws {Fault} validation_failed naming `containers` or `containers[index]`.
- */
+/** Default: its type's. @throws {Fault} validation_failed naming `containers` or `containers[index]`. */
 export function containersOf(type: TokenType, given: readonly string[]): ContainerPath[] {
   const paths = given.length > 0 ? given : type.containers;
   const containers = [...new Set(paths.map((path, index) => parseContainer(path, `containers[${index}]`)))];

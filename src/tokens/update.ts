@@ -34,7 +34,7 @@ export interface ReceivedPatch {
 }
 
 /**
- * Patches a token. If the patch would make it a duplicate of another token, returns that one and changes nothing.
+ * If the patch would make it a duplicate of another token, returns that one and changes nothing.
  * @throws {Fault} not_found, validation_failed; {Denied}.
  */
 export async function updateToken(

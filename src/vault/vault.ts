@@ -79,10 +79,10 @@ export interface SharedResources {
 }
 
 /**
- * Opens the vault. Sets up the embedded database if needed; a database named by DATABASE_URL must have been prepared by
- * `cloakroom init`.
- * @throws {DatabaseSetupError | KeyFileError | EmbeddedDatabaseError | RootKeyDenied | RootKeyUnreachable} with a message
- *   for the operator.
+ * Sets up the embedded database if needed; a database named by DATABASE_URL must have been prepared by `cloakroom
+ * init`.
+ * @throws {DatabaseSetupError | KeyFileError | EmbeddedDatabaseError | RootKeyDenied | RootKeyUnreachable} with a
+ * message for the operator.
  */
 export async function openVault({
   config,

@@ -30,10 +30,7 @@ const MAX_WEBHOOKS = 5;
 /** What the failed deliveries of a webhook say that was disabled. */
 export const DISABLED = "the webhook was disabled";
 
-/**
- * Checks what a caller says of a webhook.
- * @throws {Fault} validation_failed naming the field.
- */
+/** @throws {Fault} validation_failed naming the field. */
 export function checkWebhook(policy: EgressPolicy, given: WebhookProperties): WebhookProperties {
   requireNamedDestination("url", given.url, policy);
   const { protocol, isAddress, host } = validDestination("url", given.url, policy);

@@ -66,10 +66,7 @@ export function requireCaller(request: IncomingMessage): void {
   if (request.aborted) throw malformedJson("ended before it was complete");
 }
 
-/**
- * All bytes of a body.
- * @throws {Fault} body_too_large, malformed_body, unsupported_media_type for a compressed one, or unavailable.
- */
+/** @throws {Fault} body_too_large, malformed_body, unsupported_media_type for a compressed one, or unavailable. */
 export async function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   requireCaller(request);
   const announced = contentLengthOf(request);

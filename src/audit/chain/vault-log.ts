@@ -43,10 +43,7 @@ export interface VaultEvent {
 
 const TRIES = 20;
 
-/**
- * Records an event in the vault's own log. The row and its entry of the vault's own chain are written together, so it is
- * sealed from the beginning.
- */
+/** The row and its entry of the vault's own chain are written together, so it is sealed from the beginning. */
 export async function recordVaultEvent(parts: AttestParts, event: VaultEvent): Promise<void> {
   const keys = await parts.keyring.of(VAULT_TENANT_ID);
   for (let attempt = 1; ; attempt += 1) {

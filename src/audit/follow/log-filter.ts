@@ -34,7 +34,6 @@ export interface LogFilterQuery {
 const MAX_DAYS = 31;
 
 /**
- * Checks a filter.
  * @throws {Fault} validation_failed for an invalid value, or for a filter without an index and without a time window.
  */
 export function readLogFilter(query: LogFilterQuery, now: Date): LogFilter {

@@ -62,8 +62,8 @@ export interface FollowUp {
 }
 
 /**
- * Applies the end of a capture or void. A success always counts, even if another party requested it. Any other end
- * counts only while its attempt is under way: a webhook may have ended the attempt before the response arrived.
+ * A success always counts, even if another party requested it. Any other end counts only while its attempt is under
+ * way: a webhook may have ended the attempt before the response arrived.
  */
 export function applyFollowUp(
   payment: Payment,

@@ -81,8 +81,8 @@ export class TenantPayments {
   }
 
   /**
-   * Changes a payment based on its current row. The row is locked and read again, since a webhook may have been faster
-   * than the response. Releases the lease unless `keepsLease` is set. The first approval destroys the verification code.
+   * The row is locked and read again, since a webhook may have been faster than the response. Releases the lease unless
+   * `keepsLease` is set. The first approval destroys the verification code.
    * @returns the changed payment; undefined if it no longer exists.
    */
   change(id: Uuid, changeOf: ChangeOf): Promise<Payment | undefined> {

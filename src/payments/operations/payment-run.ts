@@ -32,10 +32,7 @@ export class PaymentRun {
     this.connection = connection;
   }
 
-  /**
-   * Sends a payment's attempt and stores the result. The row is already committed.
-   * @param card only for an authorization.
-   */
+  /** The row is already committed. @param card only for an authorization. */
   async send(payment: Payment, card?: SensitiveCard): Promise<Payment> {
     const { attempt } = payment;
     if (!attempt) return payment;

@@ -17,10 +17,7 @@ export interface ServerAccount {
 /** If this process is root, PostgreSQL runs as the first of these users that exists: Debian's, the Node image's, any. */
 const USUAL_NAMES = ["postgres", "node", "nobody"] as const;
 
-/**
- * The account of this process.
- * @throws EmbeddedDatabaseError on Windows, where Node has no unix sockets
- */
+/** @throws EmbeddedDatabaseError on Windows, where Node has no unix sockets */
 export function ownAccount(): ServerAccount {
   const uid = process.geteuid?.();
   const gid = process.getegid?.();

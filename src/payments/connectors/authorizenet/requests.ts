@@ -21,10 +21,7 @@ export function authorizenetAddress(context: Pick<ConnectorContext, "fields">, c
   return configured ?? (isLive(context) ? "https://api.authorize.net" : "https://apitest.authorize.net");
 }
 
-/**
- * Builds the calls for one connection. The order of properties is part of the format, because an XML schema validates
- * the JSON.
- */
+/** The order of properties is part of the format, because an XML schema validates the JSON. */
 export class AuthorizenetRequests {
   readonly #url: string;
   readonly #context: ConnectorContext;
