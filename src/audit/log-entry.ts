@@ -1,7 +1,7 @@
 import { newUuid, type Uuid } from "../base/ids.js";
 import type { Actor } from "./actor.js";
 import { type AuditContext, EMPTY_CONTEXT } from "./audit-context.js";
-import { type EventType, eventOf } from "./event-types.js";
+import { type EventType, findEventType } from "./event-types.js";
 import { type LogChange, writeChanges } from "./log-changes.js";
 
 /** Entity types of log rows with their display names. GET /logs/entity-types lists them. */
@@ -146,7 +146,7 @@ export function logEntry(
   const changes = writeChanges(given.changes ?? []);
   const message = `${ENTITY_TYPES[entityType]} ${OPERATIONS[operation]}${remark ? `: ${remark}` : ""}`;
   const subject = TOKEN_TYPES.some((type) => type === entityType) ? "token" : entityType;
-  const event = entityId === ANY_ENTITY_ID ? undefined : eventOf({ subject, operation, outcome, remark });
+  const event = entityId === ANY_ENTITY_ID ? undefined : findEventType({ subject, operation, outcome, remark });
   const facts = { id: newUuid(), actor, context, entityType, entityId, operation };
   return { ...facts, message, outcome, code, transform, changes, event };
 }

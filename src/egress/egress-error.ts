@@ -134,7 +134,7 @@ export function isRefusal(reason: EgressReason): reason is RefusalReason {
 }
 
 /** The expectation that follows a field's name: "must use https". */
-export function expectationOf(reason: RefusalReason): string {
+export function egressExpectation(reason: RefusalReason): string {
   return expectations[reason];
 }
 

@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
-import { actorOf, type Caller } from "../access/caller.js";
+import { type Caller, loggedActor } from "../access/caller.js";
 import { Fault, Reason } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
@@ -66,7 +66,7 @@ export function createFunctionRunner(
 
 function runRequest(fn: TenantFunction, args: Json, hasApplication: boolean): RunRequest {
   const { tenantId, id, kind, code, application, configuration, version, timeoutMs } = fn;
-  const applicationId = application ? actorOf(application).id : null;
+  const applicationId = application ? loggedActor(application).id : null;
   return {
     key: { tenantId, functionId: id, applicationId, configurationVersion: version, kind },
     code,

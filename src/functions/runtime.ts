@@ -36,7 +36,7 @@ export function parseRuntime(given: Json, field: string): Runtime {
 }
 
 /** Time limit of a run in milliseconds; undefined for the default. */
-export function timeoutMsOf(runtime: Runtime | undefined): number | undefined {
+export function runTimeoutMs(runtime: Runtime | undefined): number | undefined {
   return runtime?.timeout === undefined ? undefined : runtime.timeout * 1_000;
 }
 

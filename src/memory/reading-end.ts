@@ -6,7 +6,7 @@ export interface ReadingEnd {
   listen(listener: ((reason: unknown) => void) | undefined): void;
 }
 
-export function readingEndOf(signal: AbortSignal): ReadingEnd {
+export function endOnAbort(signal: AbortSignal): ReadingEnd {
   let remove: (() => void) | undefined;
   return {
     get reason() {

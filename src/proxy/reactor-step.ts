@@ -1,5 +1,5 @@
 import type { Authenticator } from "../access/authenticate.js";
-import { actorOf, type Caller } from "../access/caller.js";
+import { type Caller, loggedActor } from "../access/caller.js";
 import type { AuditContext } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
@@ -72,7 +72,7 @@ function readStep(
     const row = await tx.query(readReactor, reactorId);
     const formulaRow = row?.formula_id ? await tx.query(readFormula, row.formula_id) : null;
     if (!row || (row.formula_id && !formulaRow)) throw goneReactor();
-    tx.record(logEntry("reactor", reactorId, "invoke", { actor: caller && actorOf(caller), context }));
+    tx.record(logEntry("reactor", reactorId, "invoke", { actor: caller && loggedActor(caller), context }));
     return { row, formulaRow };
   });
 }

@@ -8,7 +8,7 @@ import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import type { FunctionResponse, FunctionRunner } from "../functions/function-runner.js";
-import { timeoutMsOf } from "../functions/runtime.js";
+import { runTimeoutMs } from "../functions/runtime.js";
 import { BodyFault } from "../memory/body-fault.js";
 import type { RequestMemory } from "../memory/request-memory.js";
 import { MAX_BUFFERED_BYTES } from "./body/incoming-body.js";
@@ -149,7 +149,7 @@ export class RunTransforms {
         }
         case "code": {
           const args = { body: message.body, headers: message.headersObject(), ...head };
-          const own = { code: step.code, timeoutMs: timeoutMsOf(step.runtime) };
+          const own = { code: step.code, timeoutMs: runTimeoutMs(step.runtime) };
           const result = await this.#parts.functions.run({ ...fn, ...own }, args, signal);
           if (result.kind === "answered") return codeResponse(result.response);
           message.take(result.value);

@@ -12,7 +12,7 @@ import { TESTED_ID, type TestRunner } from "../functions/test-run.js";
 import type { RequestMemory } from "../memory/request-memory.js";
 import { MAX_BUFFERED_BYTES } from "./body/incoming-body.js";
 import { hasUtf16Reference } from "./body/reference-scanner.js";
-import { bodyFormatOf } from "./body-format.js";
+import { detectBodyFormat } from "./body-format.js";
 import { readResponseBody } from "./buffered-body.js";
 import { exchangeFailure } from "./exchange-failure.js";
 import { forwardedHeaders, headerValues, returnedHeaders } from "./forward.js";
@@ -206,7 +206,7 @@ function holdsExpression(target: string, headers: readonly HeaderPair[], body: B
     [placesInPath, target],
     ...headers.map(([, value]) => [placesInHeader, value] as const),
     ...headerValues(headers, "content-type").flatMap((type) => {
-      const format = bodyFormatOf(type);
+      const format = detectBodyFormat(type);
       return format.kind === "text" ? [[format.find, body.toString("utf8")] as const] : [];
     }),
   ];

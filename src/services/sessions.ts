@@ -1,6 +1,6 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { SessionService } from "../../gen/cloakroom/v1/sessions_pb.js";
-import { createSession, isKeyOf, prepareAuthorization, wrongApplicationType } from "../access/session.js";
+import { createSession, isKeyOfType, prepareAuthorization, wrongApplicationType } from "../access/session.js";
 import { ruleDraft } from "./access-rules.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
@@ -11,7 +11,7 @@ export function sessionService(): ServedMethod[] {
     serve(method.createSession, async (_request, call) =>
       call.transact(
         async (tx) => {
-          if (!isKeyOf("public", call.caller)) throw wrongApplicationType(call.caller, "public");
+          if (!isKeyOfType("public", call.caller)) throw wrongApplicationType(call.caller, "public");
           return createSession(tx);
         },
         ({ key, nonce, expiresAt }) => ({
@@ -24,7 +24,7 @@ export function sessionService(): ServedMethod[] {
     serve(
       method.authorizeSession,
       async ({ nonce, permissions, rules, expiresAt, frameRequired = false, frameAddress }, call) => {
-        if (!isKeyOf("private", call.caller)) {
+        if (!isKeyOfType("private", call.caller)) {
           // Runs in a transaction, which guards the rights that the denial is based on.
           return call.transact(async () => {
             throw wrongApplicationType(call.caller, "private");

@@ -1,4 +1,4 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { type Caller, loggedActor } from "../access/caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import { requirePower } from "../access/power.js";
 import { requireReasonToStopAsking } from "../access/reveal-reason.js";
@@ -34,7 +34,7 @@ export async function updateTenant(
 ): Promise<Tenant> {
   const row = await lockTenant(tx, tx.tenantId);
   if (!row) throw notFound("tenant");
-  const modifiedBy = actorOf(tx.caller).id;
+  const modifiedBy = loggedActor(tx.caller).id;
   const before = readSettings(row.settings);
   const merged = mergeSettings(before, settings);
   if (before.require_reveal_reason && !merged.require_reveal_reason) requireReasonToStopAsking(tx.caller);

@@ -36,7 +36,7 @@ function requireField(field: unknown): string {
 /** Without a mapping: the columns of CSV are named like the fields of tokens. */
 const SAME_NAMES: Mapping = { columns: new Map(), values: new Map() };
 
-export function rowOf(content: JsonObject, mapping: Mapping | undefined, isCsv: boolean): JsonObject {
+export function importRow(content: JsonObject, mapping: Mapping | undefined, isCsv: boolean): JsonObject {
   if (!mapping && !isCsv) return content;
   const { columns, values } = mapping ?? SAME_NAMES;
   const row: JsonObject = {};

@@ -7,7 +7,7 @@ import { listTokenKeys } from "../store/tokens/token-keys.js";
 import { logListing, PAGE_LIMIT, recheckFilter, visibleTokens } from "./offset-list.js";
 import type { ReadableToken } from "./read.js";
 import { type ReadLimit, readTokenRows } from "./read-rows.js";
-import { selectionOf, type TokenQuery } from "./selection.js";
+import { selectTokens, type TokenQuery } from "./selection.js";
 
 export interface TokenCursorPage {
   readonly items: readonly ReadableToken[];
@@ -29,7 +29,7 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
   const after = position && { created_at: position.createdAt, id: position.id };
 
   return async (tx: CallerTransaction): Promise<TokenCursorPage> => {
-    const selection = await selectionOf(tx, query);
+    const selection = await selectTokens(tx, query);
     // One extra row shows whether another page follows.
     const found = await tx.query(listTokenKeys, {
       selection,

@@ -4,7 +4,7 @@ import { Fault, invalid, invalidFields } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
-import { fingerprintOf } from "../crypto/keyed-hash.js";
+import { hashFingerprint } from "../crypto/keyed-hash.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
@@ -76,7 +76,7 @@ export function prepareToken(
     idChoice: chooseId(draft.id, parts, budget, isLenient),
     data: new Sensitive(data),
     attributes,
-    containers: containersOf(type, draft.containers),
+    containers: tokenContainers(type, draft.containers),
     fingerprint: found,
     // A template whose own expression has no result does not find duplicates by that of the type.
     isDeduplicated: isWanted && found !== undefined && fingerprintExpression === draft.attributes.fingerprintExpression,
@@ -133,7 +133,7 @@ export function fingerprint(
   if (isDeduplicated && fingerprintExpression !== undefined && text === "") {
     throw invalid("fingerprint_expression", "must have a result where tokens are deduplicated: it came out empty");
   }
-  return fingerprintOf(keys.fingerprint, type.name, text);
+  return hashFingerprint(keys.fingerprint, type.name, text);
 }
 
 /**
@@ -154,7 +154,7 @@ export function evaluateIndexes(
  * The values by which a stored token is found. The values of its own expressions are stored, because evaluating a
  * random alias again gives a different one.
  */
-export function indexValuesOf({ type, attributes, data, indexValues }: Token): readonly string[] {
+export function storedIndexValues({ type, attributes, data, indexValues }: Token): readonly string[] {
   return indexValues ?? evaluateIndexes(type, splitCvc(type.name, data.reveal()).data, attributes);
 }
 
@@ -165,7 +165,7 @@ export function indexValuesOf({ type, attributes, data, indexValues }: Token): r
 const MAX_CONTAINERS_IN_ALL = 400;
 
 /** Default: its type's. @throws {Fault} validation_failed naming `containers` or `containers[index]`. */
-export function containersOf(type: TokenType, given: readonly string[]): ContainerPath[] {
+export function tokenContainers(type: TokenType, given: readonly string[]): ContainerPath[] {
   const paths = given.length > 0 ? given : type.containers;
   const containers = [...new Set(paths.map((path, index) => parseContainer(path, `containers[${index}]`)))];
   if (new Set(containers.flatMap(withAncestors)).size > MAX_CONTAINERS_IN_ALL) {

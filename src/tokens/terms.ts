@@ -38,7 +38,10 @@ export function containerTerm({ search }: TenantKeys, path: ContainerPath): Buff
 }
 
 /** All distinct terms of a token. Deterministic for the same token. */
-export function termsOf(keys: TenantKeys, { id, createdAt, containers, metadata, indexValues }: Findable): TermRow[] {
+export function tokenTerms(
+  keys: TenantKeys,
+  { id, createdAt, containers, metadata, indexValues }: Findable,
+): TermRow[] {
   const terms = [
     ...containers.flatMap(withAncestors).map((path) => containerTerm(keys, path)),
     ...Object.entries(metadata).map(([key, value]) => metadataTerm(keys, key, value)),

@@ -8,7 +8,7 @@ import { Fault, invalid } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import { requireNamedDestination, validDestination } from "../egress/destination.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
-import { deleteDeliveriesOf, failWaiting } from "../store/jobs/webhook-deliveries.js";
+import { deleteWebhookDeliveries, failWaiting } from "../store/jobs/webhook-deliveries.js";
 import {
   deleteWebhookRow,
   insertWebhook,
@@ -111,7 +111,7 @@ export async function rotateSecret(tx: OrdinaryCallerTransaction, id: Uuid, form
 export async function deleteWebhook(tx: OrdinaryCallerTransaction, id: Uuid): Promise<void> {
   await lockTenant(tx, tx.tenantId);
   await webhooks.delete(tx, id);
-  tx.enqueue(deleteDeliveriesOf, id);
+  tx.enqueue(deleteWebhookDeliveries, id);
   tx.enqueue(refreshEventTypes, "once");
 }
 

@@ -16,7 +16,7 @@ import { asServer } from "../tenant-database.js";
 import type { TenantTransaction } from "../tenant-transaction.js";
 import { verifyExport } from "../verify/verify-export.js";
 import { type ArchivedMonth, isSameEntry, type LastEntry, readArchivedMonth, whyOtherMonth } from "./archived-month.js";
-import { ArchiveFailure, archivedFile, type LogArchive, messageOf, readArchive } from "./log-archive.js";
+import { ArchiveFailure, archivedFile, errorMessage, type LogArchive, readArchive } from "./log-archive.js";
 
 export interface ArchiveParts extends SealParts {
   readonly archive: LogArchive;
@@ -112,7 +112,7 @@ async function archiveMonth(parts: ArchiveParts, keys: TenantKeys, { month, unti
     const log = { tenantId, keys, isWhole: true, tokenOf: stampTokens(database) };
     const lines = exportRange(snapshot, log, { since: month, until }, () => {});
     await archive.write(name, encoded(lines)).catch((cause: unknown) => {
-      throw new ArchiveFailure(messageOf(cause), { isDown: true, cause });
+      throw new ArchiveFailure(errorMessage(cause), { isDown: true, cause });
     });
     problem = await whyBad();
   }

@@ -10,8 +10,8 @@ import {
   type EndLine,
   EXPORT_FORMAT,
   endText,
-  fieldsOf,
   type Manifest,
+  parseLineFields,
   readEnd,
   readManifest,
   readSigned,
@@ -153,7 +153,7 @@ class ExportCheck {
   }
 
   #start(text: string): void {
-    const fields = fieldsOf(text);
+    const fields = parseLineFields(text);
     const format = fields?.get("format");
     const tenantId = fields?.get("tenant_id");
     if (typeof format === "string" && /^cloakroom-audit-export\/[0-9]+$/.test(format) && format !== EXPORT_FORMAT) {
@@ -180,13 +180,13 @@ class ExportCheck {
   }
 
   #row(entries: ExportEntries, text: string): void {
-    const row = this.#manifest && fieldsOf(text) && readRowJson(this.#manifest.tenant_id, text);
+    const row = this.#manifest && parseLineFields(text) && readRowJson(this.#manifest.tenant_id, text);
     if (!row) throw new Unreadable(`row ${entries.walk.rows + 1} is not one of this log`);
     entries.walk.row(row);
   }
 
   #other(entries: ExportEntries, text: string): void {
-    const fields = fieldsOf(text);
+    const fields = parseLineFields(text);
     const kind = fields?.get("kind");
     const signed = fields && (kind === "seal" || kind === "link") ? readSigned(fields, text) : undefined;
     const stamp = fields && kind === "stamp" ? readStamp(fields, text) : undefined;

@@ -113,15 +113,15 @@ export interface Payment extends PaymentRecord {
 }
 
 /** Our reference at the payment service. Some accept fewer than 36 characters. */
-export function reconciliationIdOf({ id }: Pick<Payment, "id">): string {
+export function showReconciliationId({ id }: Pick<Payment, "id">): string {
   return compactUuid(id);
 }
 
-export function referenceOf(payment: Payment): PaymentReference {
+export function paymentReference(payment: Payment): PaymentReference {
   const { order, providerId, authorizedAmount } = payment;
   const amount = authorizedAmount > 0 ? authorizedAmount : order.amount;
   return {
-    reconciliationId: reconciliationIdOf(payment),
+    reconciliationId: showReconciliationId(payment),
     providerId,
     intent: order.intent,
     money: { amount, currency: order.currency },
@@ -147,7 +147,7 @@ export function openPayment(keys: TenantKeys, row: PaymentRow): Payment {
   };
 }
 
-export function paymentRowOf(keys: TenantKeys, payment: Payment): Omit<PaymentRow, "created_at"> {
+export function writePaymentRow(keys: TenantKeys, payment: Payment): Omit<PaymentRow, "created_at"> {
   const { id, connectionId, tokenId, containers, status, providerId, revision, createdAt, dueAt, ...record } = payment;
   const { externalIdentifier } = record.order;
   const plain = {

@@ -17,7 +17,7 @@ import { deleteCvc } from "../../store/tokens/token-cvc.js";
 import type { ServedTenant } from "../../tenancy/tenants.js";
 import { type Connection, connectionOfPayment, openConnection } from "../connections/connection.js";
 import type { Step } from "./apply.js";
-import { openPayment, type Payment, paymentRowOf } from "./payment.js";
+import { openPayment, type Payment, writePaymentRow } from "./payment.js";
 import { openRefund, plannedRefund, type Refund, sealRefund } from "./refund.js";
 
 export interface Change extends Step {
@@ -117,7 +117,7 @@ function statusDetails({ status, errorCode }: Pick<Payment | Refund, "status" | 
 }
 
 function write(tx: OrdinaryTenantTransaction, { payment, moved, approved, refunds = [], keepsLease }: Change): void {
-  tx.enqueue(updatePayment[keepsLease ? "kept" : "released"], paymentRowOf(tx.keys, payment));
+  tx.enqueue(updatePayment[keepsLease ? "kept" : "released"], writePaymentRow(tx.keys, payment));
   if (payment.dueAt) scheduleDue(tx, { kind: "payment", at: payment.dueAt });
   if (moved) tx.log("transaction", payment.id, "update", statusDetails(payment));
   if (approved) deleteCvc(tx, payment.tokenId);

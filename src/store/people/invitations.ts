@@ -85,7 +85,7 @@ export interface InvitationOfAddress {
 }
 
 /** Deletes all invitations of an address, including accepted ones. Returns the deleted ones. */
-export const deleteInvitationsOf = defineRows<Buffer, InvitationOfAddress>(
+export const deleteInvitationsTo = defineRows<Buffer, InvitationOfAddress>(
   "write",
   "invitations",
   (sql, tenantId, term) => sql`

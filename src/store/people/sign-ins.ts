@@ -93,7 +93,7 @@ export const readSignInOwner = defineRow<Uuid, SignInOwner>(
 /** Ends a sign-in. Returns whether it existed. */
 export const deleteSignIn = defineDelete("sign_ins");
 
-export const deleteSignInsOf = defineChange<Uuid>(
+export const deleteMemberSignIns = defineChange<Uuid>(
   "sign_ins",
   (sql, tenantId, memberId) => sql`delete from sign_ins where tenant_id = ${tenantId} and member_id = ${memberId}`,
 );

@@ -62,7 +62,11 @@ export function EntityList<T extends Listed>(props: EntityListProps<T>) {
       <Loaded read={list} lines={8}>
         {({ data }) => (
           <>
-            {data.length === 0 ? none : <Table label={title} rows={data} columns={[name, ...columns]} keyOf={idOf} />}
+            {data.length === 0 ? (
+              none
+            ) : (
+              <Table label={title} rows={data} columns={[name, ...columns]} keyOf={entityKey} />
+            )}
             <OffsetPages page={page} />
           </>
         )}
@@ -71,7 +75,7 @@ export function EntityList<T extends Listed>(props: EntityListProps<T>) {
   );
 }
 
-function idOf({ id }: Listed): string {
+function entityKey({ id }: Listed): string {
   return id;
 }
 

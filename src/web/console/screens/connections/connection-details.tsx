@@ -7,7 +7,7 @@ import { Screen } from "../../components/screen.js";
 import { DetailList } from "../../components/table.js";
 import { CopyButton } from "../../components/text.js";
 import { useLooks } from "../../use-looks.js";
-import { connectionRequestOf, openConnectionDraft } from "./connection-draft.js";
+import { connectionRequest, openConnectionDraft } from "./connection-draft.js";
 import { ConnectionForm } from "./connection-form.js";
 import { ConnectionState } from "./connection-state.js";
 
@@ -123,7 +123,7 @@ function Editor({ connection, onSaved, onCancel }: EditorProps) {
               initial={openConnectionDraft(connection)}
               isStored
               onCancel={onCancel}
-              onSubmit={(draft) => replace.run({ ...connectionRequestOf(formula, draft), id }, onSaved)}
+              onSubmit={(draft) => replace.run({ ...connectionRequest(formula, draft), id }, onSaved)}
             />
           )
         );
