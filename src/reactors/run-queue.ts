@@ -2,7 +2,7 @@ import { asCaller } from "../access/caller-database.js";
 import { withFreshRights } from "../access/fresh-rights.js";
 import { recordingDenials } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
-import { asServer } from "../audit/tenant-database.js";
+import { openTenant } from "../audit/tenant-database.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, type Reason } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
@@ -218,8 +218,7 @@ export class RunQueue {
   }
 
   async #write(tenantId: TenantId, write: (tx: TenantTransaction) => Promise<void>): Promise<void> {
-    const keys = await this.#parts.keyring.of(tenantId);
-    await asServer(this.#parts.database, keys).ordinary(write);
+    await (await openTenant(this.#parts, tenantId)).ordinary(write);
   }
 }
 

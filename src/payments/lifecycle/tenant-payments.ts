@@ -1,4 +1,5 @@
 import type { EntryDetails } from "../../audit/log-entry.js";
+import type { ServedTenant } from "../../audit/tenant-database.js";
 import type { OrdinaryTenantTransaction, TenantTransaction } from "../../audit/tenant-transaction.js";
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
@@ -14,7 +15,6 @@ import {
 } from "../../store/payments/payments.js";
 import { insertRefund, listRefundRows, readRefund, updateRefund } from "../../store/payments/refunds.js";
 import { deleteCvc } from "../../store/tokens/token-cvc.js";
-import type { ServedTenant } from "../../tenancy/tenants.js";
 import { type Connection, connectionOfPayment, openConnection } from "../connections/connection.js";
 import type { Step } from "./apply.js";
 import { openPayment, type Payment, writePaymentRow } from "./payment.js";
