@@ -62,11 +62,7 @@ export function EntityList<T extends Listed>(props: EntityListProps<T>) {
       <Loaded read={list} lines={8}>
         {({ data }) => (
           <>
-            {data.length === 0 ? (
-              none
-            ) : (
-              <Table label={title} rows={data} columns={[name, ...columns]} keyOf={entityKey} />
-            )}
+            {data.length === 0 ? none : <Table label={title} rows={data} columns={[name, ...columns]} keyOf={entityId} />}
             <OffsetPages page={page} />
           </>
         )}
@@ -75,7 +71,7 @@ export function EntityList<T extends Listed>(props: EntityListProps<T>) {
   );
 }
 
-function entityKey({ id }: Listed): string {
+function entityId({ id }: Listed): string {
   return id;
 }
 
