@@ -1,4 +1,5 @@
-import { newUuid, type Uuid } from "../base/ids.js";
+import { newUuid } from "../base/ids.js";
+import type { LogRowDraft } from "../store/audit/audit-logs.js";
 import type { Actor } from "./actor.js";
 import { type AuditContext, EMPTY_CONTEXT } from "./audit-context.js";
 import { type EventType, findEventType } from "./event-types.js";
@@ -101,20 +102,13 @@ export type Outcome = "allowed" | "denied" | "failed";
 export type ShownAs = "reveal" | "mask" | "redact";
 
 /** One row of the log. Its message consists of fixed words: no data, no ids of values, no caller's input. */
-export interface LogEntry {
-  readonly id: Uuid;
+export interface LogEntry extends LogRowDraft {
   readonly actor: Actor | undefined;
   readonly context: AuditContext;
   readonly entityType: EntityType;
-  readonly entityId: string;
   readonly operation: Operation;
-  readonly message: string;
   readonly outcome: Outcome;
-  /** The error code of an outcome other than `allowed`. */
-  readonly code: string | undefined;
   readonly transform: ShownAs | undefined;
-  /** What the operation changed, as `writeChanges` writes it. */
-  readonly changes: string | undefined;
   /** The event that webhooks get of it. */
   readonly event: EventType | undefined;
 }

@@ -18,6 +18,7 @@ import { exchangeFailure } from "./exchange-failure.js";
 import { forwardedHeaders, headerValues, returnedHeaders } from "./forward.js";
 import type { LoadedProxy } from "./load-proxy.js";
 import { destinationTarget } from "./request-target.js";
+import type { TransformableRequest } from "./run-transforms.js";
 import { RunTransforms, type TransformedResponse } from "./run-transforms.js";
 import { placesInHeader } from "./splice/header.js";
 import type { FindPlaces } from "./splice/place.js";
@@ -34,11 +35,7 @@ export interface ProxySample {
   readonly destinationUrl: string | undefined;
 }
 
-export interface SampleRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly headers: readonly HeaderPair[];
+export interface SampleRequest extends TransformableRequest {
   readonly body: Buffer;
 }
 

@@ -20,21 +20,19 @@ import { readMetadata } from "./draft.js";
 import { inactiveAfter, isInactive, replacesValue } from "./inactive.js";
 import { requireEvaluable } from "./mask.js";
 import { parseExpiry } from "./parse-expiry.js";
+import type { PreparedToken } from "./prepare.js";
 import { evaluateIndexes, fingerprint, storedIndexValues, tokenContainers } from "./prepare.js";
 import { splitCvc } from "./sealing.js";
 import type { Expiry, Token, TokenAttributes } from "./token.js";
 import type { TokenPatch } from "./token-patch.js";
 
-export interface PatchedToken {
-  readonly data: Sensitive<Json>;
+export interface PatchedToken
+  extends Pick<
+    PreparedToken,
+    "data" | "attributes" | "containers" | "fingerprint" | "isDeduplicated" | "indexValues" | "expiry"
+  > {
   /** The patch's verification code: a new one, null to delete it, undefined to keep it. */
   readonly cvc: string | null | undefined;
-  readonly attributes: TokenAttributes;
-  readonly containers: readonly ContainerPath[];
-  readonly fingerprint: Buffer | undefined;
-  readonly isDeduplicated: boolean;
-  readonly indexValues: readonly string[];
-  readonly expiry: Expiry | undefined;
 }
 
 /** The caller of a PATCH, as far as the result depends on it. */

@@ -19,7 +19,7 @@ import { isInactive } from "./inactive.js";
 import { requireEvaluable } from "./mask.js";
 import { parseExpiry } from "./parse-expiry.js";
 import { type SealedToken, type SplitData, splitCvc } from "./sealing.js";
-import type { Expiry, Token, TokenAttributes, TokenDraft } from "./token.js";
+import type { Token, TokenAttributes, TokenDraft } from "./token.js";
 import { tokenType } from "./types/registry.js";
 import type { TokenType } from "./types/token-type.js";
 import { unlessFault, usableAttributes } from "./usable-attributes.js";
@@ -33,20 +33,14 @@ export type IdChoice =
   /** The result of an expression. If it is taken, try another one, and finally a UUID. */
   | { readonly kind: "alias"; readonly id: string; readonly next: () => string };
 
-export interface PreparedToken {
-  readonly type: TokenType;
+export interface PreparedToken
+  extends Pick<Token, "type" | "data" | "attributes" | "containers" | "fingerprint" | "isDeduplicated" | "expiry"> {
   readonly idChoice: IdChoice;
-  readonly data: Sensitive<Json>;
   /** What is stored of it, if it was sealed ahead (seal-ahead.ts): under this id, which may be found to be taken. */
   readonly sealed?: SealedToken;
-  readonly attributes: TokenAttributes;
   /** The data under the token's own mask, if it was evaluated ahead: see {@link prepareInTurns}. */
   readonly masked?: MaskedData | undefined;
-  readonly containers: readonly ContainerPath[];
-  readonly fingerprint: Buffer | undefined;
-  readonly isDeduplicated: boolean;
   readonly indexValues: readonly string[];
-  readonly expiry: Expiry | undefined;
 }
 
 /** Nothing is stored or sealed yet. @throws {Fault} validation_failed, naming fields as the caller sent them. */

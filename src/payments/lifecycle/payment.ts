@@ -11,7 +11,7 @@ import { AAD_COLUMNS } from "../../store/tenancy/sealed-columns.js";
 import type { ErrorCode } from "../contract/error-code.js";
 import type { FormulaId } from "../contract/formula.js";
 import type { ProviderCodes, ThreeDSOutcome } from "../contract/outcome.js";
-import type { Intent, PaymentReference, PaymentSource, ThreeDSData } from "../contract/payment-request.js";
+import type { AuthorizationRequest, Money, PaymentReference } from "../contract/payment-request.js";
 import { type IntentOutcome, STATUSES, type Status } from "./transaction-states.js";
 
 export interface CardSnapshot {
@@ -30,19 +30,20 @@ export interface ConnectionSnapshot {
 }
 
 /** The caller's request. Never changes. */
-export interface PaymentOrder {
-  readonly amount: number;
-  readonly currency: string;
-  readonly country: string | undefined;
-  readonly intent: Intent;
-  readonly externalIdentifier: string | undefined;
-  readonly paymentSource: PaymentSource;
-  readonly isMerchantInitiated: boolean;
-  readonly isSubsequentPayment: boolean;
-  readonly previousSchemeTransactionId: string | undefined;
+export interface PaymentOrder
+  extends Money,
+    Pick<
+      AuthorizationRequest,
+      | "intent"
+      | "country"
+      | "externalIdentifier"
+      | "paymentSource"
+      | "isMerchantInitiated"
+      | "isSubsequentPayment"
+      | "previousSchemeTransactionId"
+      | "threeDS"
+    > {
   readonly metadata: JsonObject | undefined;
-  /** External authentication data. Sealed like the rest, and needed to resend the request. */
-  readonly threeDS: ThreeDSData | undefined;
 }
 
 /** An operation at the payment service that is under way or whose end is unknown. A payment has at most one. */

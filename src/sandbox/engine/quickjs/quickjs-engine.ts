@@ -9,6 +9,7 @@ import { engineOptions, type GuestImage, readPackage } from "./guest-image.js";
 import { registerHostFunctions } from "./host-functions.js";
 import { moduleSource } from "./module-loader.js";
 import { NativeFunctions } from "./native-functions.js";
+import type { InstanceParts } from "./quickjs-instance.js";
 import { Interrupt, QuickJsInstance, thrownReason } from "./quickjs-instance.js";
 import { isModuleSyntax, readSourceProblem } from "./source.js";
 
@@ -16,12 +17,8 @@ import { isModuleSyntax, readSourceProblem } from "./source.js";
 const SPARE_AFTER_MS = 20;
 
 /** A restored guest in which no code has run yet. */
-interface Blank {
-  readonly vm: QuickJS;
-  readonly interrupt: Interrupt;
-  readonly native: NativeFunctions;
+interface Blank extends Omit<InstanceParts, "entries"> {
   readonly limitBytes: number;
-  readonly memoryBytes: () => number;
 }
 
 /** QuickJS-ng in WebAssembly: each instance has its own linear memory and starts as a copy of one snapshot. */

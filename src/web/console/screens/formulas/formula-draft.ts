@@ -52,7 +52,7 @@ export function formulaRequest(draft: FormulaDraft, icon: string | undefined) {
   };
 }
 
-interface LineParts {
+export interface LineParts {
   readonly name: string;
   readonly type: string;
   readonly description?: string | undefined;
