@@ -48,7 +48,8 @@ find("pay").addEventListener("click", async () => {
       { type: "card", data, template: "order" },
       { idempotencyKey: `${id}-${attempt}` },
     );
-    const { isPaid } = await post("/pay", { order: id, attempt, token: token.id, service: find("service").value });
+    const payment = await post("/pay", { order: id, attempt, token: token.id, service: find("service").value });
+    const isPaid = (payment.state === "waits" ? await approve(id, payment) : payment.state) === "paid";
     find("status").textContent = isPaid ? "Paid. Thank you." : "Your card was declined. Try another one.";
     if (isPaid) return await showCard(id, token.id);
     attempt += 1;
@@ -58,6 +59,23 @@ find("pay").addEventListener("click", async () => {
     button.disabled = false;
   }
 });
+
+/**
+ * 3-D Secure: leads to the page of the cardholder's bank, in a window of its own, because banks refuse to be framed. The
+ * back end learns from the vault how it ended.
+ */
+async function approve(order, { approvalUrl }) {
+  find("status").textContent = "Your bank asks you to approve the payment.";
+  find("bank").href = approvalUrl;
+  find("approval").hidden = false;
+  let state = "waits";
+  while (state === "waits") {
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    ({ state } = await post("/payment", { order }));
+  }
+  find("approval").hidden = true;
+  return state;
+}
 
 /** A frame with the number, which the vault shows when the shop's back end has authorized it. */
 async function showCard(id, token) {

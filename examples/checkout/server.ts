@@ -2,16 +2,17 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { settings } from "./settings.ts";
-import { authorizeReveal, charge, chargeThroughProxy } from "./vault.ts";
+import { authorizeReveal, charge, chargeThroughProxy, type Payment, paymentNow } from "./vault.ts";
 
 const PRICE = 2500;
 const LONGEST_BODY = 10_000;
 
-/** A paid order knows its card as a token. A real shop keeps orders in a database, and knows its customers. */
+/** An order knows its card as a token. A real shop keeps orders in a database, and knows its customers. */
 interface Order {
   readonly id: string;
   readonly customer: string;
   token?: string;
+  payment?: Payment;
 }
 const orders = new Map<string, Order>();
 
@@ -30,16 +31,22 @@ const handlers: Readonly<Record<string, Handler>> = {
   },
   "/pay": async ({ customer }, { order: id, attempt, token, service }) => {
     const order = ownOrder(customer, id);
-    if (order.token !== undefined) return { isPaid: true };
+    if (order.payment?.state === "paid") return order.payment;
     const pay = service === "acquirer" ? chargeThroughProxy : charge;
-    const isPaid = await pay(`${order.id}-${Number(attempt)}`, String(token), PRICE);
-    if (isPaid) order.token = String(token);
-    return { isPaid };
+    order.payment = await pay(`${order.id}-${Number(attempt)}`, String(token), PRICE);
+    order.token = String(token);
+    return order.payment;
+  },
+  // Believes the vault, not the page, that the cardholder has approved.
+  "/payment": async ({ customer }, { order: id }) => {
+    const order = ownOrder(customer, id);
+    if (order.payment?.state === "waits") order.payment = await paymentNow(order.payment.id);
+    return { state: order.payment?.state };
   },
   // Asks the vault only for cards that this customer paid with: the page names an order, not a token.
   "/show-card": async ({ customer, address }, { order: id, nonce }) => {
-    const { token } = ownOrder(customer, id);
-    if (token === undefined) throw new Error("This order is not paid.");
+    const { token, payment } = ownOrder(customer, id);
+    if (token === undefined || payment?.state !== "paid") throw new Error("This order is not paid.");
     await authorizeReveal(String(nonce), token, address);
     return {};
   },

@@ -7,24 +7,31 @@ interface Call {
 }
 
 /** Posts to the vault. @throws {Error} with the vault's explanation, which contains no card data. */
-async function post(path: string, { key, body, headers = {} }: Call): Promise<Record<string, unknown>> {
-  const response = await fetch(`${settings.vault}${path}`, {
+function post(path: string, { key, body, headers = {} }: Call): Promise<Record<string, unknown>> {
+  return call(path, {
     method: "POST",
     headers: { "BT-API-KEY": key, "Content-Type": "application/json", ...headers },
     body: JSON.stringify(body),
   });
+}
+
+async function call(path: string, request: RequestInit): Promise<Record<string, unknown>> {
+  const response = await fetch(`${settings.vault}${path}`, request);
   const text = await response.text();
   const content = text === "" ? {} : JSON.parse(text);
   if (!response.ok) throw new Error(`The vault returned ${response.status}: ${Object(content).detail}`);
   return Object(content);
 }
 
-/**
- * Charges a card through the vault's connection to a payment service. Repeats with one reference charge once. A card
- * whose holder must approve counts as declined here; docs/payments.md shows how to ask for the approval.
- */
-export async function charge(reference: string, token: string, amount: number): Promise<boolean> {
-  const { status } = await post("/orchestration/transactions", {
+/** How a payment stands. */
+export type Payment =
+  | { readonly state: "paid" | "declined" }
+  /** The cardholder must approve it at the bank, by 3-D Secure. */
+  | { readonly state: "waits"; readonly id: string; readonly approvalUrl: string };
+
+/** Charges a card through the vault's connection to a payment service. Repeats with one reference charge once. */
+export async function charge(reference: string, token: string, amount: number): Promise<Payment> {
+  const transaction = await post("/orchestration/transactions", {
     key: settings.paymentsKey,
     headers: { "BT-IDEMPOTENCY-KEY": reference },
     body: {
@@ -32,11 +39,23 @@ export async function charge(reference: string, token: string, amount: number): 
       ...{ intent: "capture", external_identifier: reference },
     },
   });
-  return status === "capture_succeeded";
+  return paymentOf(transaction);
+}
+
+/** How a payment stands that waited for its cardholder. */
+export async function paymentNow(id: string): Promise<Payment> {
+  return paymentOf(
+    await call(`/orchestration/transactions/${id}`, { headers: { "BT-API-KEY": settings.paymentsKey } }),
+  );
+}
+
+function paymentOf({ id, status, payment_method: method }: Record<string, unknown>): Payment {
+  if (status !== "buyer_approval_pending") return { state: status === "capture_succeeded" ? "paid" : "declined" };
+  return { state: "waits", id: String(id), approvalUrl: String(Object(method).approval_url) };
 }
 
 /** Charges a card at a service that the vault has no connector for: the vault's proxy puts the number in. */
-export async function chargeThroughProxy(reference: string, token: string, amount: number): Promise<boolean> {
+export async function chargeThroughProxy(reference: string, token: string, amount: number): Promise<Payment> {
   const { status } = await post("/proxy", {
     key: settings.paymentsKey,
     headers: { "BT-PROXY-URL": `${settings.acquirer}/charges` },
@@ -49,7 +68,7 @@ export async function chargeThroughProxy(reference: string, token: string, amoun
       },
     },
   });
-  return status === "approved";
+  return { state: status === "approved" ? "paid" : "declined" };
 }
 
 /**

@@ -79,6 +79,8 @@ const ID_KINDS: ReadonlyMap<string, string> = new Map([
     same,
   ),
   ...["Refund", "Log", "Member", "User", "Invitation", "Tenant", "ThreeDSSession", "Webhook", "TokenExport"].map(same),
+  ["Session", "Session"],
+  ["OpenSession", "Session"],
   ["CreateThreeDSSessionResponse", "ThreeDSSession"],
   ["ApplicationReference", "Application"],
   ["ReactorFormulaReference", "ReactorFormula"],

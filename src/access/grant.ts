@@ -148,6 +148,16 @@ export class Grant {
     return careful;
   }
 
+  /** The most that the caller may see of any token; undefined if no token is shown. */
+  get mostOpenTransform(): Transform | undefined {
+    const ruled = this.rules.flatMap(({ permissions, transform }) => (permissions.some(shows) ? [transform] : []));
+    const plain = this.permissions.flatMap((permission) => (shows(permission) ? [IMPLICIT_TRANSFORM[permission]] : []));
+    const own = [...ruled, ...plain].toSorted((one, other) => OPENNESS[other] - OPENNESS[one])[0];
+    if (!this.#within || own === undefined) return own;
+    const allowed = this.#within.mostOpenTransform;
+    return allowed && stricterTransform(own, allowed);
+  }
+
   /**
    * The first permission by which rights allow more than this grant, or show it more openly; undefined if there is
    * none.
@@ -180,6 +190,11 @@ export class Grant {
 }
 
 const ROOT = "/";
+
+/** Whether responses to a permission's operations have the token. A use sends it elsewhere, and a deletion returns nothing. */
+function shows(permission: Permission): permission is TokenPermission {
+  return isTokenPermission(permission) && permission !== "token:use" && permission !== "token:delete";
+}
 
 function transformOnRoot({ scope, transform }: AccessRule): Transform | undefined {
   return scope.kind === "container" && scope.container === ROOT ? transform : undefined;

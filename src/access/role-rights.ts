@@ -28,24 +28,30 @@ export function grantOfRole(role: Role): Grant {
   return GRANTS[role];
 }
 
+/** What can be given without a second factor. `token:search` finds data, and each match confirms a guess of it. */
+const GIVEN = [...CHANGES, "token:read"] as const;
+
 /** The most that a person with a power gives a public or private application. */
 const GRANTABLE = {
   handle: {
     // Masks that a page's key writes to existing tokens have no effect.
-    public: grantable(ruleOn("mask", MASKABLE)),
+    public: grantable(ruleOn("mask", GIVEN)),
     // A back end that updates tokens with `mask` may write the mask by which it then reads them.
-    private: grantable(ruleOn("redact", ["token:update"]), ruleOn("mask", ["token:create", "token:delete", ...READS])),
+    private: grantable(
+      ruleOn("redact", ["token:update"]),
+      ruleOn("mask", ["token:create", "token:delete", "token:read"]),
+    ),
   },
   build: {
     public: (containers: readonly ContainerPath[]) => [
       ruleOn("mask", ["token:create"]),
-      ...containers.map((container) => ruleOn("mask", MASKABLE, container)),
+      ...containers.map((container) => ruleOn("mask", GIVEN, container)),
     ],
     private: (containers: readonly ContainerPath[]) => [
       ruleOn("mask", ["token:create"]),
       ...containers.flatMap((container) => [
         ruleOn("redact", ["token:update"], container),
-        ruleOn("mask", ["token:delete", ...READS], container),
+        ruleOn("mask", ["token:delete", "token:read"], container),
       ]),
     ],
   },
@@ -132,7 +138,7 @@ export function withRevealGrant(caller: Caller): Caller {
 
 /** Where or by which rules a person of a role does not give a permission. Empty: nowhere. */
 function limitOf(role: Role, permission: Permission | undefined): string {
-  const isMaskable = MASKABLE.some((one) => one === permission);
+  const isMaskable = GIVEN.some((one) => one === permission);
   if (role === "DEVELOPER" && isMaskable && permission !== "token:create") {
     return " outside of the containers assigned to you, or by a rule that shows more than there";
   }

@@ -11,6 +11,7 @@ interface Handle {
 export function closeUnacceptedAtEnd(worker: Worker): void {
   const child = worker.process;
   const unaccepted = new Map<unknown, Handle>();
+  let isGone = false;
   const send = child.send;
   // There is no event for a connection that is passed on.
   Object.defineProperty(child, "send", {
@@ -18,17 +19,22 @@ export function closeUnacceptedAtEnd(worker: Worker): void {
     writable: true,
     value(...sent: readonly unknown[]): unknown {
       const [message, handle] = sent;
-      if (columnValue(message, "act") === "newconn" && isHandle(handle))
+      if (columnValue(message, "act") === "newconn" && isHandle(handle)) {
+        if (isGone) return handle.close();
         unaccepted.set(columnValue(message, "seq"), handle);
+      }
       return Reflect.apply(send, child, sent);
     },
   });
   child.on("internalMessage", (message: unknown) => unaccepted.delete(columnValue(message, "ack")));
-  // A channel with such a connection is not closed at the end of its process.
-  child.once("exit", () => {
+  // A channel with such a connection is not closed at the end of its process. The second immediate runs once the event
+  // loop has read what the process sent before it ended: the connections that it handed back are passed on.
+  const closeAll = () => {
+    isGone = true;
     for (const handle of unaccepted.values()) handle.close();
     unaccepted.clear();
-  });
+  };
+  child.once("exit", () => setImmediate(() => setImmediate(closeAll)));
 }
 
 function columnValue(message: unknown, name: string): unknown {

@@ -1,4 +1,5 @@
 import cluster from "node:cluster";
+import { once } from "node:events";
 import { LocalRootKey } from "../crypto/local-root-key.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { CodeSource } from "../sandbox/run.js";
@@ -61,6 +62,7 @@ export async function serveAsWorker(config: Config): Promise<void> {
     send({ type: "ready", url: server.url, said });
     await stopped.promise;
     await server.stop();
+    await leaveGroup();
     process.exit();
   } catch (error) {
     // Listening for messages must not keep a failed process alive.
@@ -78,6 +80,17 @@ function start(
   const keys = rootKeys.map(({ id, base64 }) => new LocalRootKey(id, new Sensitive(Buffer.from(base64, "base64"))));
   const part = { number, opened: { address, rootKeys: keys }, ...shared };
   return startServer({ ...config, port }, { announce }, part);
+}
+
+/**
+ * Hands connections back that the primary passed on before it knew that this process has closed its port: node:cluster
+ * passes them to other processes. Resolves when the primary passes no more.
+ */
+async function leaveGroup(): Promise<void> {
+  if (!cluster.worker?.isConnected()) return;
+  const left = once(process, "disconnect");
+  cluster.worker.disconnect();
+  await left;
 }
 
 /** A failed send needs no handling: the primary has ended, and this process is about to. */

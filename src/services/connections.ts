@@ -16,7 +16,7 @@ import {
 import { FEATURES, type Formula, hasThreeDSecure } from "../payments/contract/formula.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
-import { storedUuid } from "./show.js";
+import { showAudit, storedUuid } from "./show.js";
 
 export interface ConnectionServiceParts {
   /** The URL to which the payment service posts webhooks of a connection. */
@@ -61,7 +61,7 @@ function connectionChanges({ webhookUrl, checkSoon }: ConnectionServiceParts): S
         const draft = readDraft(request);
         const shown = await call.transact(
           (tx) => createConnection(tx, draft),
-          ({ id, ...rest }) => ({ ...show({ id, ...rest }), webhookUrl: webhookUrl(call.keys, id) }),
+          (made) => ({ ...show(made), webhookUrl: webhookUrl(call.keys, made.id) }),
         );
         checkSoon(call.caller.tenantId);
         return shown;
@@ -106,7 +106,8 @@ function distinctCodes(codes: readonly string[]): string[] {
 }
 
 /** The response to a creation omits the method, as documented. */
-function show({ id, formula, displayName, status, acceptedCountries, acceptedCurrencies, active }: Connection) {
+function show(connection: Connection) {
+  const { id, formula, displayName, status, acceptedCountries, acceptedCurrencies, active } = connection;
   return {
     id,
     connectionFormulaId: formula.id,
@@ -116,6 +117,7 @@ function show({ id, formula, displayName, status, acceptedCountries, acceptedCur
     acceptedCountries: [...acceptedCountries],
     acceptedCurrencies: [...acceptedCurrencies],
     threeDSecureEnabled: hasThreeDSecure(formula),
+    ...showAudit(connection),
   };
 }
 

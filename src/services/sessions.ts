@@ -1,9 +1,12 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { SessionService } from "../../gen/cloakroom/v1/sessions_pb.js";
+import type { Caller } from "../access/caller.js";
+import { deleteSession, listSessions, type OpenSession } from "../access/open-sessions.js";
 import { createSession, isKeyOfType, prepareAuthorization, wrongApplicationType } from "../access/session.js";
-import { ruleDraft } from "./access-rules.js";
+import { ruleDraft, showRule } from "./access-rules.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
+import { pageRequest, showItems, storedUuid } from "./show.js";
 
 export function sessionService(): ServedMethod[] {
   const { method } = SessionService;
@@ -35,5 +38,29 @@ export function sessionService(): ServedMethod[] {
       },
       { replay: replayWhole("session") },
     ),
+    serve(method.listSessions, async (request, call) => {
+      const page = pageRequest(request);
+      const listing = { ...page, applicationIds: request.applicationId.map(storedUuid) };
+      return call.list((tx) => listSessions(tx, listing), showItems(page, show));
+    }),
+    serve(method.deleteSession, async ({ id }, call) =>
+      call.transact((tx) => deleteSession(tx, storedUuid(id)), showNothing),
+    ),
   ];
+}
+
+function show(session: OpenSession, { tenantId }: Caller) {
+  const { id, applicationId, authorizedBy, isInFrame, transform, permissions, rules, createdAt, expiresAt } = session;
+  return {
+    id,
+    tenantId,
+    applicationId,
+    ...(authorizedBy === undefined ? {} : { authorizedBy }),
+    inFrame: isInFrame,
+    ...(transform === undefined ? {} : { transform }),
+    permissions: [...permissions],
+    rules: rules.map(showRule),
+    createdAt: timestampFromDate(createdAt),
+    expiresAt: timestampFromDate(expiresAt),
+  };
 }

@@ -305,3 +305,26 @@ describe("rights in general", () => {
     expect(refused("log:read").message).toBe("The key used lacks the permission log:read for this.");
   });
 });
+
+describe("the most open transform", () => {
+  it("is an upper bound for every token and permission that responses show, also within an authorizer", () => {
+    const { rights, token } = arbitrary;
+    fc.assert(
+      fc.property(rights, fc.option(rights, { nil: undefined }), token, (own, within, one) => {
+        const grant = new Grant(own, within && new Grant(within));
+        const shown = TOKEN_PERMISSIONS.filter((name) => name !== "token:use" && name !== "token:delete");
+        for (const permission of shown) {
+          expect(showsMore(grant.transformFor(permission, one), grant.mostOpenTransform)).toBe(false);
+        }
+      }),
+    );
+  });
+
+  it("is that of the plain permission or the most open rule, and less within an authorizer that sees less", () => {
+    const open = rightsOf("/a/ redact read", "/b/ reveal read");
+    expect(new Grant(open).mostOpenTransform).toBe("reveal");
+    expect(new Grant(open, new Grant(rightsOf("plain read"))).mostOpenTransform).toBe("mask");
+    expect(new Grant(open, new Grant(rightsOf("plain use"))).mostOpenTransform).toBe(REFUSED);
+    expect(new Grant(rightsOf("plain use+delete")).mostOpenTransform).toBe(REFUSED);
+  });
+});

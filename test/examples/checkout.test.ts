@@ -1,61 +1,22 @@
 // Needs: chromium
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { secretNumber } from "../e2e/elements/support/secret-number.js";
 import { sharedBrowser } from "../support/browser.js";
-import { newTenant } from "../support/tenant.js";
+import { type RunningShop, startShop } from "./support/running-shop.js";
 
-/** The commands of the README, as it is written. */
-const commands = [...readFileSync("examples/checkout/README.md", "utf8").matchAll(/^node (.*?)(?: &)?$/gm)].map(
-  ([, command = ""]) => command.split(" "),
-);
-
-const folder = mkdtempSync(join(tmpdir(), "cloakroom-shop-"));
-const running: ChildProcess[] = [];
 let browser: Browser;
+let shop: RunningShop;
 let shopUrl: string;
 beforeAll(async () => {
-  const tenant = await newTenant();
-  const [shopPort, acquirerPort] = await Promise.all([freePort(), freePort()]);
-  shopUrl = `http://localhost:${shopPort}`;
-  const file = join(folder, "shop.env");
-  const environment = {
-    ...process.env,
-    ...{ CLOAKROOM_URL: inject("serverUrl"), SHOP_URL: shopUrl, MANAGEMENT_KEY: tenant.managementKey },
-    ...{ ACQUIRER_URL: `http://127.0.0.1:${acquirerPort}`, SHOP_SETTINGS: file },
-  };
-  const [setup = [], ...servers] = commands;
-  await promisify(execFile)(process.execPath, setup, { env: environment });
-  for (const server of servers) {
-    const given = server.map((part) => part.replace("examples/checkout/shop.env", file));
-    running.push(spawn(process.execPath, given, { stdio: ["ignore", "pipe", "inherit"] }));
-  }
-  await vi.waitFor(() => fetch(shopUrl));
+  shop = await startShop();
+  shopUrl = shop.url;
   browser = await sharedBrowser();
 });
 afterAll(async () => {
   await browser?.close();
-  for (const program of running) {
-    program.kill();
-    if (program.exitCode === null && program.signalCode === null) await once(program, "exit");
-  }
-  rmSync(folder, { recursive: true, force: true });
+  await shop?.[Symbol.asyncDispose]();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port }: { port: number } = Object(server.address());
-  server.close();
-  return port;
-}
 
 async function fieldOf(page: Page, type: string) {
   await expect.poll(() => page.frames().some((frame) => frame.url().includes(`type=${type}#`))).toBe(true);
@@ -100,6 +61,21 @@ describe("the sample shop", () => {
       await page.close();
     },
   );
+
+  it.each([
+    ["Approve", "Paid. Thank you."],
+    ["Cancel", "Your card was declined. Try another one."],
+  ])("asks the bank of a card with 3-D Secure, and its customer presses %s", async (button, said) => {
+    const { page } = await pay("4000000000003220", "simulator");
+    const opened = page.waitForEvent("popup");
+    await page.getByRole("link", { name: "Approve at your bank" }).click();
+    const bank = await opened;
+    await bank.getByRole("button", { name: button, exact: true }).click();
+    await bank.getByText("You can close this page.").waitFor();
+    await expect.poll(() => statusOf(page)).toBe(said);
+    expect(await page.getByRole("link", { name: "Approve at your bank" }).count()).toBe(0);
+    await page.close();
+  });
 
   it.each(["simulator", "acquirer"])("takes another card after the %s declined one", async (service) => {
     const { page } = await pay("4000000000000002", service);

@@ -7,6 +7,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   pg_dump: "postgresql",
   pg_restore: "postgresql",
   chromium: "chromium",
+  "firefox-esr": "firefox-esr",
   rsyslogd: "rsyslog rsyslog-openssl",
   haproxy: "haproxy",
   nginx: "nginx-light",

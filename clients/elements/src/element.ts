@@ -32,7 +32,7 @@ export interface ElementEvents {
   /** Enter was pressed in the field. */
   submit: { readonly type: "submit" };
   escape: { readonly type: "escape" };
-  /** A `reveal` element shows its value, hides it, or has copied it. */
+  /** A `reveal` element shows its value, hides it, or has copied it, as a `copy` element has. */
   revealed: { readonly type: "revealed" };
   hidden: { readonly type: "hidden" };
   copied: { readonly type: "copied" };

@@ -11,6 +11,7 @@ export const LABELS: Readonly<Record<Locale, Labels>> = {
     card: "Card",
     text: "Text",
     reveal: "Protected value",
+    copy: "Protected value",
     controller: "Secure connection",
   },
   de: {
@@ -20,6 +21,7 @@ export const LABELS: Readonly<Record<Locale, Labels>> = {
     card: "Karte",
     text: "Text",
     reveal: "Geschützter Wert",
+    copy: "Geschützter Wert",
     controller: "Sichere Verbindung",
   },
   fr: {
@@ -29,6 +31,7 @@ export const LABELS: Readonly<Record<Locale, Labels>> = {
     card: "Carte",
     text: "Texte",
     reveal: "Valeur protégée",
+    copy: "Valeur protégée",
     controller: "Connexion sécurisée",
   },
   es: {
@@ -38,6 +41,7 @@ export const LABELS: Readonly<Record<Locale, Labels>> = {
     card: "Tarjeta",
     text: "Texto",
     reveal: "Valor protegido",
+    copy: "Valor protegido",
     controller: "Conexión segura",
   },
   ar: {
@@ -47,6 +51,7 @@ export const LABELS: Readonly<Record<Locale, Labels>> = {
     card: "البطاقة",
     text: "نص",
     reveal: "قيمة محمية",
+    copy: "قيمة محمية",
     controller: "اتصال آمن",
   },
 };

@@ -9,6 +9,7 @@ export const FIELD_TYPES = [
   "card",
   "text",
   "reveal",
+  "copy",
 ] as const;
 export type FieldType = (typeof FIELD_TYPES)[number];
 
@@ -70,7 +71,7 @@ export interface ElementOptions {
   readonly check?: "luhn" | "aba" | "account";
   /** For `text`: hides what is typed. */
   readonly secret?: boolean;
-  /** For `reveal`: the token, and what of its data to show, as `number`. */
+  /** For `reveal` and `copy`: the token, and what of its data to show or copy, as `number`. */
   readonly token?: string;
   readonly path?: string;
   /** For `reveal`: seconds until the value is hidden again, at most 300. Default: 30. */

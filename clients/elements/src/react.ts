@@ -88,3 +88,4 @@ export const CardVerificationCodeElement = fieldOf("cardVerificationCode");
 export const CardElement = fieldOf("card");
 export const TextElement = fieldOf("text");
 export const RevealElement = fieldOf("reveal");
+export const CopyElement = fieldOf("copy");

@@ -8,6 +8,8 @@ import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/vali
 import type { AccessRule } from "./applications_pb.js";
 import { file_cloakroom_v1_applications } from "./applications_pb.js";
 import { file_cloakroom_v1_options } from "./options_pb.js";
+import type { OffsetPage } from "./pagination_pb.js";
+import { file_cloakroom_v1_pagination } from "./pagination_pb.js";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
 import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
@@ -17,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/sessions.proto.
  */
 export const file_cloakroom_v1_sessions: GenFile = /*@__PURE__*/
-  fileDesc("ChtjbG9ha3Jvb20vdjEvc2Vzc2lvbnMucHJvdG8SDGNsb2Frcm9vbS52MSJlCgdTZXNzaW9uEhMKC3Nlc3Npb25fa2V5GAEgASgJEg0KBW5vbmNlGAIgASgJEjYKCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgaStRgCIAEiFgoUQ3JlYXRlU2Vzc2lvblJlcXVlc3QinwIKF0F1dGhvcml6ZVNlc3Npb25SZXF1ZXN0EhoKBW5vbmNlGAEgASgJQgu6SAjIAQFyAxjIARIdCgtwZXJtaXNzaW9ucxgCIAMoCUIIukgFkgECEGQSMQoFcnVsZXMYAyADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZUIIukgFkgECEGQSIAoKZXhwaXJlc19hdBgEIAEoCUIHukgEcgIYZEgAiAEBEhsKDmZyYW1lX3JlcXVpcmVkGAUgASgISAGIAQESIwoNZnJhbWVfYWRkcmVzcxgGIAEoCUIHukgEcgIYZEgCiAEBQg0KC19leHBpcmVzX2F0QhEKD19mcmFtZV9yZXF1aXJlZEIQCg5fZnJhbWVfYWRkcmVzczKFAgoOU2Vzc2lvblNlcnZpY2USbgoNQ3JlYXRlU2Vzc2lvbhIiLmNsb2Frcm9vbS52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBoVLmNsb2Frcm9vbS52MS5TZXNzaW9uIiKKtRgNGAEgyQFaBG5vbmVoAoLT5JMCCyIJL3Nlc3Npb25zEoIBChBBdXRob3JpemVTZXNzaW9uEiUuY2xvYWtyb29tLnYxLkF1dGhvcml6ZVNlc3Npb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ii+KtRgNGAEgyAE4AVoEbm9uZYLT5JMCGDoBKiITL3Nlc3Npb25zL2F1dGhvcml6ZWIGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_applications, file_cloakroom_v1_options, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("ChtjbG9ha3Jvb20vdjEvc2Vzc2lvbnMucHJvdG8SDGNsb2Frcm9vbS52MSJlCgdTZXNzaW9uEhMKC3Nlc3Npb25fa2V5GAEgASgJEg0KBW5vbmNlGAIgASgJEjYKCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgaStRgCIAEiFgoUQ3JlYXRlU2Vzc2lvblJlcXVlc3QinwIKF0F1dGhvcml6ZVNlc3Npb25SZXF1ZXN0EhoKBW5vbmNlGAEgASgJQgu6SAjIAQFyAxjIARIdCgtwZXJtaXNzaW9ucxgCIAMoCUIIukgFkgECEGQSMQoFcnVsZXMYAyADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZUIIukgFkgECEGQSIAoKZXhwaXJlc19hdBgEIAEoCUIHukgEcgIYZEgAiAEBEhsKDmZyYW1lX3JlcXVpcmVkGAUgASgISAGIAQESIwoNZnJhbWVfYWRkcmVzcxgGIAEoCUIHukgEcgIYZEgCiAEBQg0KC19leHBpcmVzX2F0QhEKD19mcmFtZV9yZXF1aXJlZEIQCg5fZnJhbWVfYWRkcmVzcyLYAgoLT3BlblNlc3Npb24SCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAMgASgJEhoKDWF1dGhvcml6ZWRfYnkYBCABKAlIAIgBARIQCghpbl9mcmFtZRgFIAEoCBIWCgl0cmFuc2Zvcm0YBiABKAlIAYgBARITCgtwZXJtaXNzaW9ucxgHIAMoCRInCgVydWxlcxgIIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEjYKCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgaStRgCIAESNgoKZXhwaXJlc19hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBpK1GAIgAUIQCg5fYXV0aG9yaXplZF9ieUIMCgpfdHJhbnNmb3JtIooBChNMaXN0U2Vzc2lvbnNSZXF1ZXN0EicKDmFwcGxpY2F0aW9uX2lkGAEgAygJQg+6SAySAQkQZCIFcgOwAQESGgoEcGFnZRgCIAEoBUIHukgEGgIoAUgAiAEBEhwKBHNpemUYAyABKAVCCbpIBhoEGGQoAUgBiAEBQgcKBV9wYWdlQgcKBV9zaXplInUKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEjQKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZUIGkrUYAiABEicKBGRhdGEYAiADKAsyGS5jbG9ha3Jvb20udjEuT3BlblNlc3Npb24iLAoURGVsZXRlU2Vzc2lvblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBMroECg5TZXNzaW9uU2VydmljZRJuCg1DcmVhdGVTZXNzaW9uEiIuY2xvYWtyb29tLnYxLkNyZWF0ZVNlc3Npb25SZXF1ZXN0GhUuY2xvYWtyb29tLnYxLlNlc3Npb24iIoq1GA0YASDJAVoEbm9uZWgCgtPkkwILIgkvc2Vzc2lvbnMSggEKEEF1dGhvcml6ZVNlc3Npb24SJS5jbG9ha3Jvb20udjEuQXV0aG9yaXplU2Vzc2lvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiL4q1GA0YASDIATgBWgRub25lgtPkkwIYOgEqIhMvc2Vzc2lvbnMvYXV0aG9yaXplEp0BCgxMaXN0U2Vzc2lvbnMSIS5jbG9ha3Jvb20udjEuTGlzdFNlc3Npb25zUmVxdWVzdBoiLmNsb2Frcm9vbS52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZSJGirUYMQoQYXBwbGljYXRpb246cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAgsSCS9zZXNzaW9ucxKSAQoNRGVsZXRlU2Vzc2lvbhIiLmNsb2Frcm9vbS52MS5EZWxldGVTZXNzaW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJFirUYKwoSYXBwbGljYXRpb246ZGVsZXRlWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhAqDi9zZXNzaW9ucy97aWR9YgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_applications, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Session
@@ -123,6 +125,168 @@ export const AuthorizeSessionRequestSchema: GenMessage<AuthorizeSessionRequest> 
   messageDesc(file_cloakroom_v1_sessions, 2);
 
 /**
+ * A session that has not ended, without its key and nonce.
+ *
+ * @generated from message cloakroom.v1.OpenSession
+ */
+export type OpenSession = Message<"cloakroom.v1.OpenSession"> & {
+  /**
+   * The session's id, which log rows name.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The tenant that it belongs to.
+   *
+   * @generated from field: string tenant_id = 2;
+   */
+  tenantId: string;
+
+  /**
+   * The public application whose key created it.
+   *
+   * @generated from field: string application_id = 3;
+   */
+  applicationId: string;
+
+  /**
+   * The private application that authorized it. Absent: none has.
+   *
+   * @generated from field: optional string authorized_by = 4;
+   */
+  authorizedBy?: string | undefined;
+
+  /**
+   * Whether a hosted field created it: its key then works in this field only.
+   *
+   * @generated from field: bool in_frame = 5;
+   */
+  inFrame: boolean;
+
+  /**
+   * The most that responses to its key show of any token: redact, mask or reveal. Absent: no token.
+   *
+   * @generated from field: optional string transform = 6;
+   */
+  transform?: string | undefined;
+
+  /**
+   * What it may do to every container, as far as its authorizer may.
+   *
+   * @generated from field: repeated string permissions = 7;
+   */
+  permissions: string[];
+
+  /**
+   * Its rights on containers and tokens, in order of priority, as far as its authorizer has them.
+   *
+   * @generated from field: repeated cloakroom.v1.AccessRule rules = 8;
+   */
+  rules: AccessRule[];
+
+  /**
+   * The time of its creation.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 9;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * When it ends.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 10;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.OpenSession.
+ * Use `create(OpenSessionSchema)` to create a new message.
+ */
+export const OpenSessionSchema: GenMessage<OpenSession> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sessions, 3);
+
+/**
+ * @generated from message cloakroom.v1.ListSessionsRequest
+ */
+export type ListSessionsRequest = Message<"cloakroom.v1.ListSessionsRequest"> & {
+  /**
+   * Sessions that one of these applications created.
+   *
+   * @generated from field: repeated string application_id = 1;
+   */
+  applicationId: string[];
+
+  /**
+   * Default 1.
+   *
+   * @generated from field: optional int32 page = 2;
+   */
+  page?: number | undefined;
+
+  /**
+   * Default 20.
+   *
+   * @generated from field: optional int32 size = 3;
+   */
+  size?: number | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.ListSessionsRequest.
+ * Use `create(ListSessionsRequestSchema)` to create a new message.
+ */
+export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sessions, 4);
+
+/**
+ * @generated from message cloakroom.v1.ListSessionsResponse
+ */
+export type ListSessionsResponse = Message<"cloakroom.v1.ListSessionsResponse"> & {
+  /**
+   * The place of this page in the list.
+   *
+   * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
+   */
+  pagination?: OffsetPage | undefined;
+
+  /**
+   * The sessions of this page.
+   *
+   * @generated from field: repeated cloakroom.v1.OpenSession data = 2;
+   */
+  data: OpenSession[];
+};
+
+/**
+ * Describes the message cloakroom.v1.ListSessionsResponse.
+ * Use `create(ListSessionsResponseSchema)` to create a new message.
+ */
+export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sessions, 5);
+
+/**
+ * @generated from message cloakroom.v1.DeleteSessionRequest
+ */
+export type DeleteSessionRequest = Message<"cloakroom.v1.DeleteSessionRequest"> & {
+  /**
+   * The session's id.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message cloakroom.v1.DeleteSessionRequest.
+ * Use `create(DeleteSessionRequestSchema)` to create a new message.
+ */
+export const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sessions, 6);
+
+/**
  * Sessions give a browser some permissions of a back end for a few minutes.
  *
  * @generated from service cloakroom.v1.SessionService
@@ -147,6 +311,26 @@ export const SessionService: GenService<{
   authorizeSession: {
     methodKind: "unary";
     input: typeof AuthorizeSessionRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Lists the sessions that have not ended, newest first, without their keys and nonces.
+   *
+   * @generated from rpc cloakroom.v1.SessionService.ListSessions
+   */
+  listSessions: {
+    methodKind: "unary";
+    input: typeof ListSessionsRequestSchema;
+    output: typeof ListSessionsResponseSchema;
+  },
+  /**
+   * Ends a session; its key stops working at once.
+   *
+   * @generated from rpc cloakroom.v1.SessionService.DeleteSession
+   */
+  deleteSession: {
+    methodKind: "unary";
+    input: typeof DeleteSessionRequestSchema;
     output: typeof EmptySchema;
   },
 }> = /*@__PURE__*/

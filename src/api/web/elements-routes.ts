@@ -28,6 +28,7 @@ const TITLES: Readonly<Record<string, string>> = {
   card: "Card",
   text: "Secure field",
   reveal: "Protected value",
+  copy: "Copy a protected value",
 };
 
 /** Frames are for pages of other origins and other policies: a page with COEP loads only frames that have it too. */

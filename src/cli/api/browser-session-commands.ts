@@ -2,6 +2,13 @@ import type { AuthorizeSessionInput } from "@cloakroom/client";
 import type { Action } from "./api-command.js";
 import { readStandardInput } from "./standard-input.js";
 
+const COLUMNS = ["id", "application_id", "authorized_by", "transform", "created_at", "expires_at"];
+
+export const listSessions: Action = async (call) => {
+  const filter = { applicationId: call.list("application"), size: call.page().size };
+  await call.show(call.client.sessions.list(filter, call.options()), COLUMNS);
+};
+
 export const createSession: Action = async (call) => {
   call.output.one(await call.client.sessions.create(call.options()));
 };

@@ -1,3 +1,4 @@
+import { type Authorship, changedAuthorship, newAuthorship, readAuthorship } from "../../access/authorship.js";
 import { loggedActor } from "../../access/caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../../access/caller-transaction.js";
 import { StoredEntities } from "../../access/stored-entities.js";
@@ -38,7 +39,7 @@ export interface ConnectionProperties {
 }
 
 /** A tenant's credentials at a payment service. */
-export interface Connection extends ConnectionProperties {
+export interface Connection extends ConnectionProperties, Authorship {
   readonly id: Uuid;
   readonly formula: Formula;
   readonly fields: ConnectionFields;
@@ -107,6 +108,7 @@ export async function createConnection(
     status: "pending",
     checks: 0,
     revision: 1,
+    ...newAuthorship(tx),
   };
   tx.enqueue(insertConnection, {
     ...connectionColumns(tx.keys, connection),
@@ -148,6 +150,8 @@ export async function replaceConnection(
     status: isChecked ? "available" : "pending",
     checks: 0,
     revision: row.revision,
+    ...readAuthorship(row),
+    ...changedAuthorship(tx),
   };
   tx.enqueue(updateConnectionRow, {
     ...connectionColumns(tx.keys, changed),
@@ -174,6 +178,7 @@ export function openConnection(keys: TenantKeys, row: ConnectionRow): Connection
     status: row.status,
     checks: row.checks,
     revision: row.revision,
+    ...readAuthorship(row),
   };
 }
 

@@ -1,8 +1,10 @@
 import type { Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
+import type { PageRequest } from "../../base/page.js";
+import { defineList, matchesAny } from "../statements/counted-page.js";
 import { byteaArray } from "../statements/parameters.js";
 import { defineRemoval } from "../statements/removal.js";
-import { defineHasRow, defineInsert, defineRow } from "../statements/row-statements.js";
+import { defineDelete, defineHasRow, defineInsert, defineRead, defineRow } from "../statements/row-statements.js";
 import { defineStatement } from "../statements/statement.js";
 import { isUnexpired } from "../statements/unexpired.js";
 
@@ -20,13 +22,15 @@ export interface SessionColumns {
 
 export type NewSession = Omit<SessionColumns, "authorized_by">;
 
+const COLUMNS = "id, key_hash, nonce_hash, application_id, authorized_by, expires_at, rights";
+
 export const insertSession = defineInsert<NewSession>("sessions");
 
 export const findSessionByNonce = defineRow<Buffer, SessionColumns>(
   "read",
   "sessions",
   (sql, tenantId, hash, at) => sql`
-    select id, key_hash, nonce_hash, application_id, authorized_by, expires_at, rights from sessions
+    select ${sql.unsafe(COLUMNS)} from sessions
     where tenant_id = ${tenantId} and nonce_hash = ${hash} and ${isUnexpired(sql, "expires_at", at)}`,
 );
 
@@ -79,5 +83,34 @@ export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow
   ],
   outputs: ([rows = []], hashes) => hashes.map((hash) => rows.find((row) => row.key_hash.equals(hash)) ?? null),
 });
+
+export interface ListedSessionRow extends SessionColumns {
+  readonly created_at: Date;
+}
+
+export interface SessionListing extends PageRequest {
+  /** If not empty, lists only those that these applications made. */
+  readonly applicationIds: readonly Uuid[];
+  /** Lists only those that end later. */
+  readonly at: Date;
+}
+
+const LISTED = `${COLUMNS}, created_at`;
+
+/** A page of the sessions that have not ended, newest first. */
+export const listSessionRows = defineList<SessionListing, ListedSessionRow>(
+  "sessions",
+  LISTED,
+  // The sessions of an application that was deleted stay until they expire, and are refused.
+  (sql, { applicationIds, at }, tenantId) => sql`
+    and expires_at > ${at} ${matchesAny(sql, "application_id", applicationIds)}
+    and exists (select 1 from applications a where a.tenant_id = ${tenantId} and a.id = sessions.application_id)`,
+  (sql) => sql`octet_length(rights)`,
+);
+
+export const readSession = defineRead<ListedSessionRow>("sessions", LISTED);
+
+/** Returns whether it existed. */
+export const deleteSessionRow = defineDelete("sessions");
 
 export const deleteDueSessions = defineRemoval("sessions", "expires_at");

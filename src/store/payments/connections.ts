@@ -1,4 +1,5 @@
 import type { Uuid } from "../../base/ids.js";
+import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
 import { boundQuery } from "../statements/bound-statement.js";
 import {
   defineAll,
@@ -14,7 +15,7 @@ import { lockedById } from "../transactions/row-lock.js";
 
 export type ConnectionStatus = "pending" | "available" | "failed";
 
-export interface ConnectionRow {
+interface StoredConnection {
   readonly id: Uuid;
   readonly formula_id: string;
   /** Sealed. */
@@ -29,12 +30,15 @@ export interface ConnectionRow {
   readonly revision: number;
 }
 
-export type NewConnection = Omit<ConnectionRow, "revision"> & { readonly created_by: Uuid };
+export type ConnectionRow = StoredConnection & AuthorshipColumns;
+
+export type NewConnection = Omit<StoredConnection, "revision"> & { readonly created_by: Uuid };
 
 export const insertConnection = defineInsert<NewConnection>("connections", { revision: 1 });
 
-const COLUMNS =
-  "id, formula_id, name, fields, accepted_countries, accepted_currencies, active, status, checks, check_due_at, revision";
+const COLUMNS = `
+  id, formula_id, name, fields, accepted_countries, accepted_currencies, active, status, checks, check_due_at, revision,
+  ${AUTHORSHIP}`;
 
 export const readConnection = defineRead<ConnectionRow>("connections", COLUMNS);
 
@@ -69,7 +73,7 @@ export const hasChecksDue = defineHasRow<Date>(
     sql`select 1 from connections where tenant_id = ${tenantId} and check_due_at < ${until} limit 1`,
 );
 
-export type ConnectionChange = ConnectionRow & { readonly modified_by: Uuid };
+export type ConnectionChange = StoredConnection & { readonly modified_by: Uuid };
 
 /** Returns whether the connection was unchanged since it was read. */
 export const updateConnectionRow = defineUpdate<ConnectionChange>("connections");

@@ -49,11 +49,11 @@ export function definePage<Input, Row extends object>(
 export function defineList<Listing extends PageRequest, Row extends object>(
   table: Table,
   columns: string,
-  wanted: (sql: SqlTag, listing: Listing) => Query<unknown>,
+  wanted: (sql: SqlTag, listing: Listing, tenantId: TenantId) => Query<unknown>,
   bytes?: RowBytes,
 ) {
   return definePage<Listing, Row>(table, (sql, tenantId, listing) => {
-    const from = sql`from ${sql.unsafe(table)} where tenant_id = ${tenantId} ${wanted(sql, listing)}`;
+    const from = sql`from ${sql.unsafe(table)} where tenant_id = ${tenantId} ${wanted(sql, listing, tenantId)}`;
     const page = sql`${from} order by created_at desc, id desc limit ${listing.size} offset ${pageOffset(listing)}`;
     if (bytes === undefined) {
       return { total: sql`select count(*) as total ${from}`, rows: sql`select ${sql.unsafe(columns)} ${page}` };

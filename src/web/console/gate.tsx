@@ -43,8 +43,8 @@ export function SignInGate({ state }: { state: SignInState }) {
       <IdleWarning state={state} />
       <LeaveQuestion />
       {isOver && (
-        <Overlay title="Sign in again" isDismissable={false} onClose={() => {}}>
-          <p>Your sign-in has ended. This page keeps what you typed.</p>
+        <Overlay title="Sign in again" isDismissable={false} isCovering onClose={() => {}}>
+          <p>Your sign-in has ended, by time or because somebody changed your role. This page keeps what you typed.</p>
           <SignIn onSignedIn={onSignedIn} isEmbedded />
         </Overlay>
       )}

@@ -1,32 +1,36 @@
-/** Keeps a person from leaving a form with changes that are not saved, without a question. */
+/** What would be lost: changes of a form, or the rest of an import that runs. */
+export type Loss = "changes" | "import";
+
+/** Keeps a person from leaving a page on which something would be lost, without a question. */
 export class LeaveGuard {
-  #isHeld = false;
+  #loss: Loss | undefined;
   #waiting: (() => void) | undefined;
   readonly #listeners = new Set<() => void>();
 
   get isHeld(): boolean {
-    return this.#isHeld;
+    return this.#loss !== undefined;
   }
 
-  get isAsking(): boolean {
-    return this.#waiting !== undefined;
+  /** What a person is asked about now. */
+  get asksAbout(): Loss | undefined {
+    return this.#waiting && this.#loss;
   }
 
   /** Asks before the page is left from now on. The browser asks by itself before it leaves the document. */
-  hold(): void {
-    this.#isHeld = true;
+  hold(loss: Loss): void {
+    this.#loss = loss;
     addEventListener("beforeunload", preventDefault);
   }
 
-  /** The changes are saved, or given up. */
+  /** Nothing is lost any more: the changes are saved or given up, the import has ended. */
   release(): void {
-    this.#isHeld = false;
+    this.#loss = undefined;
     removeEventListener("beforeunload", preventDefault);
   }
 
   /** Leaves, at once or after the person has agreed. */
   leave(go: () => void): void {
-    if (this.#isHeld) this.#wait(go);
+    if (this.isHeld) this.#wait(go);
     else go();
   }
 

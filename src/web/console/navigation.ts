@@ -49,6 +49,14 @@ const APPLICATIONS: NavigationItem = {
   ...lazyScreen(() => import("./screens/applications/applications.js")),
 };
 
+const SESSIONS: NavigationItem = {
+  path: "/sessions",
+  name: "Sessions",
+  icon: "clock",
+  operation: "SessionService/ListSessions",
+  ...lazyScreen(() => import("./screens/sessions/sessions.js")),
+};
+
 const PROXIES: NavigationItem = {
   path: "/proxies",
   name: "Proxies",
@@ -157,7 +165,7 @@ export const SIGN_INS: NavigationItem = {
 export const NAVIGATION: readonly NavigationGroup[] = [
   { name: "Overview", items: [START] },
   { name: "Vault", items: [TOKENS, ACCESS, IMPORTS, EXPORTS] },
-  { name: "Connect", items: [APPLICATIONS, PROXIES, REACTORS, FORMULAS, WEBHOOKS, PAYMENTS, CONNECTIONS] },
+  { name: "Connect", items: [APPLICATIONS, SESSIONS, PROXIES, REACTORS, FORMULAS, WEBHOOKS, PAYMENTS, CONNECTIONS] },
   { name: "Observe", items: [LOG, USAGE] },
   { name: "Tenant", items: [MEMBERS, SETTINGS] },
 ];

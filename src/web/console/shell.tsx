@@ -8,6 +8,7 @@ import { Screen } from "./components/screen.js";
 import { NAVIGATION, NAVIGATION_ITEMS, type NavigationGroup, type NavigationItem } from "./navigation.js";
 import { Palette } from "./palette/palette.js";
 import { PersonMenu } from "./person-menu.js";
+import { RoleChange } from "./role-change.js";
 import { useSession } from "./session.js";
 
 /** The console around its screens: the navigation at the side, with the person at its foot. */
@@ -44,6 +45,7 @@ export function Shell({ onSignedOut }: { onSignedOut: () => void }) {
         </div>
       </header>
       <main id="content" tabIndex={-1}>
+        <RoleChange />
         <Screens />
       </main>
     </div>

@@ -8,7 +8,7 @@ export function useUnsaved(draft: object): () => void {
   const isUnsaved = text !== saved;
   useEffect(() => {
     if (!isUnsaved) return undefined;
-    leaveGuard.hold();
+    leaveGuard.hold("changes");
     return () => leaveGuard.release();
   }, [isUnsaved]);
   return () => setSaved(text);

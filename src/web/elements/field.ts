@@ -7,6 +7,7 @@ import {
   type FieldType,
   type InitMessage,
 } from "../../../clients/elements/src/protocol.js";
+import { createCopyFrame } from "./copy-frame.js";
 import type { ToController, ToField } from "./field-channel.js";
 import { createFieldFrame, type FieldFrame } from "./field-frame.js";
 import { type FrameContext, openFrame } from "./frame-context.js";
@@ -18,7 +19,7 @@ openFrame((context, init, page) => {
   document.documentElement.dir = init.dir;
   document.title = init.options.label ?? LABELS[init.locale][fieldTypeOf(context.type)];
   document.documentElement.style.colorScheme = init.colorScheme;
-  if (context.type === "reveal") startReveal(context, init, page);
+  if (context.type === "reveal" || context.type === "copy") startReading(context, init, page);
   else startField(context, init, page);
 });
 
@@ -86,7 +87,8 @@ async function obey(frame: FieldFrame, message: ToField, tell: (message: ToContr
   }
 }
 
-function startReveal(context: FrameContext, init: InitMessage, page: MessagePort): void {
+/** A frame that reads a value of a token: to show it, or to copy it. */
+function startReading(context: FrameContext, init: InitMessage, page: MessagePort): void {
   const send = (event: FieldEvent) => page.postMessage(event);
   const waiting = new Map<number, { resolve(value: string): void; reject(error: Error): void }>();
   let controller: MessagePort | undefined;
@@ -99,7 +101,8 @@ function startReveal(context: FrameContext, init: InitMessage, page: MessagePort
       const message: ToController = { type: "read", call, token, path };
       controller.postMessage(message);
     });
-  const frame = createRevealFrame(init, read, send);
+  const shown = context.type === "reveal" ? createRevealFrame(init, read, send) : undefined;
+  if (!shown) createCopyFrame(init, read, send);
   const greet = pairWithController(context, (port) => {
     controller = port;
     port.onmessage = ({ data }: MessageEvent<ToField>) => {
@@ -111,8 +114,8 @@ function startReveal(context: FrameContext, init: InitMessage, page: MessagePort
     send({ type: "paired" });
   });
   page.onmessage = ({ data }: MessageEvent<FieldCommand>) => {
-    if (data.type === "show") void frame.show();
-    else if (data.type === "hide") frame.hide();
+    if (data.type === "show") void shown?.show();
+    else if (data.type === "hide") shown?.hide();
     else if (data.type === "controllerReady") greet();
   };
   greet();

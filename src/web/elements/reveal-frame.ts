@@ -1,4 +1,6 @@
 import type { FieldEvent, InitMessage } from "../../../clients/elements/src/protocol.js";
+import { copyText } from "./copy-text.js";
+import { labelledButton, label } from "./labelled-button.js";
 import { fieldLabel, TEXTS } from "./locales.js";
 
 /** Seconds for which a value is shown. */
@@ -20,8 +22,8 @@ export function createRevealFrame(
   const output = document.createElement("output");
   const name = options.label ?? fieldLabel(texts, "reveal");
   output.setAttribute("aria-label", name);
-  const toggle = buttonOf(texts.show, name);
-  const copy = buttonOf(texts.copy, name);
+  const toggle = labelledButton(texts.show, name);
+  const copy = labelledButton(texts.copy, name);
   const box = document.createElement("div");
   box.className = "reveal";
   box.append(output, toggle, copy);
@@ -65,30 +67,4 @@ export function createRevealFrame(
   });
   hide();
   return { show, hide };
-}
-
-function buttonOf(text: string, name: string): HTMLButtonElement {
-  const button = document.createElement("button");
-  button.type = "button";
-  label(button, text, name);
-  return button;
-}
-
-function label(button: HTMLButtonElement, text: string, name: string): void {
-  button.textContent = text;
-  button.setAttribute("aria-label", `${text}: ${name}`);
-}
-
-/** The clipboard needs `allow="clipboard-write"` on the frame; the older command needs only the click. */
-async function copyText(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    const area = document.createElement("textarea");
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
-  }
 }

@@ -5,16 +5,24 @@ import { readFileSync } from "node:fs";
 export class WalkThrough {
   readonly #blocks: readonly string[];
   readonly #variables: Map<string, string>;
+  readonly #directory: string;
   #next = 0;
 
   /**
    * @param variables what the page asks its reader to set first.
    * @param baseUrl replaces http://127.0.0.1:8080, where a first start listens.
+   * @param directory in which its commands run, with the files that they name.
    */
-  constructor(page: string, variables: Readonly<Record<string, string>>, baseUrl = "http://127.0.0.1:8080") {
+  constructor(
+    page: string,
+    variables: Readonly<Record<string, string>>,
+    baseUrl = "http://127.0.0.1:8080",
+    directory = ".",
+  ) {
     const text = readFileSync(page, "utf8").replaceAll("http://127.0.0.1:8080", baseUrl);
     this.#blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block ?? "");
     this.#variables = new Map(Object.entries(variables));
+    this.#directory = directory;
   }
 
   get isAtEnd(): boolean {
@@ -58,7 +66,7 @@ export class WalkThrough {
     // `declare -p` would quote values in one of three ways; env separates them by NUL.
     const script = `set -eua -o pipefail\n${set.join("\n")}\n${commands}\necho; echo '${marker}'; env -0`;
     const said = await new Promise<string>((resolve, reject) => {
-      execFile("bash", ["-c", script], (error, stdout, stderr) =>
+      execFile("bash", ["-c", script], { cwd: this.#directory }, (error, stdout, stderr) =>
         error ? reject(new Error(`${commands}\n${stderr}`)) : resolve(stdout),
       );
     });

@@ -1,16 +1,11 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import type { Caller } from "../../../src/access/caller.js";
-import { Grant } from "../../../src/access/grant.js";
-import { EMPTY_CONTEXT } from "../../../src/audit/audit-context.js";
 import { Fault } from "../../../src/base/fault.js";
-import { newTenantId, newUuid } from "../../../src/base/ids.js";
+import { newUuid } from "../../../src/base/ids.js";
 import type { Json } from "../../../src/base/json.js";
-import { passesLuhn } from "../../../src/base/luhn.js";
 import { forFrame } from "../../../src/services/frame-faults.js";
 import { tokensForFrame } from "../../../src/services/frame-tokens.js";
 import { toJson, toValue } from "../../../src/services/value.js";
-import { DEFAULT_SETTINGS } from "../../../src/tenancy/settings.js";
 import type { PreparedToken } from "../../../src/tokens/prepare.js";
 import { planTokenize } from "../../../src/tokens/tokenize.js";
 import { BinTable } from "../../../src/tokens/types/bin-table.js";
@@ -21,6 +16,8 @@ import { type RestClient, restClient } from "../../support/rest.js";
 import { newTenant } from "../../support/tenant.js";
 import { newTenantKeys } from "../../support/tenant-keys.js";
 import { filled, type Step, steps, type TypedValues, tokenizeBody } from "./support/composed-requests.js";
+import { frameCaller, SHOP, TEMPLATES } from "./support/frame-caller.js";
+import { pairOf, pairs } from "./support/hidden-digit-pairs.js";
 
 /*
  * All that a page obtains is the same for two cards that differ in hidden digits alone. Searched are 9,300 tokenize
@@ -34,48 +31,7 @@ const SEQUENCES = 400;
 /** Sequences that are tried at once: the vault stores them in shared transactions. */
 const AT_ONCE = 20;
 
-const SHOP = "https://shop.example.com";
 const url = inject("serverUrl");
-
-const TEMPLATES = [
-  { name: "masked", mask: { all: "{{ data | json: '$' }}", number: "{{ data.number }}" } },
-  { name: "named", id: "{{ data.number | alias_preserve_length: 6, 4 }}" },
-  {
-    name: "indexed",
-    search_indexes: ["{{ data.number | slice: 8, 1 | remove: '3' }}"],
-    fingerprint_expression: "{{ data.number | slice: 9, 1 | remove: '5' }}",
-  },
-  { name: "short", id: "{{ data.number | slice: 8, 1 | remove: '3' }}" },
-  { name: "empty" },
-] as const;
-
-/** BIN and last four of both cards of a pair, and the digits in all. */
-const SHOWN = [
-  ["42424242", "4242", 16],
-  ["55555555", "4444", 16],
-  ["378282", "0005", 15],
-  ["62000000", "0005", 19],
-  ["400000", "0006", 13],
-] as const;
-
-const draw = fc.noBias(fc.nat(2 ** 30));
-const pairs = fc.tuple(fc.constantFrom(...SHOWN), draw, draw, fc.boolean());
-
-/** Two cards that differ in digits between BIN and last four, and in their code. */
-function pairOf([[bin, last4, length], first, second, isCodeHidden]: typeof pairs extends fc.Arbitrary<infer T>
-  ? T
-  : never) {
-  const hidden = length - bin.length - 4;
-  const numberFrom = (start: number): string => {
-    const number = `${bin}${String(start % 10 ** hidden).padStart(hidden, "0")}${last4}`;
-    return passesLuhn(number) ? number : numberFrom(start + 1);
-  };
-  const [one, other] = [numberFrom(first), numberFrom(second)];
-  return [
-    { number: one, cvc: "123" },
-    { number: other, cvc: isCodeHidden ? "987" : "123" },
-  ] as const;
-}
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
@@ -116,34 +72,11 @@ describe("what a page obtains of hidden digits", () => {
 });
 
 const keys = newTenantKeys();
-const caller: Caller = {
-  tenantId: newTenantId(),
-  eventTypes: [],
-  principal: {
-    ...{ kind: "application", type: "public", id: newUuid() },
-    pages: {
-      allowedOrigins: [SHOP],
-      templates: TEMPLATES.map((template) => ({
-        name: template.name,
-        ...("mask" in template ? { mask: template.mask } : {}),
-        ...("search_indexes" in template
-          ? { searchIndexes: template.search_indexes, fingerprintExpression: template.fingerprint_expression }
-          : {}),
-        ...("id" in template ? { id: template.id } : {}),
-      })),
-      allowPageRequests: false,
-    },
-  },
-  ...{ keyId: newUuid(), session: undefined, revision: 1, context: EMPTY_CONTEXT },
-  frame: { pass: "a pass", origin: SHOP },
-  grant: new Grant({ permissions: ["token:create"], rules: [] }),
-  settings: { ...DEFAULT_SETTINGS, deduplicate_tokens: true, fingerprint_tokens: true },
-};
 
 /** The response to a tokenize request, as its frame gets it. */
 function seenBy(body: Json, bins: BinTable): string {
   try {
-    const { items, assemble } = planTokenize({ caller, keys, now: new Date(0) }, body);
+    const { items, assemble } = planTokenize({ caller: frameCaller, keys, now: new Date(0) }, body);
     const views = items.map(({ prepared }) => ({ ...viewMadeOf(prepared, bins), deduplicated: false }));
     const value = toValue(assemble(views, viewToJson));
     const shown = tokensForFrame({ $typeName: "cloakroom.v1.TokenizeResponse", value }).value;
@@ -164,7 +97,7 @@ function viewMadeOf(prepared: PreparedToken, bins: BinTable) {
     ...{ id: idChoice.kind === "ours" ? newUuid() : idChoice.id, revision: 1 },
     ...{ createdBy: newUuid(), createdAt: new Date(0), modifiedBy: undefined, modifiedAt: undefined },
   };
-  return viewToken(caller.tenantId, token, "mask", showingTo(caller, bins));
+  return viewToken(frameCaller.tenantId, token, "mask", showingTo(frameCaller, bins));
 }
 
 describe("what a page obtains of hidden digits over HTTP", () => {

@@ -22,14 +22,14 @@ async function cardToken(number: string): Promise<string> {
   return (await backEnd("POST", "/tokens", { body: { type: "card", data } })).body.id;
 }
 
-async function openReveal(token: string, options = ""): Promise<Page> {
+async function openReveal(token: string, options = "", type = "reveal"): Promise<Page> {
   const page = await browser.newPage();
   await page.goto(
     shop.page(`<!doctype html><html lang="en"><title>Cards</title><div id="number"></div>
       <script src="${vaultUrl}/elements/v1/elements.js"></script><script>
       window.events = [];
       const group = cloakroom.elements({ baseUrl: "${vaultUrl}", publicKey: "${shop.publicKey}" });
-      const shown = group.create("reveal", { label: "Card number", token: "${token}", path: "number" ${options} });
+      const shown = group.create("${type}", { label: "Card number", token: "${token}", path: "number" ${options} });
       for (const type of ["revealed", "hidden", "copied", "error"])
         shown.on(type, ({ type, error }) => window.events.push(error ? type + " " + error.code : type));
       window.mounted = shown.mount("#number");
@@ -120,6 +120,27 @@ describe("a value in a frame", () => {
     await expect.poll(() => frame.locator("output").textContent()).toBe(number);
     await frame.getByRole("button", { name: "Copy" }).click();
     await expect.poll(() => events(page)).toEqual(["revealed", "copied"]);
+    await page.evaluate("document.body.append(document.createElement('textarea'))");
+    await page.locator("textarea").focus();
+    await page.keyboard.press("Control+V");
+    expect(await page.locator("textarea").inputValue()).toBe(number);
+    await page.close();
+  });
+
+  it("is copied by a button that does not show it, and which the page cannot press", async () => {
+    const number = randomCardNumber();
+    const token = await cardToken(number);
+    const page = await openReveal(token, "", "copy");
+    const frame = await fieldFrame(page, "copy");
+    const { nonce } = await page.evaluate<{ nonce: string }>("group.createSession()");
+    const button = frame.getByRole("button", { name: "Copy: Card number" });
+    await button.click();
+    await expect.poll(() => events(page)).toEqual(["error permission_denied"]);
+    await authorize(nonce, token);
+    await page.evaluate("shown.show()");
+    await frame.getByRole("button", { name: "Card number" }).click();
+    await expect.poll(() => events(page)).toEqual(["error permission_denied", "copied"]);
+    expect(await frame.content()).not.toContain(number);
     await page.evaluate("document.body.append(document.createElement('textarea'))");
     await page.locator("textarea").focus();
     await page.keyboard.press("Control+V");

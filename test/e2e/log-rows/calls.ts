@@ -263,6 +263,13 @@ export const CALLS: Readonly<Record<string, Prepare>> = {
     };
   },
 
+  ListSessions: manage("GET", "/sessions"),
+  DeleteSession: async ({ front, manager }) => {
+    await succeed(front("POST", "/sessions"));
+    const { body } = await succeed(manager("GET", "/sessions"));
+    return { caller: manager, verb: "DELETE", path: `/sessions/${body.data[0].id}` };
+  },
+
   GetTenant: manage("GET", "/tenants/self"),
   UpdateTenant: manage("PUT", "/tenants/self", { name: "Renamed" }),
   DeleteTenant: manage("DELETE", "/tenants/self"),

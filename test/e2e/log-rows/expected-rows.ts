@@ -80,6 +80,8 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
 
   CreateSession: ["create session unseen"],
   AuthorizeSession: ["authorize session unseen"],
+  ListSessions: ["list session *"],
+  DeleteSession: ["delete session unseen"],
 
   GetTenant: ["read tenant stored"],
   UpdateTenant: ["update tenant stored"],

@@ -49,6 +49,8 @@ describe("a connection", () => {
     expect(status).toBe(201);
     expect(body).toEqual({
       id: expect.any(String),
+      created_by: expect.any(String),
+      created_at: expect.any(String),
       connection_formula_id: "simulator-card",
       display_name: "Laptop",
       status: "pending",

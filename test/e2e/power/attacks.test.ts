@@ -118,7 +118,7 @@ describe("a new ADMIN's first passkey", () => {
 describe("a DEVELOPER", () => {
   it.each([
     ["deletes", { type: "private", permissions: ["token:delete"] }],
-    ["reads masks", { type: "private", permissions: ["token:read", "token:search"] }],
+    ["reads masks", { type: "private", permissions: ["token:read"] }],
     ["overwrites", { type: "public", permissions: ["token:update"] }],
     [
       "redacts",

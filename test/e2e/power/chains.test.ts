@@ -31,6 +31,7 @@ const GIVE_NOTHING = new Set([
   // They take away.
   ...["ApplicationService/DeleteApplication", "ApplicationKeyService/DeleteApplicationKey", "ProxyService/DeleteProxy"],
   ...["ReactorService/DeleteReactor", "ReactorFormulaService/DeleteReactorFormula", "TenantService/DeleteTenant"],
+  "SessionService/DeleteSession",
   ...["InvitationService/DeleteInvitation", "SignInService/EndSignIn", "SignInService/SignOut"],
   ...["PasskeyService/DeletePasskey", "PasskeyService/RenamePasskey"],
   // What each controlled person does when it joins, and what passkeys.test.ts tries.

@@ -31,7 +31,7 @@ export function allowedFor({ role, hasSecondFactor, containers }: Start): (held:
 const OF_OWNER = new Set(["confirm", "tenant:delete"]);
 
 function allowEditing(allow: (...held: readonly string[]) => void, container: string): void {
-  for (const permission of ["create", "read", "search", "delete"]) {
+  for (const permission of ["create", "read", "delete"]) {
     for (const transform of ["mask", "redact"]) allow(`token:${permission} ${transform} ${container}`);
   }
   // Without reading: no mask that it writes shows anything.

@@ -1,4 +1,5 @@
 // Computes: 15 s
+import { get, type IncomingMessage } from "node:http";
 import { createConnection } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { restClient } from "../../support/rest.js";
@@ -175,5 +176,34 @@ describe("a server of two processes", () => {
     // New requests over its open connections are refused and can be sent again.
     expect([...load.refusals.keys()].filter((status) => status !== 503)).toEqual([]);
     await expectNothingLost(load, server.url, backEnd.key);
+  });
+
+  it("answers every new connection while processes end one after the other", async () => {
+    let isOver = false;
+    const responses = new Map<number | string, number>();
+    // An agent would keep connections: the primary passes each of these to one of the processes.
+    const ask = () =>
+      new Promise<number | string>((resolve) => {
+        const answered = (response: IncomingMessage) => {
+          response.resume().on("end", () => resolve(response.statusCode ?? 0));
+        };
+        get(`${server.url}/healthz`, { agent: false }, answered).on("error", ({ message }) => resolve(message));
+      });
+    const client = async () => {
+      while (!isOver) {
+        const response = await ask();
+        responses.set(response, (responses.get(response) ?? 0) + 1);
+      }
+    };
+    const clients = Array.from({ length: 16 }, client);
+    for (const number of [1, 2, 1]) {
+      const ended = processId(server.said(), number);
+      process.kill(ended, "SIGTERM");
+      await expect.poll(() => processIds(server.said()).get(number)).not.toBe(ended);
+    }
+    isOver = true;
+    await Promise.all(clients);
+    expect([...responses.keys()].filter((response) => response !== 503)).toEqual([200]);
+    expect(responses.get(200)).toBeGreaterThan(100);
   });
 });

@@ -84,4 +84,45 @@ describe("a connection", () => {
     await page.getByText("Your role AUDITOR may not call").waitFor();
     expect(console.wrongs).toEqual([]);
   });
+
+  it("is not replaced without a question if another tab has changed it since", async () => {
+    const tenant = await newTenant();
+    await using console = await openOwner(browser, tenant, { expected: /status of 40[0-9]/ });
+    const made = await tenant.manage("POST", "/orchestration/connections", { body: SIMULATED });
+    const path = `/connections?id=${made.body.id}`;
+    const { page: first, context } = console;
+    await console.go(path);
+    const second = await context.newPage();
+    await second.goto(first.url());
+    for (const page of [first, second]) {
+      await page.getByRole("button", { name: "Edit" }).click();
+      await page.getByLabel("Merchant id").fill("m-1");
+    }
+    await first.getByLabel("Name").fill("By the first tab");
+    await first.getByRole("button", { name: "Save" }).click();
+    await first.getByRole("button", { name: "Add a passkey" }).click();
+    await first.getByText("Proved for five minutes").waitFor();
+    await first.getByRole("button", { name: "Save" }).click();
+    await first.getByRole("heading", { level: 1, name: "By the first tab" }).waitFor();
+    await first.getByText("Changed by").waitFor();
+    await second.getByLabel("Name").fill("By the second tab");
+    await second.getByRole("button", { name: "Save" }).click();
+    await second.getByText("Somebody else has saved a newer version").waitFor();
+    const stored = async () => (await tenant.manage("GET", `/orchestration/connections/${made.body.id}`)).body;
+    const { display_name: name, created_at: at, modified_at: changedAt } = await stored();
+    expect([name, at < changedAt]).toEqual(["By the first tab", true]);
+    await second.getByRole("button", { name: "Save over the newer version" }).click();
+    await second.getByRole("heading", { level: 1, name: "By the second tab" }).waitFor();
+    expect((await stored()).display_name).toBe("By the second tab");
+    expect(console.wrongs).toEqual([]);
+  });
 });
+
+const SIMULATED = {
+  connection_formula_id: "simulator-card",
+  method: "card",
+  display_name: "Edited twice",
+  fields: [{ key: "merchant_id", value: "m-1" }],
+  accepted_countries: ["US"],
+  accepted_currencies: ["USD"],
+};

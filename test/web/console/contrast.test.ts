@@ -27,6 +27,7 @@ const PAIRS: readonly (readonly [string, readonly string[], number])[] = [
   ["reveal-mark", ["surface", "hover"], EDGE],
   ["mask-mark", ["surface", "hover"], EDGE],
   ["redact-mark", ["surface", "hover"], EDGE],
+  ["other-mark", ["surface", "hover"], EDGE],
   ["good-mark", ["surface", "hover"], EDGE],
   ["danger-mark", ["surface", "hover"], EDGE],
 ];

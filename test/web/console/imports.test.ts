@@ -119,6 +119,34 @@ describe("an import", () => {
     expect(console.wrongs).toEqual([]);
   });
 
+  it("asks before its page is left, in words about an import, and goes on if its person stays", async () => {
+    const tenant = await newTenant();
+    await using console = await open(tenant);
+    const { page } = console;
+    const buffer = Buffer.from('{"type":"token","data":"a value"}\n');
+    await page.getByLabel("File").setInputFiles({ name: "values.ndjson", mimeType: "text/plain", buffer });
+    const held = Promise.withResolvers<void>();
+    let calls = 0;
+    await page.route("**/cloakroom.v1.TokenService/ImportTokens", async (route) => {
+      calls += 1;
+      // The first is refused without a second factor.
+      if (calls > 1) await held.promise;
+      await route.continue();
+    });
+    await prove(console);
+    await page.getByRole("link", { name: "Members" }).click();
+    const question = page.getByRole("dialog", { name: "Stop the import?" });
+    await question.getByText("Rows that are stored stay stored").waitFor();
+    await console.expectAccessible();
+    await question.getByRole("button", { name: "Stay" }).click();
+    held.resolve();
+    await page.getByRole("heading", { name: "Imported values.ndjson" }).waitFor();
+    expect(await countOf(tenant)).toBe(1);
+    await page.getByRole("link", { name: "Members" }).click();
+    await page.getByRole("heading", { level: 1, name: "Members" }).waitFor();
+    expect(console.wrongs).toEqual([]);
+  });
+
   it("goes on after rows that a hostile file nests too deep, and shows what else its rows set", async () => {
     const tenant = await newTenant();
     await using console = await open(tenant);

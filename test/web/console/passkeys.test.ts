@@ -1,13 +1,12 @@
 // Needs: chromium
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sharedBrowser } from "../../support/browser.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { operatorLink } from "../../support/test-browser.js";
-import { memberOf, type OpenConsole, openBrowser } from "./support/console.js";
+import { memberOf, namedAddress, openBrowser, openWithAuthenticator } from "./support/console.js";
 
-/** Browsers make no passkeys for 127.0.0.1. */
-const url = inject("serverUrl").replace("127.0.0.1", "localhost");
+const url = namedAddress();
 const REFUSED = /status of 40[0-9]/;
 const NUMBER = "4242424242424242";
 
@@ -22,19 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-/** A browser with an authenticator that verifies its person, as a laptop has one. */
-async function openWithAuthenticator(): Promise<OpenConsole> {
-  const opened = await openBrowser(browser, { expected: REFUSED, origin: url });
-  const devTools = await opened.context.newCDPSession(opened.page);
-  await devTools.send("WebAuthn.enable");
-  await devTools.send("WebAuthn.addVirtualAuthenticator", {
-    options: {
-      ...{ protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true },
-      ...{ isUserVerified: true, automaticPresenceSimulation: true },
-    },
-  });
-  return opened;
-}
+const openWithPasskeys = () => openWithAuthenticator(browser, { expected: REFUSED });
 
 /** The OWNER's first passkey after the operator's link counts at once; that of any other member waits. */
 async function takeLink(page: Page, email: string, of: TestTenant = tenant): Promise<void> {
@@ -53,7 +40,7 @@ async function addPasskey(page: Page): Promise<void> {
 
 describe("a passkey", () => {
   it("is added, asked for at the next sign-in, renamed and removed", async () => {
-    await using console = await openWithAuthenticator();
+    await using console = await openWithPasskeys();
     const { page } = console;
     const own = await newTenant();
     const email = await memberOf(own, "OWNER");
@@ -82,7 +69,7 @@ describe("a passkey", () => {
   });
 
   it("leaves the sign-in waiting if its person does not use it, and says so", async () => {
-    await using console = await openWithAuthenticator();
+    await using console = await openWithPasskeys();
     const { page } = console;
     const email = await memberOf(tenant, "DEVELOPER");
     await takeLink(page, email);
@@ -105,7 +92,7 @@ describe("a passkey", () => {
 
 describe("a value in the clear", () => {
   it("is shown with setting, passkey and reason, and hidden when the window is left and after 30 s", async () => {
-    await using console = await openWithAuthenticator();
+    await using console = await openWithPasskeys();
     const { page } = console;
     await takeLink(page, await memberOf(tenant, "OWNER"));
     await page.getByRole("heading", { name: "Home" }).waitFor();
@@ -147,7 +134,7 @@ describe("a value in the clear", () => {
   });
 
   it("is proved where an operation was refused without it, and nothing that was typed is lost", async () => {
-    await using console = await openWithAuthenticator();
+    await using console = await openWithPasskeys();
     const { page } = console;
     const own = await newTenant();
     await takeLink(page, await memberOf(own, "OWNER"), own);
@@ -165,7 +152,7 @@ describe("a value in the clear", () => {
   });
 
   it("is not given by the first passkey of another member, and the page says when it is", async () => {
-    await using console = await openWithAuthenticator();
+    await using console = await openWithPasskeys();
     const { page } = console;
     await takeLink(page, await memberOf(tenant, "ADMIN"));
     await page.getByRole("heading", { name: "Home" }).waitFor();

@@ -43,6 +43,7 @@ const PLACES = [
   ["/imports", "Imports"],
   ["/exports", "Exports"],
   ["/applications", "Applications"],
+  ["/sessions", "Sessions"],
   ["/proxies", "Proxies"],
   ["/reactors", "Reactors"],
   ["/formulas", "Formulas"],

@@ -11,6 +11,7 @@ export type ProxyId = Id<"Proxy">;
 export type ReactorId = Id<"Reactor">;
 export type ReactorFormulaId = Id<"ReactorFormula">;
 export type RefundId = Id<"Refund">;
+export type SessionId = Id<"Session">;
 export type TenantId = Id<"Tenant">;
 export type ThreeDSSessionId = Id<"ThreeDSSession">;
 export type TokenId = Id<"Token">;
@@ -313,6 +314,14 @@ export interface Connection {
   readonly active: boolean;
   /** The URL to which the payment service must send its webhooks. */
   readonly webhookUrl?: string | undefined;
+  /** The application or user that created it. */
+  readonly createdBy?: string | undefined;
+  /** The time of its creation. */
+  readonly createdAt: Date;
+  /** The application or user that last changed it. */
+  readonly modifiedBy?: string | undefined;
+  /** The time of its last change, not of a check of its credentials. */
+  readonly modifiedAt?: Date | undefined;
 }
 
 export interface ConnectionFieldInput {
@@ -911,6 +920,15 @@ export interface ListReactorsInput {
   readonly size?: number | undefined;
 }
 
+export interface ListSessionsInput {
+  /** Sessions that one of these applications created. */
+  readonly applicationId?: readonly string[] | undefined;
+  /** Default 1. */
+  readonly page?: number | undefined;
+  /** Default 20. */
+  readonly size?: number | undefined;
+}
+
 export interface ListTokensByCursorInput {
   /** May stand beside any other filter. */
   readonly container?: string | undefined;
@@ -1071,6 +1089,30 @@ export interface MonthlyActiveTokens {
   readonly month: string;
   /** Tokens created, read or used in that month. */
   readonly count: number;
+}
+
+/** A session that has not ended, without its key and nonce. */
+export interface OpenSession {
+  /** The session's id, which log rows name. */
+  readonly id: SessionId;
+  /** The tenant that it belongs to. */
+  readonly tenantId: TenantId;
+  /** The public application whose key created it. */
+  readonly applicationId: ApplicationId;
+  /** The private application that authorized it. Absent: none has. */
+  readonly authorizedBy?: string | undefined;
+  /** Whether a hosted field created it: its key then works in this field only. */
+  readonly inFrame: boolean;
+  /** The most that responses to its key show of any token: redact, mask or reveal. Absent: no token. */
+  readonly transform?: string | undefined;
+  /** What it may do to every container, as far as its authorizer may. */
+  readonly permissions: readonly string[];
+  /** Its rights on containers and tokens, in order of priority, as far as its authorizer has them. */
+  readonly rules: readonly AccessRule[];
+  /** The time of its creation. */
+  readonly createdAt: Date;
+  /** When it ends. */
+  readonly expiresAt: Date;
 }
 
 /** The card as it was when the transaction was created. */

@@ -23,6 +23,8 @@ export const explainedAccessShape: Shape = { numbers: "keys", items: { steps: ac
 
 export const sessionShape: Shape = { texts: "sessionKey nonce", times: "expiresAt" };
 
+export const openSessionShape: Shape = { texts: "id tenantId applicationId", flags: "inFrame", lists: "permissions", times: "createdAt expiresAt", items: { rules: accessRuleShape } };
+
 export const proxyShape: Shape = { texts: "id tenantId name key destinationUrl state", lists: "requestTransforms responseTransforms", maps: "configuration", flags: "requireAuth disableDetokenization", times: "createdAt modifiedAt" };
 
 export const httpHeaderShape: Shape = { texts: "name value" };
@@ -67,7 +69,7 @@ export const reactAsyncResponseShape: Shape = { texts: "asyncReactorRequestId" }
 
 export const testReactorResponseShape: Shape = { lists: "warnings", nested: { error: codeErrorShape, response: testedAnswerShape }, items: { console: consoleLineShape, calls: testedCallShape } };
 
-export const connectionShape: Shape = { texts: "id connectionFormulaId displayName status", lists: "acceptedCountries acceptedCurrencies", flags: "threeDSecureEnabled active" };
+export const connectionShape: Shape = { texts: "id connectionFormulaId displayName status", lists: "acceptedCountries acceptedCurrencies", flags: "threeDSecureEnabled active", times: "createdAt modifiedAt" };
 
 export const connectionFormulaFieldShape: Shape = { texts: "key displayName format", flags: "required secret" };
 

@@ -1,6 +1,7 @@
 import { listFlag, switchFlag, textFlag } from "../../command.js";
 import type { ApiCommand } from "../api-command.js";
-import { BODY } from "./flags.js";
+import { deleteCommand } from "./entity-commands.js";
+import { BODY, LISTED } from "./flags.js";
 
 export const BROWSER_SESSION_COMMANDS: readonly ApiCommand[] = [
   {
@@ -22,4 +23,19 @@ export const BROWSER_SESSION_COMMANDS: readonly ApiCommand[] = [
     examples: ["- --permission token:create < nonce.txt", "NONCE --from rights.json"],
     load: async () => (await import("../browser-session-commands.js")).authorizeSession,
   },
+  {
+    name: "sessions list",
+    summary: "List the sessions that have not ended, newest first, without their keys and nonces",
+    flags: {
+      application: listFlag("ID", "only those that this application made; may be repeated"),
+      ...LISTED,
+    },
+    load: async () => (await import("../browser-session-commands.js")).listSessions,
+  },
+  deleteCommand({
+    name: "sessions end",
+    summary: "End a session; its key stops working at once",
+    part: "sessions",
+    warning: "Session ID will end, and its key stops working at once.",
+  }),
 ];

@@ -55,12 +55,15 @@ export function useRead<I extends DescMessage, O extends DescMessage>(
   const operation = queryOperation(method);
   const isAllowed = useSession().can(operation);
   const query = useQuery(method, input, { enabled: enabled && isAllowed, staleTime });
+  const problem = query.error ? toCallProblem(query.error) : undefined;
+  // Old data stays while a newer read fails, but not of what the person may see no more.
+  const mayShow = isAllowed && problem?.kind !== "denied";
   return {
     operation,
     isAllowed,
-    data: query.data,
+    data: mayShow ? query.data : undefined,
     isFetching: query.isFetching,
-    problem: query.error ? toCallProblem(query.error) : undefined,
+    problem,
     refetch: () => void query.refetch(),
   };
 }

@@ -62,7 +62,11 @@ export function EntityList<T extends Listed>(props: EntityListProps<T>) {
       <Loaded read={list} lines={8}>
         {({ data }) => (
           <>
-            {data.length === 0 ? none : <Table label={title} rows={data} columns={[name, ...columns]} keyOf={entityId} />}
+            {data.length === 0 ? (
+              none
+            ) : (
+              <Table label={title} rows={data} columns={[name, ...columns]} keyOf={entityId} />
+            )}
             <OffsetPages page={page} />
           </>
         )}

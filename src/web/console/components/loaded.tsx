@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { Link } from "wouter";
 import type { Read } from "../api/queries.js";
 import { useSession } from "../session.js";
 import { ProblemNote } from "./problem-note.js";
@@ -47,6 +48,9 @@ function NoRight({ operation }: { operation: string }) {
         Your role {role} may not call <code>{operation}</code>. An OWNER or ADMIN of this tenant can see more, or change
         your role.
       </p>
+      <Link href="/" className="button">
+        Go to the home page
+      </Link>
     </div>
   );
 }

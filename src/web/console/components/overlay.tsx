@@ -4,12 +4,14 @@ interface OverlayProps {
   readonly title: string;
   /** Whether Escape closes it. Default: true. */
   readonly isDismissable?: boolean;
+  /** Whether it hides the page, so that nobody else reads it. Default: false. */
+  readonly isCovering?: boolean;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
 /** A dialog over the page. It is open while it is rendered, and gives the focus back. */
-export function Overlay({ title, isDismissable = true, onClose, children }: OverlayProps) {
+export function Overlay({ title, isDismissable = true, isCovering = false, onClose, children }: OverlayProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useLayoutEffect(() => {
@@ -30,7 +32,7 @@ export function Overlay({ title, isDismissable = true, onClose, children }: Over
   return (
     <dialog
       ref={dialog}
-      className="dialog"
+      className={isCovering ? "dialog covering" : "dialog"}
       aria-labelledby={titleId}
       closedby={isDismissable ? "closerequest" : "none"}
       onKeyDown={onKeyDown}

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useRef } from "react";
+import { withoutTurns } from "./text.js";
 
 interface ScreenProps {
   readonly title: string;
@@ -14,7 +15,7 @@ let hasNavigated = false;
 export function Screen({ title, actions, children }: ScreenProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · Cloakroom`;
+    document.title = `${withoutTurns(title)} · Cloakroom`;
     if (hasNavigated) heading.current?.focus();
     hasNavigated = true;
   }, [title]);
@@ -22,7 +23,7 @@ export function Screen({ title, actions, children }: ScreenProps) {
     <>
       <header className="screen-head">
         <h1 ref={heading} tabIndex={-1}>
-          {title}
+          <bdi dir="auto">{withoutTurns(title)}</bdi>
         </h1>
         <div className="actions">{actions}</div>
       </header>

@@ -26,6 +26,11 @@ const DIRECTIONS = /[\u202a-\u202e\u2066-\u2069]/g;
 /** Letters with their accents, and emoji with all their parts, count as one and are never cut. */
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
+/** A name in which no character turns the order of others. */
+export function withoutTurns(text: string): string {
+  return text.replaceAll(DIRECTIONS, "\u{fffd}");
+}
+
 /** A name without a visible character would be a link that cannot be seen. */
 function shortened(text: string): string {
   if (/^[\s\p{Cf}\p{Cc}]*$/u.test(text)) return "(blank)";
@@ -33,9 +38,18 @@ function shortened(text: string): string {
 }
 
 function cut(text: string, head: number, tail: number): string {
-  const shown = [...GRAPHEMES.segment(text.replaceAll(DIRECTIONS, "\u{fffd}"))].map(({ segment }) => segment);
+  const shown = [...GRAPHEMES.segment(withoutTurns(text))].map(({ segment }) => segment);
   if (shown.length <= head + tail + 1) return shown.join("");
   return `${shown.slice(0, head).join("")}…${shown.slice(-tail).join("")}`;
+}
+
+/** A whole id, for programs and for support. */
+export function WholeId({ children }: { children: string }) {
+  return (
+    <span className="whole-id">
+      <code>{children}</code> <CopyButton text={children} />
+    </span>
+  );
 }
 
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {

@@ -59,8 +59,20 @@ export function SignIn({ onSignedIn, isEmbedded = false }: SignInProps) {
     <main className="narrow">
       <Logo />
       <h1>Sign in to Cloakroom</h1>
-      {content}
+      {navigator.cookieEnabled ? content : <WithoutCookies />}
     </main>
+  );
+}
+
+/** Such a browser would begin a sign-in, use the link up, and forget it. */
+function WithoutCookies() {
+  return (
+    <div className="note problem" role="alert">
+      <p>This browser keeps no cookies of {location.host}, and a sign-in is one. Allow them, and try again.</p>
+      <button type="button" className="primary" onClick={() => location.reload()}>
+        Try again
+      </button>
+    </div>
   );
 }
 

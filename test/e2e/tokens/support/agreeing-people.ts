@@ -16,6 +16,8 @@ export interface Colleague {
   readonly passkeyId: string;
   /** Proves the second factor, where it has not been proved with the sign-in. */
   prove(): Promise<void>;
+  /** The cookie of the sign-in, as `name=value`. */
+  readonly cookie: string;
   /** Calls a method as this person, who has just proved the second factor. */
   call(operation: string, body?: object): Promise<RestResponse>;
 }
@@ -114,6 +116,11 @@ async function colleague(server: ClockedServer, tenantId: string, email: string)
     email,
     memberId: String(who.memberId),
     passkeyId: String(added.body.id),
+    get cookie() {
+      const pair = [...browser.cookies].find(([name]) => name.startsWith("cloakroom-sign-in"));
+      if (!pair) throw new Error("nobody is signed in");
+      return pair.join("=");
+    },
     async prove() {
       await provePasskey(browser, authenticator, "Check");
     },

@@ -142,13 +142,14 @@ export async function openConsole(
   return opened;
 }
 
-/**
- * Opens a browser in which the OWNER is signed in by an operator's link, and can add a passkey that counts at once. It
- * has the vault's address by name: browsers make no passkeys for 127.0.0.1.
- */
-export async function openOwner(browser: Browser, tenant: TestTenant, options: Options = {}): Promise<OpenConsole> {
-  const origin = url.replace("127.0.0.1", "localhost");
-  const opened = await openBrowser(browser, { ...options, origin });
+/** Browsers make no passkeys for 127.0.0.1: the vault's address by name. */
+export function namedAddress(address: string = url): string {
+  return address.replace("127.0.0.1", "localhost");
+}
+
+/** Opens a browser with an authenticator that verifies its person, as a laptop has one. */
+export async function openWithAuthenticator(browser: Browser, options: Options = {}): Promise<OpenConsole> {
+  const opened = await openBrowser(browser, { origin: namedAddress(), ...options });
   const devTools = await opened.context.newCDPSession(opened.page);
   await devTools.send("WebAuthn.enable");
   await devTools.send("WebAuthn.addVirtualAuthenticator", {
@@ -157,6 +158,13 @@ export async function openOwner(browser: Browser, tenant: TestTenant, options: O
       ...{ isUserVerified: true, automaticPresenceSimulation: true },
     },
   });
+  return opened;
+}
+
+/** The same, in which the OWNER is signed in by an operator's link, and can add a passkey that counts at once. */
+export async function openOwner(browser: Browser, tenant: TestTenant, options: Options = {}): Promise<OpenConsole> {
+  const opened = await openWithAuthenticator(browser, options);
+  const origin = namedAddress();
   await opened.page.goto(`${origin}/console/sign-in#${await operatorLink(tenant.id, "owner@example.com")}`);
   await opened.page.getByRole("button", { name: "Sign in" }).click();
   await opened.page.getByRole("heading", { name: "Home" }).waitFor();

@@ -14,7 +14,7 @@ import { Exposure } from "../../components/exposure.js";
 import { Loaded } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList, Table } from "../../components/table.js";
-import { Name } from "../../components/text.js";
+import { Name, WholeId } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
 import { useConflictCheck } from "../../use-conflict-check.js";
@@ -63,7 +63,7 @@ function Facts({ application }: { application: Application }) {
   return (
     <DetailList
       pairs={[
-        ["Id", <code key="id">{id}</code>],
+        ["Id", <WholeId key="id">{id}</WholeId>],
         ["Type", type],
         ["Allowed origins", allowedOrigins.join(", ")],
         ["Templates", templates.map(({ name }) => name).join(", ")],
@@ -87,7 +87,14 @@ function Rights({ application }: { application: Application }) {
     update.isAllowed && mayChange(application.createdBy) && rules.every(({ conditions }) => conditions.length === 0);
   return (
     <section aria-labelledby="rights">
-      <h2 id="rights">Rights</h2>
+      <div className="screen-head">
+        <h2 id="rights">Rights</h2>
+        {isEditable && (
+          <button type="button" onClick={() => setEditing(true)}>
+            Edit name and rights
+          </button>
+        )}
+      </div>
       {rules.length > 0 && (
         <Table
           label="Access rules"
@@ -104,6 +111,9 @@ function Rights({ application }: { application: Application }) {
       )}
       <div className="actions">
         <Link href={`/access?${new URLSearchParams({ application: id })}`}>What does it see?</Link>
+        {application.type === "public" && can("SessionService/ListSessions") && (
+          <Link href={`/sessions?${new URLSearchParams({ application: id })}`}>Its open sessions</Link>
+        )}
         {can("LogService/ListLogs") && (
           <>
             <Link href={`/log?${new URLSearchParams({ entity_type: "application", entity_id: id })}`}>
@@ -119,13 +129,6 @@ function Rights({ application }: { application: Application }) {
         )}
       </div>
       {permissions.length > 0 && <p>Without a rule: {permissions.join(", ")}</p>}
-      {isEditable && (
-        <div>
-          <button type="button" onClick={() => setEditing(true)}>
-            Edit name and rights
-          </button>
-        </div>
-      )}
     </section>
   );
 }

@@ -35,7 +35,14 @@ export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
   const [secret, setSecret] = useState<string | undefined>();
   return (
     <section aria-labelledby="keys">
-      <h2 id="keys">Keys</h2>
+      <div className="screen-head">
+        <h2 id="keys">Keys</h2>
+        {can("ApplicationKeyService/CreateApplicationKey") && isOwn && (
+          <button type="button" onClick={() => setMaking(true)}>
+            New key
+          </button>
+        )}
+      </div>
       {secret !== undefined && <NewSecret name="key" secret={secret} />}
       <Loaded read={keys}>
         {({ data }) =>
@@ -70,13 +77,6 @@ export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
           )
         }
       </Loaded>
-      {can("ApplicationKeyService/CreateApplicationKey") && isOwn && (
-        <div>
-          <button type="button" onClick={() => setMaking(true)}>
-            New key
-          </button>
-        </div>
-      )}
       {isMaking && <MakeKey applicationId={id} onMade={setSecret} onClose={() => setMaking(false)} />}
     </section>
   );

@@ -4,7 +4,7 @@ import { EntityForm } from "../../components/entity-form.js";
 import { NameField } from "../../components/field.js";
 import { useSession } from "../../session.js";
 import type { ConflictCheck } from "../../use-conflict-check.js";
-import { ApplicationChoice } from "./application-choice.js";
+import { ApplicationChoice } from "../application-choice.js";
 import { ConfigurationField } from "./configuration-field.js";
 
 /** How an editor saves. */
@@ -57,7 +57,14 @@ export function CodeForm({ saving, draft, set, configured, action, children }: C
       {!canSave && <OnlyOwn />}
       {canSave && (
         <>
-          <ApplicationChoice value={draft.applicationId} onChange={set("applicationId")} />
+          <ApplicationChoice
+            label="Acts as application"
+            value={draft.applicationId}
+            onChange={set("applicationId")}
+            none="None: no req.bt"
+            help="req.bt has its permissions. One that reveals or uses values needs your passkey."
+            types={["private", "public"]}
+          />
           <ConfigurationField names={configured} value={draft.configuration} onChange={set("configuration")} />
           <div className="actions">
             <button type="submit" className="primary" disabled={isPending}>

@@ -1,3 +1,5 @@
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { type Connection, ConnectionService } from "#client/proto/cloakroom/v1/connections_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
@@ -5,8 +7,12 @@ import { DeleteEntity } from "../../components/delete-entity.js";
 import { Loaded } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList } from "../../components/table.js";
-import { CopyButton } from "../../components/text.js";
+import { CopyButton, WholeId } from "../../components/text.js";
+import { Time } from "../../components/time.js";
+import { useConflictCheck } from "../../use-conflict-check.js";
 import { useLooks } from "../../use-looks.js";
+import { Author } from "../author.js";
+import { type Mention, useNames } from "../names.js";
 import { connectionRequest, openConnectionDraft } from "./connection-draft.js";
 import { ConnectionForm } from "./connection-form.js";
 import { ConnectionState } from "./connection-state.js";
@@ -61,6 +67,13 @@ export function ConnectionDetails({ id }: { id: string }) {
 function Facts({ connection }: { connection: Connection }) {
   const { id, connectionFormulaId, acceptedCountries, acceptedCurrencies, threeDSecureEnabled, webhookUrl } =
     connection;
+  const { createdAt, createdBy, modifiedAt, modifiedBy } = connection;
+  const names = useNames(
+    [createdBy, modifiedBy].flatMap((author): Mention[] => [
+      ["user", author],
+      ["application", author],
+    ]),
+  );
   return (
     <>
       <StateNote connection={connection} />
@@ -68,10 +81,14 @@ function Facts({ connection }: { connection: Connection }) {
         pairs={[
           ["State", <ConnectionState key="state" connection={connection} />],
           ["Service", connectionFormulaId],
-          ["Id", <code key="id">{id}</code>],
+          ["Id", <WholeId key="id">{id}</WholeId>],
           ["3-D Secure", threeDSecureEnabled ? "yes" : "no"],
           ["Currencies", acceptedCurrencies.join(", ")],
           ["Countries", acceptedCountries.join(", ")],
+          ["Created", <Time key="created" at={createdAt} />],
+          ["By", createdBy && <Author key="by" id={createdBy} names={names} />],
+          ["Changed", modifiedAt && <Time key="modified" at={modifiedAt} />],
+          ["Changed by", modifiedBy && <Author key="changer" id={modifiedBy} names={names} />],
           ["Webhook address", webhookUrl && <WebhookAddress key="webhook" url={webhookUrl} />],
         ]}
       />
@@ -103,6 +120,7 @@ interface EditorProps {
   readonly onCancel: () => void;
 }
 
+/** The whole of a connection is saved, so another person's changes would be undone without a word. */
 function Editor({ connection, onSaved, onCancel }: EditorProps) {
   const replace = useChange(ConnectionService.method.replaceConnection);
   const formulas = useRead(
@@ -111,6 +129,8 @@ function Editor({ connection, onSaved, onCancel }: EditorProps) {
     { staleTime: Number.POSITIVE_INFINITY },
   );
   const { id, connectionFormulaId } = connection;
+  const client = createClient(ConnectionService, useTransport());
+  const check = useConflictCheck(connection, () => client.getConnection({ id }));
   return (
     <Loaded read={formulas} lines={8}>
       {({ data }) => {
@@ -122,6 +142,7 @@ function Editor({ connection, onSaved, onCancel }: EditorProps) {
               change={replace}
               initial={openConnectionDraft(connection)}
               isStored
+              check={check}
               onCancel={onCancel}
               onSubmit={(draft) => replace.run({ ...connectionRequest(formula, draft), id }, onSaved)}
             />

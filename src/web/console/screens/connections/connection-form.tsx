@@ -1,9 +1,11 @@
 import { type FormEvent, useState } from "react";
 import type { ConnectionFormula, ConnectionFormulaField } from "#client/proto/cloakroom/v1/connections_pb.js";
 import type { CallProblem } from "../../api/call-problem.js";
+import { ConflictNote } from "../../components/conflict-note.js";
 import { Choice, TextArea, TextField } from "../../components/field.js";
 import { FormActions } from "../../components/form-actions.js";
 import { ProblemNote } from "../../components/problem-note.js";
+import type { ConflictCheck } from "../../use-conflict-check.js";
 import { useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
 import { problemWithin } from "../problem-within.js";
@@ -16,26 +18,33 @@ interface ConnectionFormProps {
   readonly isStored: boolean;
   readonly change: { readonly isPending: boolean; readonly problem: CallProblem | undefined };
   readonly onSubmit: (draft: ConnectionDraft) => void;
+  /** Absent for a new connection. */
+  readonly check?: ConflictCheck;
   readonly onCancel?: () => void;
 }
 
 const OWN = /^(?:display_name$|accepted_countries|accepted_currencies|fields\[\d+\]\.value$)/;
 
 /** The account at a payment service, with the fields that the service asks for. */
-export function ConnectionForm({ formula, initial, isStored, change, onSubmit, onCancel }: ConnectionFormProps) {
+export function ConnectionForm({ formula, initial, isStored, change, onSubmit, check, onCancel }: ConnectionFormProps) {
   const [draft, set] = useDraft(initial);
   useUnsaved(draft);
   const [sent, setSent] = useState<readonly string[]>([]);
   const { problem } = change;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const save = () => {
     setSent(filledKeys(formula, draft.fields));
     onSubmit(draft);
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (check) check.guard(save);
+    else save();
   };
   const problemOf = (key: string) => problem?.fields.get(`fields[${sent.indexOf(key)}].value`);
   return (
     <form className="form wide" onSubmit={submit} autoComplete="off">
       {problem && <ProblemNote key={problem.message} problem={problem} isShown={(field) => OWN.test(field)} />}
+      {check && <ConflictNote check={check} save={save} />}
       <TextField
         label="Name"
         value={draft.displayName}

@@ -1,13 +1,12 @@
-import { ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
+import type { Application } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { TokenExportService } from "#client/proto/cloakroom/v1/token_exports_pb.js";
-import { useChange, useRead } from "../../api/queries.js";
-import { Choice, TextField } from "../../components/field.js";
+import { useChange } from "../../api/queries.js";
+import { TextField } from "../../components/field.js";
 import { FormDialog } from "../../components/form-dialog.js";
 import { useDraft } from "../../use-draft.js";
+import { ApplicationChoice } from "../application-choice.js";
 
 const FIELDS = ["container", "type", "reason"];
-/** Applications beyond these are requested by the command line. */
-const SIZE = 100;
 
 /** Requests an export by an application, with the rights and keys that it has now. */
 export function RequestExport({ onClose }: { onClose: () => void }) {
@@ -34,7 +33,15 @@ export function RequestExport({ onClose }: { onClose: () => void }) {
       onSubmit={submit}
       onClose={onClose}
     >
-      <ExporterChoice value={applicationId} onChange={set("applicationId")} />
+      <ApplicationChoice
+        label="Application"
+        value={applicationId}
+        onChange={set("applicationId")}
+        none="Choose one"
+        help="It exports, with the rights and keys that it has now."
+        helpWithout="No application has the permission token:export."
+        accepts={mayExport}
+      />
       <TextField
         label="Container"
         value={container}
@@ -63,24 +70,7 @@ export function RequestExport({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Of the applications that may export. */
-function ExporterChoice({ value, onChange }: { readonly value: string; readonly onChange: (id: string) => void }) {
-  const applications = useRead(ApplicationService.method.listApplications, { size: SIZE, sort: "name" });
-  const found = (applications.data?.data ?? []).filter(
-    ({ rules, permissions }) =>
-      permissions.includes("token:export") || rules.some((rule) => rule.permissions.includes("token:export")),
-  );
-  return (
-    <Choice
-      label="Application"
-      value={value}
-      options={[["", "Choose one"], ...found.map(({ id, name }): [string, string] => [id, name])]}
-      onChange={onChange}
-      help={
-        applications.data && found.length === 0
-          ? "No application has the permission token:export."
-          : "It exports, with the rights and keys that it has now."
-      }
-    />
-  );
+function mayExport({ rules, permissions }: Application): boolean {
+  const isRuled = rules.some((rule) => rule.permissions.includes("token:export"));
+  return permissions.includes("token:export") || isRuled;
 }

@@ -7,7 +7,7 @@ import { Loaded, Permitted } from "../../components/loaded.js";
 import { usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList, Table } from "../../components/table.js";
-import { CodeSample } from "../../components/text.js";
+import { CodeSample, WholeId } from "../../components/text.js";
 import { useSession } from "../../session.js";
 import { fitsLines, type LineParts } from "./formula-draft.js";
 import { FormulaEditor } from "./formula-editor.js";
@@ -108,7 +108,7 @@ function ReadFormula({ formula, why }: { readonly formula: ReactorFormula; reado
       <DetailList
         pairs={[
           ["Description", description],
-          ["Id", <code key="id">{id}</code>],
+          ["Id", <WholeId key="id">{id}</WholeId>],
         ]}
       />
       <Entries label="Configuration" entries={configuration} />

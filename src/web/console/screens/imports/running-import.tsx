@@ -28,7 +28,7 @@ export function RunningImport({ run, file, onLeave, onRepeat }: RunningImportPro
   }, [run]);
   useEffect(() => {
     if (state !== "running") return undefined;
-    leaveGuard.hold();
+    leaveGuard.hold("import");
     return () => leaveGuard.release();
   }, [state]);
   const { name, size } = file;

@@ -116,7 +116,7 @@ export function Actor({ row: { actorId, actorType }, names }: RowProps) {
         {shown}
       </Link>
       {/* An application may have a member's address as its name. */}
-      <span className="quiet"> {actorType}</span>
+      {actorType !== "user" && <span className="quiet"> {actorType}</span>}
     </>
   );
 }

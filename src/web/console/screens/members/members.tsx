@@ -48,11 +48,8 @@ function MemberTable({ members }: { members: readonly Member[] }) {
         { head: "Role", cell: (member) => <MemberRole member={member} /> },
         { head: "Member since", cell: ({ createdAt }) => <Time at={createdAt} /> },
         ...(isAdministrator ? [{ head: "Sign-ins", cell: (member: Member) => <MemberSignIns member={member} /> }] : []),
-        ...(can("PasskeyService/ResetPasskeys")
-          ? [{ head: "Passkeys", cell: (member: Member) => <ResetPasskeys member={member} /> }]
-          : []),
-        ...(can("MemberService/DeleteMember")
-          ? [{ head: "Remove", cell: (member: Member) => <RemoveMember member={member} /> }]
+        ...(can("MemberService/DeleteMember") || can("PasskeyService/ResetPasskeys")
+          ? [{ head: "Actions", cell: (member: Member) => <MemberActions member={member} /> }]
           : []),
       ]}
     />
@@ -94,9 +91,19 @@ function MemberRole({ member }: { member: Member }) {
   );
 }
 
+function MemberActions({ member }: { member: Member }) {
+  if (useIsFixed(member)) return null;
+  return (
+    <div className="actions">
+      <ResetPasskeys member={member} />
+      <RemoveMember member={member} />
+    </div>
+  );
+}
+
 function RemoveMember({ member }: { member: Member }) {
   const { isAllowed, run, ...change } = useChange(MemberService.method.deleteMember);
-  if (useIsFixed(member) || !isAllowed) return null;
+  if (!isAllowed) return null;
   return (
     <Confirm {...change} action="Remove" title="Remove this member?" onConfirm={(done) => run({ id: member.id }, done)}>
       <p>
@@ -108,11 +115,11 @@ function RemoveMember({ member }: { member: Member }) {
 
 function ResetPasskeys({ member }: { member: Member }) {
   const { isAllowed, run, ...change } = useChange(PasskeyService.method.resetPasskeys);
-  if (useIsFixed(member) || !isAllowed) return null;
+  if (!isAllowed) return null;
   return (
     <Confirm
       {...change}
-      action="Reset"
+      action="Reset passkeys"
       title="Remove all passkeys of this member?"
       onConfirm={(done) => run({ memberId: member.id }, done)}
     >

@@ -8,7 +8,7 @@ import { Loaded } from "../../components/loaded.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList, Table } from "../../components/table.js";
-import { Name } from "../../components/text.js";
+import { Name, WholeId } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { formatMoney } from "./money.js";
 import { RefundPayment } from "./refund-payment.js";
@@ -39,7 +39,7 @@ function Facts({ payment }: { payment: Transaction }) {
     <>
       <DetailList
         pairs={[
-          ["Id", <code key="id">{id}</code>],
+          ["Id", <WholeId key="id">{id}</WholeId>],
           ["Status", <StatusTag key="status" status={payment.status} />],
           ["Amount", formatMoney(amount, currency)],
           ["Authorized", formatMoney(authorizedAmount, currency)],

@@ -1,6 +1,6 @@
 import type { Proxy as ProxyEntity } from "#client/proto/cloakroom/v1/proxies_pb.js";
 import { DetailList } from "../../components/table.js";
-import { CodeSample } from "../../components/text.js";
+import { CodeSample, WholeId } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 
 export function ProxyFacts({ proxy }: { proxy: ProxyEntity }) {
@@ -12,7 +12,7 @@ export function ProxyFacts({ proxy }: { proxy: ProxyEntity }) {
     <>
       <DetailList
         pairs={[
-          ["Id", <code key="id">{id}</code>],
+          ["Id", <WholeId key="id">{id}</WholeId>],
           ["Key", key === "" ? "hidden from your role" : <code key="key">{key}</code>],
           ["Callers need a key", requireAuth ? "yes" : "no"],
           ["Created", <Time key="created" at={createdAt} />],

@@ -10,7 +10,7 @@ import { NewSecret } from "../../components/new-secret.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
 import { DetailList } from "../../components/table.js";
-import { Name } from "../../components/text.js";
+import { Name, WholeId } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useConflictCheck } from "../../use-conflict-check.js";
 import { Author } from "../author.js";
@@ -59,7 +59,7 @@ function Facts({ webhook }: { webhook: Webhook }) {
   return (
     <DetailList
       pairs={[
-        ["Id", <code key="id">{id}</code>],
+        ["Id", <WholeId key="id">{id}</WholeId>],
         ["Address", <Name key="url">{url}</Name>],
         ["State", <WebhookState key="status" status={status} />],
         ["Mail to", notifyEmail && <Name key="mail">{notifyEmail}</Name>],
