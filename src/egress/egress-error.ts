@@ -13,7 +13,6 @@ export type RefusalReason =
   | "plain_http"
   | "denied";
 
-/** Why an allowed call failed. */
 export type FailureReason =
   | "invalid_request"
   | "name_not_found"

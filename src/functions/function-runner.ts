@@ -43,7 +43,6 @@ export interface FunctionRunner {
   run(fn: TenantFunction, args: Json, signal: AbortSignal): Promise<FunctionResult>;
 }
 
-/** Builds the host calls of code with the given rights. */
 export type HostCallsFor = (tenantId: TenantId, application: Caller | undefined) => HostCalls;
 
 /** Called when a run has ended, before its caller gets the result. */

@@ -1,4 +1,3 @@
-/** A condition that ends the reading of a body early, such as a deadline. */
 export interface ReadingEnd {
   /** Undefined while the body may be read. */
   readonly reason: unknown;

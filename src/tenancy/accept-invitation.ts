@@ -68,7 +68,6 @@ export class InvitationAcceptance {
   }
 }
 
-/** The person who accepts, and the request by which they do. */
 interface Accepting {
   readonly profile: Profile;
   readonly context: AuditContext;

@@ -5,7 +5,6 @@ import { firstOfMonth } from "../base/month.js";
 import { readTenant } from "../store/tenancy/tenants.js";
 import { activeByMonth, type MonthlyActive, type TypeUsage, usageByType } from "../store/tokens/token-counts.js";
 
-/** A tenant's resources and their use. */
 export interface Usage {
   readonly byType: readonly TypeUsage[];
   /** Tokens created, read or used in a month: the last ones with any, oldest first. */

@@ -1,7 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 import { UnreadableFile } from "./unreadable-file.js";
 
-/** How a record of a file becomes a request to create a token. */
 export interface Mapping {
   /** The field of the token for each column, such as `data.number`. Other columns are left out. */
   readonly columns: ReadonlyMap<string, string>;

@@ -15,7 +15,6 @@ export interface ReceivedRow {
   readonly line: string;
 }
 
-/** An entry of the chain, with the signed text that it was read from. */
 export interface ReceivedSeal {
   readonly body: SealBody;
   readonly text: string;

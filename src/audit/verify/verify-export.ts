@@ -53,7 +53,6 @@ export interface ExportVerdict {
   readonly last: WalkedEntry | undefined;
 }
 
-/** What an auditor has from another source than the file. */
 export interface TrustedEvidence {
   /** The tenant's. Without it, anyone's key would do. */
   readonly fingerprint: string | undefined;

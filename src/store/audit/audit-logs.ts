@@ -26,7 +26,6 @@ export interface LoggedRequest {
   readonly destinationHost: string | undefined;
 }
 
-/** A log row to write. It gets the transaction's time. */
 export interface LogRowDraft {
   readonly id: Uuid;
   readonly actor: LoggedActor | undefined;

@@ -14,7 +14,6 @@ import { childEnvironment } from "./server-settings.js";
 const STOP_TIMEOUT_MS = 30_000;
 const WATCH_MS = 250;
 
-/** A postmaster that this process started, or found running. */
 export interface PostgresServer {
   readonly pid: number;
   readonly data: string;

@@ -92,5 +92,4 @@ export const deleteInvitationsTo = defineRows<Buffer, InvitationOfAddress>(
     delete from invitations where tenant_id = ${tenantId} and email_term = ${term} returning id, member_id`,
 );
 
-/** Deletes accepted invitations after their links have expired. */
 export const deleteDueInvitations = defineRemoval("invitations", "expires_at", "member_id is not null");

@@ -4,7 +4,6 @@ import { bytes, date, integer, text, texts, time, uuid } from "../statements/par
 import type { OrdinaryTransaction, Transaction } from "../transactions/transaction.js";
 import type { Columns } from "../wire/columns.js";
 
-/** A stored token. The caller's content is sealed. */
 export interface TokenRow {
   readonly id: string;
   readonly type: string;

@@ -63,7 +63,6 @@ function refusalError({ code, status }: AuthorizeNetResponse & { kind: "refused"
   return code === undefined ? errorOfStatus(status) : errorOfMessage(code);
 }
 
-/** How a capture, void or refund ended. */
 function followUp(response: AuthorizeNetResponse): FollowUpOutcome {
   if (response.kind === "never_sent" || response.kind === "unknown") return unansweredOperation(response);
   if (response.kind === "refused") return refusedOperation(refusalError(response), response.codes);
