@@ -5,13 +5,14 @@ import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { PreparedToken } from "./prepare.js";
 import { type SealedToken, sealCvc, sealToken, splitCvc, tokenDataText } from "./sealing.js";
+import { distinctTerms } from "./terms.js";
 
 /**
- * Seals a token under the id of the first attempt to store it. Sealing is most of the work on a small token, and a
- * transaction that requests share cannot yield.
+ * Seals a token under the id of the first attempt to store it, and computes the terms by which it is found. That is most
+ * of the work on a small token, and a transaction that requests share cannot yield.
  */
 export function sealAhead(keys: TenantKeys, prepared: PreparedToken): PreparedToken {
-  return { ...prepared, sealed: sealUnder(idOf(prepared, false), keys, prepared) };
+  return { ...prepared, sealed: sealUnder(chooseId(prepared, false), keys, prepared) };
 }
 
 /** The same for a token of a request of so many bytes, whose text takes as many turns of the caller as it needs. */
@@ -20,7 +21,7 @@ export async function sealInTurns(keys: TenantKeys, prepared: PreparedToken, byt
   const { data } = splitCvc(prepared.type.name, prepared.data.reveal());
   const text = await inTurns(writeInPieces(data));
   await yieldToEventLoop(text.length);
-  return { ...prepared, sealed: sealUnder(idOf(prepared, false), keys, prepared, text) };
+  return { ...prepared, sealed: sealUnder(chooseId(prepared, false), keys, prepared, text) };
 }
 
 /** @param text of the data without a verification code, if it is written already. */
@@ -42,10 +43,15 @@ export function sealUnder(id: string, keys: TenantKeys, prepared: PreparedToken,
       indexValues: prepared.indexValues,
     }),
     cvc: cvc === undefined ? undefined : sealCvc(keys, id, cvc),
+    terms: distinctTerms(keys, {
+      containers: prepared.containers,
+      metadata: prepared.attributes.metadata ?? {},
+      indexValues: prepared.indexValues,
+    }),
   };
 }
 
-export function idOf({ idChoice }: PreparedToken, isTaken: boolean): string {
+export function chooseId({ idChoice }: PreparedToken, isTaken: boolean): string {
   switch (idChoice.kind) {
     case "ours":
       return newUuid();

@@ -9,6 +9,7 @@ import { eventsRun } from "./events-run.js";
 import { exportRun } from "./export-run.js";
 import { fairTurnsRows } from "./fair-turns.js";
 import { measureEcho, measureGrpcEcho } from "./floors.js";
+import { hiddenDigitTimes } from "./hidden-digits.js";
 import { hostedFieldTimes } from "./hosted-fields.js";
 import { heldBodyRows, longestHolds } from "./hostile-bodies.js";
 import { importRun } from "./import-run.js";
@@ -29,7 +30,8 @@ import { tokenRows } from "./tokens.js";
  * whose name contains `--only`. `--peers DIR` instead measures creates and reads beside other vaults whose programs an
  * operator has put there, `locker` and `bao`, in as many rounds. `--turns` instead measures a quiet tenant beside the loads of others whose name contains
  * `--only`. `--import` instead imports `--tokens` cards in one run that is killed ten times. `--export` instead
- * exports `--tokens` tokens by a stream and by the command. `--events SECONDS` instead sends effects for so long, kills
+ * exports `--tokens` tokens by a stream and by the command. `--hidden-digits` instead compares the times of frames' requests
+ * for two cards. `--events SECONDS` instead sends effects for so long, kills
  * server and database, and counts their events. `--client` instead measures
  * `@cloakroom/client` next to the generator, in as many rounds.
  */
@@ -43,6 +45,7 @@ const { values: options } = parseArgs({
     turns: { type: "boolean", default: false },
     import: { type: "boolean", default: false },
     export: { type: "boolean", default: false },
+    "hidden-digits": { type: "boolean", default: false },
     events: { type: "string" },
     rounds: { type: "string", default: "5" },
     only: { type: "string", default: "" },
@@ -72,6 +75,14 @@ if (options.export) {
 }
 if (options.events !== undefined) {
   await eventsRun(Number(options.events));
+  process.exit();
+}
+if (options["hidden-digits"]) {
+  {
+    await using server = await startBenchServer();
+    await hiddenDigitTimes(server);
+  }
+  // Not before the server and its database have ended.
   process.exit();
 }
 if (options.turns) {

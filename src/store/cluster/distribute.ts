@@ -4,7 +4,7 @@ import { APPLICATION_PREFIX, type DatabaseAddress, type Sql, soleConnection } fr
 import { DatabaseSetupError } from "../postgres/roles.js";
 import { retryingLocks } from "../transactions/lock-retries.js";
 import { askNodes } from "./ask-nodes.js";
-import { type DistributionSteps, distributionSteps, type MoveStep, statementsOf } from "./distribution-steps.js";
+import { type DistributionSteps, distributionSteps, type MoveStep, operatorStatements } from "./distribution-steps.js";
 import { type Cluster, findCluster, requireCluster } from "./find-cluster.js";
 import { ensureNodeRoles, missingLogins } from "./node-roles.js";
 import { FIRST_TABLE, isDistributed, listPlacements, type TablePlacement } from "./table-placements.js";
@@ -55,7 +55,7 @@ export async function distributionStatements(address: DatabaseAddress, shards?: 
     await requireCluster(sql);
     await requireSameShards(sql, shards);
     const steps = distributionSteps(await listPlacements(sql), shards);
-    return [...(await missingLogins(sql)), ...statementsOf(steps)];
+    return [...(await missingLogins(sql)), ...operatorStatements(steps)];
   });
 }
 
@@ -78,7 +78,8 @@ export async function distributeNewTables(sql: Sql, announce: (line: string) => 
   if (isDistributed(placements)) await runSteps(sql, distributionSteps(placements), announce);
 }
 
-async function withOwner<T>(address: DatabaseAddress, run: (sql: Sql) => Promise<T>): Promise<T> {
+/** Runs statements as the owner of the tables, without a timeout. */
+export async function withOwner<T>(address: DatabaseAddress, run: (sql: Sql) => Promise<T>): Promise<T> {
   await using sql = soleConnection(address, { statementTimeout: 0 });
   return await run(sql);
 }
@@ -123,7 +124,7 @@ function requireSame(table: string, before: number | undefined, after: number | 
 }
 
 /** A table gets shards on every node, so every node must respond. */
-async function requireReachable(sql: Sql, { nodes }: Cluster): Promise<void> {
+export async function requireReachable(sql: Sql, { nodes }: Cluster): Promise<void> {
   if (!nodes.some(({ isCoordinator, holdsShards }) => !isCoordinator && holdsShards)) {
     throw new DatabaseSetupError("The cluster has no worker. Add workers with citus_add_node, then run this again.");
   }
