@@ -1,6 +1,6 @@
 import type { FieldEvent, InitMessage } from "../../../clients/elements/src/protocol.js";
 import { copyText } from "./copy-text.js";
-import { labelledButton, label } from "./labelled-button.js";
+import { label, labelledButton } from "./labelled-button.js";
 import { fieldLabel, TEXTS } from "./locales.js";
 
 /** A button that copies a value without showing it. Only its person presses it: a page has no command for it. */

@@ -1,6 +1,6 @@
 import type { FieldEvent, InitMessage } from "../../../clients/elements/src/protocol.js";
 import { copyText } from "./copy-text.js";
-import { labelledButton, label } from "./labelled-button.js";
+import { label, labelledButton } from "./labelled-button.js";
 import { fieldLabel, TEXTS } from "./locales.js";
 
 /** Seconds for which a value is shown. */
