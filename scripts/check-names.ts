@@ -1,9 +1,9 @@
 // Checks the names of src/: `node --import=./scripts/typescript-sources.js scripts/check-names.ts [folder]`.
 //
-// No field is packed into `...{ a, b }`, no bound is called MOST, FEWEST or LEAST, no function is called textOf, hashOf or the like,
-// and no object is called a place. Private functions of the log and the console do not end in Of. No two exported functions have
-// one name, unless their files do the same for one of several services, formats or platforms. No function has more than four
-// parameters.
+// No field is packed into `...{ a, b }`, no bound is called MOST, FEWEST or LEAST, no function is called textOf, hashOf or the
+// like, and no object is called a place. Exported functions do not end in Of, nor do private ones of the log and the console.
+// No two exported functions have one name, unless their files do the same for one of several services, formats or platforms. No
+// function has more than four parameters.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type SourceText, thinNames } from "./names/rules.js";

@@ -13,11 +13,13 @@ const THIN_NAME =
   /^(?:MOST|FEWEST|LEAST)(?:_|$)|^(?:place|text|hash|error|codes|bytes|parts|response|source|steps|made)Of$/;
 /** A place is where something is in a text or a document. Columns, keys and rights of a row have names of their own. */
 const PLACE = "place";
-/** Folders in which no name but `LogPlace` and its values has the word. */
+/** Folders in which no name but `LogPosition` and its values has the word. */
 const WITHOUT_PLACES = /^src\/(?:audit\/(?:chain|delivery|export|verify)|web\/console)\//;
 const PLACE_AS_WORD = /(?:^|[^A-Za-z])places?(?![a-z])|[a-z]Places?(?![a-z])|^Places?(?![a-z])/;
 /** Folders in which private functions are called by what they return. */
 const WITH_NOUNS = /^src\/(?:audit\/(?!archive)|store\/audit|web\/console)/;
+/** A word of JSON Schema: one of several values. */
+const KNOWN_OF = "oneOf";
 /** Parameters of a function. More are an object of the domain that has no name yet. */
 const MAX_PARAMETERS = 4;
 /** Tenants' code calls these functions as it calls Node's own. */
@@ -76,6 +78,9 @@ export function thinNames(files: readonly SourceText[]): readonly string[] {
       }
       if (node.type !== "ExportNamedDeclaration" || node.declaration?.type !== "FunctionDeclaration") continue;
       const name = node.declaration.id?.name;
+      if (name?.endsWith("Of") && name !== KNOWN_OF) {
+        problems.push(`${at(node)} exports ${name}: name what it returns or does`);
+      }
       if (name !== undefined) exported.set(name, [...(exported.get(name) ?? []), path]);
     }
   }

@@ -1,5 +1,5 @@
 import { FAULT_TABLE } from "../../src/api/faults/fault-table.js";
-import { PROBLEM_TYPE, problemOf } from "../../src/api/faults/problem.js";
+import { PROBLEM_TYPE, problemDetails } from "../../src/api/faults/problem.js";
 import { Fault, invalid, notFound, permissionDenied } from "../../src/base/fault.js";
 import type { JsonObject } from "../../src/base/json.js";
 
@@ -100,7 +100,7 @@ function problemResponse(description: string, headers: readonly string[], fault:
     content: {
       [mediaTypeOf(PROBLEM_TYPE)]: {
         schema: { $ref: "#/components/schemas/Problem" },
-        example: JSON.parse(JSON.stringify(problemOf(fault, EXAMPLE_TRACE_ID))),
+        example: JSON.parse(JSON.stringify(problemDetails(fault, EXAMPLE_TRACE_ID))),
       },
     },
   };

@@ -73,10 +73,7 @@ export function ruleCharacters({ description = "", scope }: AccessRule): number 
   return texts.reduce((sum, { length }) => sum + length, description.length);
 }
 
-/**
- * Checks the rights that an application of a type, or a session, should get.
- * @throws {Fault} validation_failed with every wrong field.
- */
+/** @throws {Fault} validation_failed with every wrong field. */
 export function parseRights(
   holder: ApplicationType | "session",
   permissions: readonly string[],

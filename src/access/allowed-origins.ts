@@ -5,8 +5,7 @@ import type { ApplicationType } from "./permissions.js";
 const LOOPBACK = /^(?:localhost|[^.]+(?:\.[^.]+)*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
- * Reads the origins whose pages may show the fields of an application. An origin is compared as a browser writes it, so
- * only this spelling is accepted.
+ * An origin is compared as a browser writes it, so only this spelling is accepted.
  * @throws {Fault} validation_failed naming `allowed_origins`.
  */
 export function parseAllowedOrigins(type: ApplicationType, texts: readonly string[]): readonly string[] {

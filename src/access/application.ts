@@ -60,12 +60,12 @@ export function openApplication(
     id: row.id,
     type: row.type,
     ...openRights(keys, { ...row, type: row.type }, row.definition),
-    keys: keyRows.map((keyRow) => applicationKeyOf(keys, keyRow)),
+    keys: keyRows.map((keyRow) => toApplicationKey(keys, keyRow)),
     ...readAuthorship(row),
   };
 }
 
-export function applicationKeyOf(keys: TenantKeys, row: ApplicationKeyRow): ApplicationKey {
+export function toApplicationKey(keys: TenantKeys, row: ApplicationKeyRow): ApplicationKey {
   const { name, owner } = row.details ? keyDetailsRecord.open(keys, row, row.details) : NO_DETAILS;
   return {
     id: row.id,

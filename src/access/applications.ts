@@ -10,7 +10,7 @@ import {
   deleteApplicationKey,
   insertApplicationKey,
   listApplicationKeyRows,
-  listApplicationKeysOf,
+  listKeysOfApplication,
   readApplicationKey,
 } from "../store/access/application-keys.js";
 import {
@@ -29,9 +29,9 @@ import {
   type Application,
   type ApplicationDraft,
   type ApplicationKey,
-  applicationKeyOf,
   KEY_KIND_OF,
   openApplication,
+  toApplicationKey,
   type WithKey,
 } from "./application.js";
 import { changedAuthorship, newAuthorship } from "./authorship.js";
@@ -87,7 +87,7 @@ export async function listApplications(tx: CallerTransaction, search: Applicatio
       ? await tx.query(listApplicationRows, listing)
       : await listByName(tx, NAMED, { ...listing, name: name ?? "", isByName });
   requirePageSize("applications", bytes);
-  const keyRows = await Promise.all(items.map(({ id }) => tx.query(listApplicationKeysOf, id)));
+  const keyRows = await Promise.all(items.map(({ id }) => tx.query(listKeysOfApplication, id)));
   tx.log("application", ANY_ENTITY_ID, "list");
   return { items: items.map((row, index) => openApplication(tx.keys, row, keyRows[index] ?? [])), total };
 }
@@ -152,7 +152,7 @@ export async function createKey(
   const row = await lockApplication(tx, applicationId);
   if (!row) throw notFound("application");
   // Counted after the lock: concurrent requests wait for it.
-  const found = openApplication(tx.keys, row, await tx.query(listApplicationKeysOf, applicationId));
+  const found = openApplication(tx.keys, row, await tx.query(listKeysOfApplication, applicationId));
   requireOwn(tx.caller, found.createdBy);
   requireGrantable(tx.caller, found.type, found);
   if (found.keys.length >= MAX_KEYS) {
@@ -199,7 +199,7 @@ export async function getKey(tx: CallerTransaction, named: NamedKey): Promise<Ap
   const row: ApplicationKeyRow | null = await tx.query(readApplicationKey, named);
   if (!row) throw notFound("application key");
   tx.log("application_key", named.id, "read");
-  return applicationKeyOf(tx.keys, row);
+  return toApplicationKey(tx.keys, row);
 }
 
 /** A page, newest first. An application without keys has an empty page; a missing application is an error. */
@@ -213,7 +213,7 @@ export async function listApplicationKeys(
   ]);
   if (!application) throw notFound("application");
   tx.log("application_key", ANY_ENTITY_ID, "list");
-  return { items: page.items.map((row) => applicationKeyOf(tx.keys, row)), total: page.total };
+  return { items: page.items.map((row) => toApplicationKey(tx.keys, row)), total: page.total };
 }
 
 /** Deletes a key, which stops working everywhere at once. */
@@ -260,7 +260,7 @@ function namedRights(type: ApplicationType, draft: ApplicationDraft): NamedRight
 
 /** @throws {Fault} not_found. */
 async function find(tx: TenantTransaction, id: Uuid): Promise<Application> {
-  const [row, keyRows] = await Promise.all([tx.query(readApplication, id), tx.query(listApplicationKeysOf, id)]);
+  const [row, keyRows] = await Promise.all([tx.query(readApplication, id), tx.query(listKeysOfApplication, id)]);
   if (!row) throw notFound("application");
   return openApplication(tx.keys, row, keyRows);
 }

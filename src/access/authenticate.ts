@@ -12,7 +12,7 @@ import { findSession, type SessionRow } from "../store/access/sessions.js";
 import type { Database } from "../store/database.js";
 import { unavailable } from "../store/postgres/database-error.js";
 import { type AccessRights, ruleCharacters } from "./access-rule.js";
-import { applicationOf, type CachedCaller, type Caller, hasEnded } from "./caller.js";
+import { type CachedCaller, type Caller, callingApplication, hasEnded } from "./caller.js";
 import { Grant } from "./grant.js";
 import { isMarked, type PresentedKey, parseKey } from "./key-text.js";
 import { requireNoFrame } from "./page-access.js";
@@ -41,7 +41,7 @@ const MAX_LOADED_BYTES = 64 * 1024 * 1024;
 
 function loadedBytes({ caller }: Loaded): number {
   const rules = caller.grant.layers.flatMap((layer) => layer.rules);
-  const templates = 2 * templateCharacters(applicationOf(caller).pages?.templates ?? []);
+  const templates = 2 * templateCharacters(callingApplication(caller).pages?.templates ?? []);
   return rules.reduce((sum, rule) => sum + 1_000 + 2 * ruleCharacters(rule), 1_000 + templates);
 }
 
@@ -53,9 +53,8 @@ interface Loaded {
 }
 
 /**
- * Finds the caller of a key. Rights are cached for four seconds after their last confirmation. A revoked key still
- * works nowhere, because the revision at which the rights were read guards every transaction. Unknown keys are never
- * cached.
+ * Rights are cached for four seconds after their last confirmation. A revoked key still works nowhere, because the
+ * revision at which the rights were read guards every transaction. Unknown keys are never cached.
  */
 export class Authenticator {
   readonly #database: Database;

@@ -1,7 +1,7 @@
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import type { Uuid } from "../base/ids.js";
 import type { AuthorshipColumns } from "../store/statements/authorship.js";
-import { actorOf } from "./caller.js";
+import { loggedActor } from "./caller.js";
 import type { CallerTransaction } from "./caller-transaction.js";
 
 /** The author of an entity, and the author of its last change. */
@@ -18,7 +18,7 @@ export function newAuthorship({ author, now }: TenantTransaction): Authorship {
 
 /** What changes of it if the caller changes the entity in this transaction. */
 export function changedAuthorship({ caller, now }: CallerTransaction) {
-  return { modifiedBy: actorOf(caller).id, modifiedAt: now };
+  return { modifiedBy: loggedActor(caller).id, modifiedAt: now };
 }
 
 export function readAuthorship(row: AuthorshipColumns): Authorship {

@@ -2,7 +2,7 @@ import type { Actor } from "../audit/actor.js";
 import { type TenantTransaction, TenantWork } from "../audit/tenant-transaction.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
-import { actorOf, type Caller } from "./caller.js";
+import { type Caller, loggedActor } from "./caller.js";
 
 /** A {@link TenantTransaction} on behalf of a caller, who is the author of its log rows. */
 export interface CallerTransaction extends TenantTransaction {
@@ -33,7 +33,7 @@ class CallerWork extends TenantWork implements OrdinaryCallerTransaction {
   }
 
   override get author(): Actor {
-    return actorOf(this.caller);
+    return loggedActor(this.caller);
   }
 
   /** The caller's revision guards the transaction, and the webhooks with it. */

@@ -80,18 +80,24 @@ export function hasEnded({ endsAt }: Pick<Caller, "endsAt">, now: number): boole
 }
 
 /** What a credential proves about its holder. Decides how much memory its request bodies may take. */
-export function keyProofOf(caller: Caller): Proof {
+export function callerKeyProof(caller: Caller): Proof {
   const { tenantId, session } = caller;
-  return { kind: "key", tenantId, applicationId: actorOf(caller).id, sessionId: session?.id, party: partyOf(caller) };
+  return {
+    kind: "key",
+    tenantId,
+    applicationId: loggedActor(caller).id,
+    sessionId: session?.id,
+    party: callerParty(caller),
+  };
 }
 
 /** The keys of public applications, and of their sessions, are in pages. */
-export function partyOf({ principal }: Pick<Caller, "principal">): Party {
+export function callerParty({ principal }: Pick<Caller, "principal">): Party {
   return principal.kind === "application" && principal.type === "public" ? "pages" : "back end";
 }
 
 /** In the log a session acts as its public application, and a person as a user by a sign-in. */
-export function actorOf({ principal, keyId, session, context }: Caller): Actor {
+export function loggedActor({ principal, keyId, session, context }: Caller): Actor {
   return principal.kind === "person"
     ? { id: principal.userId, type: "user", keyId: principal.signInId, context }
     : { id: principal.id, type: "application", keyId: keyId ?? session?.id, context };
@@ -106,13 +112,13 @@ export function sendingTo(caller: Caller, destinationHost: string | undefined): 
 }
 
 /** The application of a caller. @throws {Fault} permission_denied for a person. */
-export function applicationOf({ principal }: Pick<Caller, "principal">): ApplicationPrincipal {
+export function callingApplication({ principal }: Pick<Caller, "principal">): ApplicationPrincipal {
   if (principal.kind === "application") return principal;
   throw new Fault("permission_denied", "Only the key of an application may do this.");
 }
 
 /** The person of a caller. @throws {Fault} permission_denied for the key of an application. */
-export function personOf({ principal }: Pick<Caller, "principal">): PersonPrincipal {
+export function callingPerson({ principal }: Pick<Caller, "principal">): PersonPrincipal {
   if (principal.kind === "person") return principal;
   throw new Fault("permission_denied", "Only a person who is signed in may do this.");
 }

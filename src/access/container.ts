@@ -10,10 +10,7 @@ function isContainerPath(text: string): text is ContainerPath {
   return SYNTAX.test(text);
 }
 
-/**
- * Reads a path as a caller wrote it. Case does not matter; paths are stored in lower case.
- * @throws {Fault} validation_failed, naming `field`.
- */
+/** Case does not matter; paths are stored in lower case. @throws {Fault} validation_failed, naming `field`. */
 export function parseContainer(text: string, field: string): ContainerPath {
   const path = readContainer(text);
   if (path === undefined) {

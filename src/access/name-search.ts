@@ -1,6 +1,6 @@
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import type { Uuid } from "../base/ids.js";
-import { MAX_PAGE_BYTES, offsetOf, type PageRequest } from "../base/page.js";
+import { MAX_PAGE_BYTES, type PageRequest, pageOffset } from "../base/page.js";
 import { openName } from "../crypto/sealed-name.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { SizedPage } from "../store/statements/counted-page.js";
@@ -43,7 +43,7 @@ export async function listByName<Row>(
     after = rows.length < NAMES_PER_BATCH ? undefined : rows.at(-1);
   } while (after);
   if (search.isByName) found.sort((one, other) => BY_NAME.compare(one.shown, other.shown));
-  const first = offsetOf(search);
+  const first = pageOffset(search);
   const page = found.slice(first, first + search.size);
   const bytes = page.length > 1 ? page.reduce((sum, row) => sum + row.bytes, 0) : 0;
   const rows = await Promise.all(bytes > MAX_PAGE_BYTES ? [] : page.map(({ id }) => tx.query(read, id)));

@@ -23,11 +23,7 @@ export function requireNoFrame(caller: Caller): void {
   if (isForFrames(caller)) throw keyAlone(caller);
 }
 
-/**
- * Decides whether a page, or its frame, may call a method.
- * @param frame undefined for a request without a pass.
- * @throws {Denied} permission_denied.
- */
+/** @param frame undefined for a request without a pass. @throws {Denied} permission_denied. */
 export function requirePageAccess(caller: Caller, frame: Frame | undefined, access: PageAccess): void {
   if (access === "key") return;
   if (!frame) {

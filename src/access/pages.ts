@@ -29,7 +29,7 @@ export const NO_PAGES: Pages = { allowedOrigins: [], templates: [], allowPageReq
 const MAX_TEMPLATE_CHARACTERS = 20_000;
 
 /**
- * Checks what the pages of an application may do. `src/tokens/templates.ts` has checked each template's expressions.
+ * `src/tokens/templates.ts` has checked each template's expressions.
  * @throws {Fault} validation_failed naming the field.
  */
 export function parsePages(type: ApplicationType, { allowedOrigins, templates, allowPageRequests }: Pages): Pages {

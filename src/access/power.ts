@@ -56,7 +56,7 @@ function permissionsThat(isPart: (name: Permission) => boolean): readonly Permis
   return all.filter((permission) => mayHold("management", permission) && isPart(permission));
 }
 
-export function powersOf({ principal, grant }: Pick<Caller, "principal" | "grant">): ReadonlySet<Power> {
+export function heldPowers({ principal, grant }: Pick<Caller, "principal" | "grant">): ReadonlySet<Power> {
   if (principal.kind === "person") return powersOfPerson(principal);
   const holdsAll = (power: Power) => PERMISSIONS_OF_POWER[power].every((permission) => grant.holds(permission));
   return new Set(POWERS.filter(holdsAll));
@@ -79,7 +79,7 @@ type Holder = Pick<Caller, "principal" | "grant">;
 
 /** Why a caller lacks the power for something; undefined: it has the power. */
 export function powerRefusal(caller: Holder, { needs, doing, act }: Deed): Fault | undefined {
-  const held = powersOf(caller);
+  const held = heldPowers(caller);
   const lacking = needs.filter((power) => !held.has(power));
   if (lacking.length === 0) return undefined;
   const { principal, grant } = caller;

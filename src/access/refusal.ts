@@ -5,7 +5,7 @@ import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
-import { actorOf, type Caller } from "./caller.js";
+import { type Caller, loggedActor } from "./caller.js";
 import type { Permission } from "./permissions.js";
 
 /**
@@ -47,7 +47,7 @@ export interface LoggedEntity {
  */
 export function deniedWith(caller: Caller, fault: Fault, remark: string, entity?: LoggedEntity): Denied {
   const { tenantId, principal } = caller;
-  const actor = actorOf(caller);
+  const actor = loggedActor(caller);
   const { type, id } = entity ?? { type: "application", id: actor.id };
   const details = { actor, remark, outcome: "denied", code: fault.code } as const;
   const isOfPage = principal.kind === "application" && principal.type === "public";

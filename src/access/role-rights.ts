@@ -1,10 +1,10 @@
 import { Fault } from "../base/fault.js";
 import type { AccessRights, AccessRule, Transform } from "./access-rule.js";
-import { type Caller, personOf } from "./caller.js";
+import { type Caller, callingPerson } from "./caller.js";
 import { type ContainerPath, storedContainer } from "./container.js";
 import { Grant } from "./grant.js";
 import { type ApplicationType, PERMISSIONS, type Permission, type TokenPermission } from "./permissions.js";
-import { type Power, powersInRole, powersOf, requirePower } from "./power.js";
+import { heldPowers, type Power, powersInRole, requirePower } from "./power.js";
 import { deniedWith } from "./refusal.js";
 import type { Role } from "./role.js";
 
@@ -64,7 +64,7 @@ function mostGrantable(caller: Holder, type: ApplicationType): Grant | undefined
     // The right to make applications is the right to give them rights on tokens, which no such key has itself.
     return type === "management" ? new Grant({ permissions: grant.permissions, rules: [] }) : undefined;
   }
-  return mostGrantableWith(powersOf(caller), principal.containers, type);
+  return mostGrantableWith(heldPowers(caller), principal.containers, type);
 }
 
 function mostGrantableWith(
@@ -153,7 +153,7 @@ function limitOf(role: Role, permission: Permission | undefined): string {
  */
 export function requireOwn(caller: Caller, createdBy: string | null): void {
   if (caller.principal.kind === "application") return;
-  const { role, userId } = personOf(caller);
+  const { role, userId } = callingPerson(caller);
   if (role !== "DEVELOPER" || createdBy === userId) return;
   throw new Fault(
     "permission_denied",

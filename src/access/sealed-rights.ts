@@ -95,10 +95,7 @@ export function sealSessionRights(
   return sessionRecord.seal(keys, session, rights);
 }
 
-/**
- * The sealed rights of a session.
- * @throws {SealBroken} if no server wrote the session.
- */
+/** @throws {SealBroken} if no server wrote the session. */
 export function openSessionRights(keys: TenantKeys, session: SessionColumns): SessionRights {
   const { permissions, rules, frame } = sessionRecord.open(keys, session, session.rights);
   const held =

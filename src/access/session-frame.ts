@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { Fault, invalid } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
-import { networkOf, plainAddress } from "../base/network.js";
+import { clientNetwork, plainAddress } from "../base/network.js";
 import type { Caller, SessionFrame } from "./caller.js";
 import { deniedWith } from "./refusal.js";
 
@@ -43,7 +43,7 @@ export function requireFrame(
       "frame_address cannot be checked, because the operator records no addresses of clients.",
     );
   }
-  if (networkOf(frameAddress) !== frame.network) {
+  if (clientNetwork(frameAddress) !== frame.network) {
     throw refuse("The session was created from another network than that of frame_address.");
   }
 }

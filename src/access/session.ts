@@ -5,7 +5,7 @@ import { DAY_MS } from "../base/clock.js";
 import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
-import { networkOf } from "../base/network.js";
+import { clientNetwork } from "../base/network.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import {
   authorizeSession,
@@ -16,7 +16,7 @@ import {
 } from "../store/access/sessions.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { type AccessRights, type AccessRuleDraft, parseRights, requireRulesSize } from "./access-rule.js";
-import { applicationOf, type Caller, type SessionFrame } from "./caller.js";
+import { type Caller, callingApplication, type SessionFrame } from "./caller.js";
 import type { CallerTransaction } from "./caller-transaction.js";
 import { endWithin, usualEnd } from "./key-end.js";
 import { newKey } from "./key-text.js";
@@ -40,7 +40,7 @@ export interface NewSession {
 }
 
 /** The two operations on sessions require a kind of key instead of a permission. */
-export function isKeyOf(type: ApplicationType, { principal, session }: Caller): boolean {
+export function isKeyOfType(type: ApplicationType, { principal, session }: Caller): boolean {
   return principal.kind === "application" && principal.type === type && session === undefined;
 }
 
@@ -60,7 +60,7 @@ export async function createSession(tx: CallerTransaction): Promise<NewSession> 
     id,
     key_hash: hash,
     nonce_hash: nonceHash(nonce),
-    application_id: applicationOf(tx.caller).id,
+    application_id: callingApplication(tx.caller).id,
     expires_at: expiresAt,
   };
   const frame = frameOf(tx.caller);
@@ -73,7 +73,9 @@ export async function createSession(tx: CallerTransaction): Promise<NewSession> 
 }
 
 function frameOf({ frame, context }: Caller): SessionFrame | undefined {
-  return frame && { pass: frame.pass, network: context.address === undefined ? undefined : networkOf(context.address) };
+  return (
+    frame && { pass: frame.pass, network: context.address === undefined ? undefined : clientNetwork(context.address) }
+  );
 }
 
 export interface SessionRequest extends FrameDemand {
@@ -120,7 +122,7 @@ function authorizationOf(
 ): SessionAuthorization {
   const plain = {
     id: session.id,
-    authorized_by: applicationOf(caller).id,
+    authorized_by: callingApplication(caller).id,
     expires_at: expiresAt ?? usualEnd(caller, session.expires_at),
   };
   return { ...plain, rights: sealSessionRights(keys, { ...session, ...plain }, held) };

@@ -1,12 +1,12 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import { Fault } from "../base/fault.js";
-import { rateRefusalOf } from "./admission/rate-gate.js";
+import { findRateRefusal } from "./admission/rate-gate.js";
 import type { RequestEdge } from "./arrival/request-edge.js";
 import type { ServerOptions } from "./arrival/server-options.js";
 import { dropUnreadBody } from "./connection/unread-body.js";
 import { sendFault } from "./faults/send-fault.js";
 import { toFault } from "./observation/observation.js";
-import { traceOf } from "./observation/trace.js";
+import { requestTraceId } from "./observation/trace.js";
 import { isRpcCall, refuseUnknownMethod } from "./rpc/unknown-method.js";
 
 /** The framework with its hooks, and without a route. */
@@ -19,8 +19,8 @@ export function createApp(options: ServerOptions, edge: RequestEdge): FastifyIns
     frameworkErrors: (_error, { raw }, reply) => {
       edge
         .begin(raw, reply.raw, { template: undefined })
-        .then(() => rateRefusalOf(raw) ?? new Fault("malformed_body", "The path could not be read."))
-        .then((fault) => sendFault(reply, fault, traceOf(raw)))
+        .then(() => findRateRefusal(raw) ?? new Fault("malformed_body", "The path could not be read."))
+        .then((fault) => sendFault(reply, fault, requestTraceId(raw)))
         .catch(() => reply.raw.destroy());
     },
   });
@@ -32,7 +32,7 @@ export function createApp(options: ServerOptions, edge: RequestEdge): FastifyIns
   addResponseHooks(app, options);
   app.setErrorHandler((error, request, reply) => {
     const isOurs = error instanceof Fault || statusOf(error) >= 500;
-    return sendFault(reply, isOurs ? toFault(error) : unreadable(statusOf(error)), traceOf(request.raw));
+    return sendFault(reply, isOurs ? toFault(error) : unreadable(statusOf(error)), requestTraceId(request.raw));
   });
   return app;
 }
@@ -44,7 +44,7 @@ function refuseUnknownPaths(app: FastifyInstance): void {
       reply.hijack();
       return refuseUnknownMethod(raw, reply.raw);
     }
-    return sendFault(reply, new Fault("not_found", "There is nothing at this path."), traceOf(raw));
+    return sendFault(reply, new Fault("not_found", "There is nothing at this path."), requestTraceId(raw));
   });
 }
 
@@ -63,7 +63,7 @@ function addRequestHooks(
   app.addHook("onRequest", async (request, reply) => {
     const refused = await rateGate.pass(request.raw, reply.raw, request.routeOptions.config.rateScope);
     if (!refused) return;
-    return sendFault(reply, refused, traceOf(request.raw));
+    return sendFault(reply, refused, requestTraceId(request.raw));
   });
 }
 

@@ -12,7 +12,7 @@ import { type Observe, observeInto } from "./observation/observation.js";
 import { compileRulesLater } from "./pipeline/validation.js";
 import { createProxyRoute } from "./proxy/proxy-route.js";
 import { createRestPort } from "./rest/rest-port.js";
-import { restRoutesOf } from "./rest/rest-route.js";
+import { listRestRoutes } from "./rest/rest-route.js";
 import { registerReflection } from "./rpc/reflection.js";
 import type { RpcLimits } from "./rpc/rpc-call.js";
 import { createRpcPort, KEYLESS_RPC_LIMITS, type RpcOptions } from "./rpc/rpc-port.js";
@@ -63,7 +63,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
       begin,
       edge.rpcScopes,
     ),
-    rest: createRestPort(restRoutesOf(pipelines, options.bodyLimit), begin, observe),
+    rest: createRestPort(listRestRoutes(pipelines, options.bodyLimit), begin, observe),
     framework: app.routing,
   });
   const port = createMultiProtocolServer(

@@ -1,5 +1,6 @@
 import { parseUuid, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import type { LoggedRequest } from "../store/audit/audit-logs.js";
 
 /** The proxy or reactor that a request goes through. An ephemeral proxy has no id. */
 export interface Via {
@@ -8,17 +9,8 @@ export interface Via {
 }
 
 /** What a request tells log rows about itself, beside its actor. */
-export interface AuditContext {
-  /** The client's address or its network, without a prefix length. */
-  readonly address: string | undefined;
-  /** A class of clients, such as `curl`. */
-  readonly client: string | undefined;
-  readonly traceId: Uuid | undefined;
-  /** The caller's words, checked. */
-  readonly reason: string | undefined;
+export interface AuditContext extends LoggedRequest {
   readonly via: Via | undefined;
-  /** The host to which values go. */
-  readonly destinationHost: string | undefined;
 }
 
 /** A context to be stored until work that a request asked for is done. */

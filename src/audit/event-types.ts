@@ -112,7 +112,7 @@ const NOTHING_HAPPENED: readonly (string | undefined)[] = [
 ];
 
 /** The event of a log row. Undefined: none, as for refusals, lists and replays. A payment that failed has one. */
-export function eventOf({ subject, operation, outcome, remark }: Effect): EventType | undefined {
+export function findEventType({ subject, operation, outcome, remark }: Effect): EventType | undefined {
   if (outcome === "denied" || NOTHING_HAPPENED.includes(remark)) return undefined;
   return EVENTS[subject]?.[operation];
 }

@@ -1,7 +1,8 @@
-import { newUuid, type Uuid } from "../base/ids.js";
+import { newUuid } from "../base/ids.js";
+import type { LogRowDraft } from "../store/audit/audit-logs.js";
 import type { Actor } from "./actor.js";
 import { type AuditContext, EMPTY_CONTEXT } from "./audit-context.js";
-import { type EventType, eventOf } from "./event-types.js";
+import { type EventType, findEventType } from "./event-types.js";
 import { type LogChange, writeChanges } from "./log-changes.js";
 
 /** Entity types of log rows with their display names. GET /logs/entity-types lists them. */
@@ -101,20 +102,13 @@ export type Outcome = "allowed" | "denied" | "failed";
 export type ShownAs = "reveal" | "mask" | "redact";
 
 /** One row of the log. Its message consists of fixed words: no data, no ids of values, no caller's input. */
-export interface LogEntry {
-  readonly id: Uuid;
+export interface LogEntry extends LogRowDraft {
   readonly actor: Actor | undefined;
   readonly context: AuditContext;
   readonly entityType: EntityType;
-  readonly entityId: string;
   readonly operation: Operation;
-  readonly message: string;
   readonly outcome: Outcome;
-  /** The error code of an outcome other than `allowed`. */
-  readonly code: string | undefined;
   readonly transform: ShownAs | undefined;
-  /** What the operation changed, as `writeChanges` writes it. */
-  readonly changes: string | undefined;
   /** The event that webhooks get of it. */
   readonly event: EventType | undefined;
 }
@@ -134,10 +128,7 @@ export interface EntryDetails {
   readonly context?: AuditContext;
 }
 
-/**
- * Creates a row of the log.
- * @param details a text is the remark.
- */
+/** @param details a text is the remark. */
 export function logEntry(
   entityType: EntityType,
   entityId: string,
@@ -149,7 +140,7 @@ export function logEntry(
   const changes = writeChanges(given.changes ?? []);
   const message = `${ENTITY_TYPES[entityType]} ${OPERATIONS[operation]}${remark ? `: ${remark}` : ""}`;
   const subject = TOKEN_TYPES.some((type) => type === entityType) ? "token" : entityType;
-  const event = entityId === ANY_ENTITY_ID ? undefined : eventOf({ subject, operation, outcome, remark });
+  const event = entityId === ANY_ENTITY_ID ? undefined : findEventType({ subject, operation, outcome, remark });
   const facts = { id: newUuid(), actor, context, entityType, entityId, operation };
   return { ...facts, message, outcome, code, transform, changes, event };
 }

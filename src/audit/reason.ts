@@ -18,7 +18,7 @@ const SOCIAL_SECURITY_NUMBER = /(?<!\d)\d{3}([-. \u2010-\u2015]?)\d{2}\1\d{4}(?!
 const OWN_KEY = /key_[a-z]+_(?:pvt|pub|mgt|ses|prx)_/i;
 
 /**
- * Reads a caller's reason. Rows store it for years and auditors read it, so it must be plain text without secrets.
+ * Rows store it for years and auditors read it, so it must be plain text without secrets.
  * @param text as decoded; undefined if it was not UTF-8.
  * @throws {Fault} reason_invalid, which does not quote the text.
  */

@@ -1,5 +1,5 @@
 import { MINUTE_MS } from "../base/clock.js";
-import { clientOf } from "../base/network.js";
+import { countedClient } from "../base/network.js";
 
 /** Rows of refused keys in one minute: of a tenant, and from one source. Anybody who knows a tenant's id can cause them. */
 export const ROWS_PER_TENANT = 60;
@@ -62,7 +62,7 @@ export class RefusalMinute {
 
   #sourceOf(address: string | undefined) {
     const isFull = this.#sources.size >= MAX_SOURCES;
-    const name = clientOf(address ?? "");
+    const name = countedClient(address ?? "");
     let source = this.#sources.get(name) ?? (isFull ? this.#sources.get(OTHERS) : undefined);
     if (!source) {
       source = { rows: 0, further: 0 };

@@ -2,13 +2,11 @@ import type { Clock } from "../base/clock.js";
 import { Fault, type FaultCode } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { truncatedMac } from "../crypto/keyed-hash.js";
-import type { TenantKeySource } from "../crypto/tenant-keys.js";
-import type { Database } from "../store/database.js";
 import { readTenant } from "../store/tenancy/tenants.js";
 import type { AuditContext } from "./audit-context.js";
 import { ANY_ENTITY_ID } from "./log-entry.js";
 import { RefusalMinute } from "./refusal-caps.js";
-import { asServer } from "./tenant-database.js";
+import { openTenant, type TenantParts } from "./tenant-database.js";
 
 /** A key, a link or a cookie of a sign-in that is well-formed and was refused. */
 export interface RefusedCredential {
@@ -25,9 +23,7 @@ export interface RefusedCredential {
   readonly remark?: string;
 }
 
-export interface RefusedCredentialsParts {
-  readonly database: Database;
-  readonly keyring: TenantKeySource;
+export interface RefusedCredentialsParts extends TenantParts {
   readonly clock: Clock;
   /** What rows and summaries are about. */
   readonly entityType: "application_key" | "sign_in";
@@ -137,10 +133,10 @@ export class RefusedCredentials {
   }
 
   async #writeRows(tenantId: TenantId, { rows, failures }: Queued): Promise<void> {
-    const { database, keyring, onLost } = this.#parts;
+    const { onLost } = this.#parts;
     try {
-      const keys = await keyring.of(tenantId);
-      const isKnown = await asServer(database, keys).shared(async (tx) => {
+      const tenant = await openTenant(this.#parts, tenantId);
+      const isKnown = await tenant.shared(async (tx) => {
         // The tenant may have been deleted while its keys were known.
         if (!(await tx.query(readTenant, tenantId))) return false;
         for (const row of rows) {
@@ -151,7 +147,7 @@ export class RefusedCredentials {
             const { hash, context, entityType = this.#parts.entityType } = row.refused;
             const { code = "unauthenticated", remark = "not valid" } = row.refused;
             // Shows one guess repeated, and nothing of the key.
-            const id = truncatedMac(keys.proof, ["cloakroom/refused-key/1", hash]).toString("hex", 0, 8);
+            const id = truncatedMac(tx.keys.proof, ["cloakroom/refused-key/1", hash]).toString("hex", 0, 8);
             const details = { remark, outcome: "denied", code, context } as const;
             tx.log(entityType, id, "refuse", details);
           }

@@ -1,4 +1,5 @@
-import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { TenantId } from "../base/ids.js";
+import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
 import type { Database, TenantTransactions } from "../store/database.js";
 import type { Work } from "../store/transactions/transaction.js";
 import { type OrdinaryTenantTransaction, type TenantTransaction, tenantTransaction } from "./tenant-transaction.js";
@@ -11,15 +12,27 @@ export interface TenantDatabase<Shared, Ordinary> {
   bulk<T>(work: (tx: Ordinary) => Promise<T>): Promise<T>;
 }
 
+export type ServedTenant = TenantDatabase<TenantTransaction, OrdinaryTenantTransaction>;
+
+export interface TenantParts {
+  readonly database: Database;
+  readonly keyring: TenantKeySource;
+}
+
+/**
+ * A tenant for the server's own work, with the keys that it has now.
+ * @throws {Fault} as {@link TenantKeySource.of}.
+ */
+export async function openTenant({ database, keyring }: TenantParts, tenantId: TenantId): Promise<ServedTenant> {
+  return asServer(database, await keyring.of(tenantId));
+}
+
 /** Transactions of the server's own work on a tenant: jobs, sign-ins, commands. */
-export function asServer(
-  database: Pick<Database, "of">,
-  keys: TenantKeys,
-): TenantDatabase<TenantTransaction, OrdinaryTenantTransaction> {
+export function asServer(database: Pick<Database, "of">, keys: TenantKeys): ServedTenant {
   return new ServerDatabase(database.of(keys.tenantId), keys);
 }
 
-class ServerDatabase implements TenantDatabase<TenantTransaction, OrdinaryTenantTransaction> {
+class ServerDatabase implements ServedTenant {
   readonly keys: TenantKeys;
   readonly #transactions: TenantTransactions;
 

@@ -1,7 +1,7 @@
 import { UNFINISHED } from "../base/whole-file.js";
 import type { BackupTarget } from "./backup-target.js";
 import { EXPORT_ENDING, MANIFEST_ENDING, type Manifest, nameInManifestFile, timeInName } from "./manifest.js";
-import { listBackups, manifestOf } from "./stored-backups.js";
+import { listBackups, readStoredManifest } from "./stored-backups.js";
 
 const DAY_MS = 86_400_000;
 /** How long a backup may be in the making. What is older and has no manifest was left by a killed run. */
@@ -48,7 +48,7 @@ export async function removeExpired(
   const own: TakenBackup[] = [];
   for (const name of await listBackups(target)) {
     // A damaged manifest tells nothing: its backup stays for a person to look at.
-    const manifest = await manifestOf(target, name).catch(() => undefined);
+    const manifest = await readStoredManifest(target, name).catch(() => undefined);
     if (manifest?.vault === newest.vault) own.push({ name, takenAt: new Date(manifest.taken_at) });
   }
   const expired = expiredBackups(own, retention, now).map(({ name }) => name);

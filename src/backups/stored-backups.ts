@@ -12,7 +12,7 @@ export async function listBackups(target: BackupTarget): Promise<readonly string
 }
 
 /** @throws {BackupError} */
-export async function manifestOf(target: BackupTarget, name: string): Promise<Manifest> {
+export async function readStoredManifest(target: BackupTarget, name: string): Promise<Manifest> {
   return readBackupManifest(await text(target.read(`${name}${MANIFEST_ENDING}`)), name);
 }
 
@@ -23,15 +23,12 @@ export async function manifestOf(target: BackupTarget, name: string): Promise<Ma
 export async function chosenBackup(target: BackupTarget, wanted: unknown): Promise<Manifest> {
   const names = await listBackups(target);
   const name = wanted === undefined ? names.at(-1) : names.find((each) => each === wanted);
-  if (name !== undefined) return manifestOf(target, name);
+  if (name !== undefined) return readStoredManifest(target, name);
   if (names.length === 0) throw new BackupError(`There is no backup in ${target.name}.`);
   throw new BackupError(`There is no backup ${String(wanted)} in ${target.name}. The newest is ${names.at(-1)}.`);
 }
 
-/**
- * The export of a backup.
- * @throws {BackupError} after the last byte, if they are not those that were written.
- */
+/** @throws {BackupError} after the last byte, if they are not those that were written. */
 export async function* readBackup(target: BackupTarget, { name, sha256, bytes }: Manifest): AsyncGenerator<Uint8Array> {
   const hash = createHash("sha256");
   let read = 0;

@@ -70,11 +70,11 @@ const SHORT_NUMBER = 15;
  * a parser meets before it fails.
  */
 export function exceededLimit(json: Uint8Array, limits: JsonLimits): JsonStructure["exceeded"] {
-  return atOnce(structureOf(json, limits)).exceeded;
+  return atOnce(measureStructure(json, limits)).exceeded;
 }
 
 /** The same in steps. What follows an exceeded limit is not looked at. */
-export function* structureOf(json: Uint8Array, limits: JsonLimits): Steps<JsonStructure> {
+export function* measureStructure(json: Uint8Array, limits: JsonLimits): Steps<JsonStructure> {
   const bytes = bufferOf(json);
   let depth = 0;
   // Each comma precedes a value, and so does each opening bracket unless it closes at once.

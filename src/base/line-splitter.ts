@@ -28,7 +28,7 @@ export class LineSplitter {
 }
 
 /** Yields the lines of a stream as they arrive. @throws {LineTooLong} */
-export async function* linesOf(input: AsyncIterable<Buffer | string>, maxCharacters: number): AsyncGenerator<string> {
+export async function* readLines(input: AsyncIterable<Buffer | string>, maxCharacters: number): AsyncGenerator<string> {
   const splitter = new LineSplitter(maxCharacters);
   const decoder = new TextDecoder();
   for await (const piece of input) {

@@ -1,4 +1,4 @@
 /** The month of a time, as its first day in UTC: YYYY-MM-DD. */
-export function monthOf(time: Date): string {
+export function firstOfMonth(time: Date): string {
   return `${time.getUTCFullYear()}-${String(time.getUTCMonth() + 1).padStart(2, "0")}-01`;
 }

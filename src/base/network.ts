@@ -12,14 +12,14 @@ export interface Network {
  * The first address of the network of a client: /24 of IPv4, /48 of IPv6, what one holder of addresses gets (RIPE-690).
  * What is no address is a network of its own.
  */
-export function networkOf(address: string): string {
+export function clientNetwork(address: string): string {
   const family = isIP(address);
   if (family === 0) return address;
   return family === 4 ? address.replace(/[.]\d+$/, ".0") : ipaddr.IPv6.parse(`${firstParts(address, 3)}::`).toString();
 }
 
 /** The client with an address: IPv6 by /64, which one client has to itself (RFC 6177). By address it would have no limit. */
-export function clientOf(address: string): string {
+export function countedClient(address: string): string {
   return isIP(address) === 6 ? `${firstParts(address, 4)}::/64` : address;
 }
 

@@ -13,7 +13,7 @@ export interface Page<T> {
 
 export const DEFAULT_PAGE_SIZE = 20;
 
-export function offsetOf({ page, size }: PageRequest): number {
+export function pageOffset({ page, size }: PageRequest): number {
   return (page - 1) * size;
 }
 

@@ -16,7 +16,7 @@ import { chosenTenants } from "./chosen-tenants.js";
 import { requireNew, writeNewFile } from "./new-file.js";
 import { openForCommand } from "./open-for-command.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
-import { progressOf } from "./progress.js";
+import { progressReporter } from "./progress.js";
 import { UsageError } from "./usage-error.js";
 
 export async function auditExport({ config, options, say, printResult }: CommandInput): Promise<void> {
@@ -38,7 +38,7 @@ export async function auditExport({ config, options, say, printResult }: Command
   await recordExport(vault, tenantId);
   await using snapshot = await openLogSnapshot(vault.address, tenantId);
   let rows = 0;
-  const tell = progressOf(say, `Tenant ${tenantId}`, snapshot.sealedRows);
+  const tell = progressReporter(say, `Tenant ${tenantId}`, snapshot.sealedRows);
   const log = { tenantId, keys, isWhole, tokenOf: stampTokens(vault.database) };
   const lines = exportRange(snapshot, log, range, (count) => {
     rows = count;

@@ -1,14 +1,14 @@
 import { setBackLog } from "../audit/chain/set-back-log.js";
 import { terminal } from "../base/terminal.js";
 import { listClosedAhead } from "../store/tenancy/operator-tenants.js";
-import { chosenOf } from "./chosen-tenants.js";
+import { chooseTenants } from "./chosen-tenants.js";
 import { openForCommand } from "./open-for-command.js";
 import type { CommandInput } from "./operator-command.js";
 
 export async function auditReopen({ config, options, say, printResult }: CommandInput): Promise<void> {
   await using vault = await openForCommand({ config, say });
   const ahead = await listClosedAhead(vault.ownerAddress);
-  const chosen = options.tenant === undefined ? ahead : chosenOf(ahead, options);
+  const chosen = options.tenant === undefined ? ahead : chooseTenants(ahead, options);
   const reopened: Readonly<Record<string, unknown>>[] = [];
   for (const tenantId of chosen) {
     const outcome = await setBackLog(vault, tenantId);

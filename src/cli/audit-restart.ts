@@ -3,7 +3,7 @@ import { VAULT_TENANT_ID } from "../base/ids.js";
 import { listActiveTenants } from "../store/tenancy/operator-tenants.js";
 import type { Vault } from "../vault/vault.js";
 import { verifyTenant } from "./audit-verify.js";
-import { chosenOf } from "./chosen-tenants.js";
+import { chooseTenants } from "./chosen-tenants.js";
 import { openForCommand } from "./open-for-command.js";
 import type { CommandInput } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
@@ -26,7 +26,7 @@ async function restartVault(vault: Vault) {
 async function restartTenant(vault: Vault, options: CommandInput["options"], say: CommandInput["say"]) {
   const active = await listActiveTenants(vault.ownerAddress);
   const own = await vaultVerdict(vault);
-  const [tenantId] = chosenOf([...new Set([...active, ...own.attested.keys()])], options);
+  const [tenantId] = chooseTenants([...new Set([...active, ...own.attested.keys()])], options);
   if (!tenantId) throw new UsageError("--tenant must be the id of a tenant. Run: cloakroom tenants list");
   if (!active.includes(tenantId)) {
     await attestTenantGone(vault, tenantId);

@@ -10,16 +10,16 @@ import type { AttestationRef } from "../crypto/log-seal.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { readSeal } from "../store/audit/audit-seals.js";
 import { readLogSnapshot } from "../store/audit/log-snapshot.js";
-import { deletionOf, listActiveTenants, sealingSince } from "../store/tenancy/operator-tenants.js";
+import { listActiveTenants, readDeletion, sealingSince } from "../store/tenancy/operator-tenants.js";
 import { StoredRights } from "../tenancy/stored-rights.js";
 import type { Vault } from "../vault/vault.js";
 import { verifyExportFile } from "./audit-verify-export.js";
 import { verifyReceivedFile } from "./audit-verify-received.js";
-import { chosenOf } from "./chosen-tenants.js";
+import { chooseTenants } from "./chosen-tenants.js";
 import { describeFinding } from "./describe-finding.js";
 import { openForCommand } from "./open-for-command.js";
 import type { CommandInput } from "./operator-command.js";
-import { progressOf } from "./progress.js";
+import { progressReporter } from "./progress.js";
 import { type EarlierResult, readSeenSeals } from "./seen-seals.js";
 import { vaultVerdict } from "./vault-verdict.js";
 
@@ -57,7 +57,7 @@ export async function verifyLogs(
   const shown: Readonly<Record<string, unknown>>[] = [];
   const contradictions: Finding[] = [];
   let isIntact = true;
-  for (const tenantId of chosenOf(awaitedTenants(active, own, earlier), options)) {
+  for (const tenantId of chooseTenants(awaitedTenants(active, own, earlier), options)) {
     const verdict = active.has(tenantId)
       ? await verify(parts, tenantId, earlier?.tenants.get(tenantId))
       : await verifyGone(parts, tenantId, earlier?.tenants.has(tenantId) ?? false);
@@ -135,10 +135,7 @@ interface KnownOfLog {
   readonly sealing?: Date | undefined;
 }
 
-/**
- * Verifies the current log of a tenant.
- * @throws {KeysClosed}
- */
+/** @throws {KeysClosed} */
 export async function verifyTenant(
   vault: Vault,
   tenantId: TenantId,
@@ -149,7 +146,7 @@ export async function verifyTenant(
     throw new KeysClosed(whyClosed(error));
   });
   return readLogSnapshot(vault.address, tenantId, async (snapshot) => {
-    const onProgress = progressOf(say, `Tenant ${tenantId}`, snapshot.sealedRows);
+    const onProgress = progressReporter(say, `Tenant ${tenantId}`, snapshot.sealedRows);
     const late = new Date(snapshot.takenAt.getTime() - SEALED_WITHIN_MS);
     const sealedBy = sealing && sealing < late ? late : undefined;
     const stored = await StoredRights.read(snapshot, keys);
@@ -173,7 +170,7 @@ async function verifyGone(
   isAwaited: boolean,
 ): Promise<Verdict | undefined> {
   const gone = (detail: string) => unchecked({ kind: "tenant_gone", minute: undefined, detail });
-  const deletion = await deletionOf(vault.ownerAddress, tenantId);
+  const deletion = await readDeletion(vault.ownerAddress, tenantId);
   if (!deletion) return gone("the tenant existed before, and there is no record of it");
   const isOwn = isOwnDeletion(vaultKeys, tenantId, deletion);
   if (isOwn && !isAwaited) return undefined;

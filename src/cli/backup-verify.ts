@@ -15,7 +15,7 @@ import { openForImport, openVault, type Vault } from "../vault/vault.js";
 import { verifyLogs } from "./audit-verify.js";
 import { countedBytes } from "./counted-bytes.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
-import { progressOf } from "./progress.js";
+import { progressReporter } from "./progress.js";
 import { wholeOption } from "./whole-option.js";
 
 /** Rows of each table and tenant whose values are opened, unless --sample says otherwise. */
@@ -35,7 +35,7 @@ export async function backupVerify(input: CommandInput): Promise<void> {
     databaseUrl: undefined,
     migrateDatabaseUrl: undefined,
   };
-  const onProgress = progressOf(say, "Restore", backup.bytes, "bytes");
+  const onProgress = progressReporter(say, "Restore", backup.bytes, "bytes");
   const started = await startImport(countedBytes(readBackup(target, backup), onProgress));
   await using opened = await openForImport(scratchConfig, started.header.migrations, say);
   const { rows, unsealed } = await finishImport(started, opened, say);

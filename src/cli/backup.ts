@@ -4,7 +4,7 @@ import { takeBackup } from "../backups/take-backup.js";
 import { openForCommand } from "./open-for-command.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
 import { operatorName } from "./operator-name.js";
-import { progressOf } from "./progress.js";
+import { progressReporter } from "./progress.js";
 import { wholeOption } from "./whole-option.js";
 
 export async function backupCommand({ config, options, say, printResult }: CommandInput): Promise<void> {
@@ -14,7 +14,7 @@ export async function backupCommand({ config, options, say, printResult }: Comma
   };
   const target = openTarget(requiredText(options, "to"), config.buckets);
   await using vault = await openForCommand({ config, say });
-  const onProgress = progressOf(say, "Backup", 0, "bytes");
+  const onProgress = progressReporter(say, "Backup", 0, "bytes");
   const taken = await takeBackup(vault, target, { by: operatorName(), onProgress });
   const removed = await removeExpired(target, taken, retention);
   printResult({

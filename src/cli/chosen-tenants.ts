@@ -5,11 +5,11 @@ import type { CommandInput } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
 
 export async function chosenTenants(vault: Vault, options: CommandInput["options"]): Promise<readonly TenantId[]> {
-  return chosenOf(await listActiveTenants(vault.ownerAddress), options);
+  return chooseTenants(await listActiveTenants(vault.ownerAddress), options);
 }
 
 /** Those of `all` that the command chooses. */
-export function chosenOf(all: readonly TenantId[], options: CommandInput["options"]): readonly TenantId[] {
+export function chooseTenants(all: readonly TenantId[], options: CommandInput["options"]): readonly TenantId[] {
   if (options.tenant === undefined) return all;
   const wanted = typeof options.tenant === "string" ? parseUuid(options.tenant) : undefined;
   const found = all.find((id) => id === wanted);

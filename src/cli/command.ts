@@ -43,7 +43,6 @@ export interface Command<Action> {
   readonly load: () => Promise<Action>;
 }
 
-/** Whether the arguments begin with the command's name. */
 export function isNamed(name: string, args: readonly string[]): boolean {
   return name.split(" ").every((word, index) => args[index] === word);
 }

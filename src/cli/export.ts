@@ -7,7 +7,7 @@ import { requireNew, writeNewFile } from "./new-file.js";
 import { openForCommand } from "./open-for-command.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
 import { operatorName } from "./operator-name.js";
-import { progressOf } from "./progress.js";
+import { progressReporter } from "./progress.js";
 
 export async function exportCommand({ config, options, say, printResult }: CommandInput): Promise<void> {
   const file = requiredText(options, "file");
@@ -15,7 +15,7 @@ export async function exportCommand({ config, options, say, printResult }: Comma
   await using vault = await openForCommand({ config, say });
   const event = { entityType: "export", entityId: newUuid(), operation: "create" } as const;
   await recordVaultEvent(vault, { ...event, remark: `all stored data, ${operatorName()}` });
-  await exportVault(vault, progressOf(say, "Export", 0, "bytes"), (exported) =>
+  await exportVault(vault, progressReporter(say, "Export", 0, "bytes"), (exported) =>
     writeNewFile(file, (target) => pipeline(exported.file, target)),
   );
   printResult({ file, bytes: (await stat(file)).size, root_key: vault.rootKey.id });

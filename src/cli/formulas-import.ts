@@ -13,7 +13,7 @@ import { isJsonObject, type Json } from "../base/json.js";
 import { writeFormula } from "../reactors/formula.js";
 import { createSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { readFormulaDraft } from "../services/reactor-formulas.js";
-import { uuidOf } from "../services/show.js";
+import { storedUuid } from "../services/show.js";
 import { type OfficialFormula, writeOfficialFormulas } from "../store/functions/reactor-formulas.js";
 import { soleConnection } from "../store/postgres/connect.js";
 import { openForCommand } from "./open-for-command.js";
@@ -72,7 +72,7 @@ async function check(sandbox: Sandbox, document: Json): Promise<OfficialFormula>
   validate(request);
   if (request.id === undefined) throw new UsageError("id must be given.");
   const draft = await readFormulaDraft((code) => sandbox.compile("operator", code), request);
-  return { id: uuidOf(request.id), name: request.name, definition: { ...writeFormula(draft), status } };
+  return { id: storedUuid(request.id), name: request.name, definition: { ...writeFormula(draft), status } };
 }
 
 function isCreateRequest(message: Message): message is CreateReactorFormulaRequest {

@@ -6,7 +6,7 @@ import { finishImport, startImport } from "../vault/import-vault.js";
 import { openForImport } from "../vault/vault.js";
 import { countedBytes } from "./counted-bytes.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
-import { progressOf } from "./progress.js";
+import { progressReporter } from "./progress.js";
 import { UsageError } from "./usage-error.js";
 
 export async function importCommand(input: CommandInput): Promise<void> {
@@ -28,11 +28,14 @@ async function importSource({ config, options, say }: CommandInput): Promise<Sou
     const file = requiredText(options, "file");
     const found = await stat(file).catch(() => undefined);
     if (!found?.isFile()) throw new UsageError(`--file ${file} cannot be read.`);
-    return { name: file, bytes: countedBytes(createReadStream(file), progressOf(say, "Import", found.size, "bytes")) };
+    return {
+      name: file,
+      bytes: countedBytes(createReadStream(file), progressReporter(say, "Import", found.size, "bytes")),
+    };
   }
   if (options.file !== undefined) throw new UsageError("Give --file or --from, not both.");
   const target = openTarget(requiredText(options, "from"), config.buckets);
   const backup = await chosenBackup(target, options.backup);
-  const bytes = countedBytes(readBackup(target, backup), progressOf(say, "Import", backup.bytes, "bytes"));
+  const bytes = countedBytes(readBackup(target, backup), progressReporter(say, "Import", backup.bytes, "bytes"));
   return { name: backup.name, bytes };
 }

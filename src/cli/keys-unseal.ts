@@ -2,12 +2,12 @@ import { createReadStream } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { linesOf } from "../base/line-splitter.js";
+import { readLines } from "../base/line-splitter.js";
 import { terminal } from "../base/terminal.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import { ShareError } from "../crypto/shares.js";
 import type { Config } from "../settings/config.js";
-import { type ShareResult, sharesIn, unsealSocketOf } from "../vault/unsealing.js";
+import { type ShareResult, sharesIn, unsealSocketPath } from "../vault/unsealing.js";
 import type { CommandInput } from "./operator-command.js";
 import { UsageError } from "./usage-error.js";
 
@@ -26,7 +26,7 @@ export async function keysUnseal({ config, options, say, printResult: result }: 
 }
 
 async function dial(config: Config): Promise<Socket> {
-  const path = unsealSocketOf(config);
+  const path = unsealSocketPath(config);
   return new Promise((resolve, reject) => {
     const socket = connect(path, () => resolve(socket));
     socket.on("error", () =>
@@ -44,7 +44,7 @@ async function handIn(
   shares: AsyncIterable<Sensitive<string>>,
   say: (line: string) => void,
 ): Promise<ShareResult> {
-  const results = linesOf(socket, MAX_RESPONSE_LENGTH);
+  const results = readLines(socket, MAX_RESPONSE_LENGTH);
   let last: ShareResult | undefined;
   for await (const share of shares) {
     socket.write(`${share.reveal()}\n`);

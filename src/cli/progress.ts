@@ -2,7 +2,7 @@
 const EVERY_MS = 2_000;
 
 /** Reports progress to people. A total of 0 means unknown. */
-export function progressOf(
+export function progressReporter(
   say: (line: string) => void,
   what: string,
   total: number,

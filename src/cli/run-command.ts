@@ -2,7 +2,7 @@ import { suggestionFor } from "../base/suggestion.js";
 import { terminal } from "../base/terminal.js";
 import { type ApiCommand, COMMON_FLAGS } from "./api/api-command.js";
 import { API_COMMANDS } from "./api/commands.js";
-import { argumentAt, completionScript, completionsOf } from "./api/completion.js";
+import { argumentAt, completionScript, findCompletions } from "./api/completion.js";
 import { commandHelp, overview } from "./api/help.js";
 import { isNamed } from "./command.js";
 import { OPERATOR_FLAGS, type OperatorCommand } from "./operator-command.js";
@@ -38,7 +38,7 @@ function isVersion([first = "", ...others]: readonly string[]): boolean {
 
 async function complete(words: readonly string[]): Promise<void> {
   const argument = argumentAt(words);
-  if (!argument) return print(completionsOf(words).join("\n"));
+  if (!argument) return print(findCompletions(words).join("\n"));
   const { completeId } = await import("./api/id-completion.js");
   print((await completeId(argument)).join("\n"));
 }

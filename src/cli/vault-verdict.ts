@@ -4,7 +4,6 @@ import { readLogSnapshot } from "../store/audit/log-snapshot.js";
 import { listActiveTenantsUpTo } from "../store/tenancy/operator-tenants.js";
 import type { Vault } from "../vault/vault.js";
 
-/** Verifies the vault's own chain, and the rows of its own log. */
 export async function vaultVerdict({ address, ownerAddress, keyring }: Vault): Promise<VaultVerdict> {
   const keys = await keyring.of(VAULT_TENANT_ID);
   const hasTenants = (await listActiveTenantsUpTo(ownerAddress, 1)).length > 0;

@@ -12,7 +12,7 @@ export function readAsn1<T>(bytes: ArrayBuffer | Uint8Array, type: new () => T):
 }
 
 /** The members of a SEQUENCE or SET. @throws {NotAsn1} */
-export function membersOf(value: ArrayBuffer | Uint8Array | BaseBlock | undefined): readonly BaseBlock[] {
+export function asn1Members(value: ArrayBuffer | Uint8Array | BaseBlock | undefined): readonly BaseBlock[] {
   const element = value instanceof ArrayBuffer || value instanceof Uint8Array ? exactly(value) : value;
   if (!(element instanceof Constructed)) throw new NotAsn1("a value with members is expected");
   return element.valueBlock.value;

@@ -22,7 +22,7 @@ export function certificateFields(certificate: X509Certificate): TBSCertificate 
 }
 
 /** An extension of a certificate. @throws {NotAsn1} */
-export function extensionOf(certificate: X509Certificate, id: string): CertificateExtension | undefined {
+export function certificateExtension(certificate: X509Certificate, id: string): CertificateExtension | undefined {
   const found = certificateFields(certificate).extensions?.find(({ extnID }) => extnID === id);
   return found && { isCritical: found.critical, value: found.extnValue.buffer };
 }
@@ -64,7 +64,7 @@ function isValidAt({ validFromDate, validToDate }: X509Certificate, at: Date): b
 
 /** How many authorities may lie between this one and the certificate at the end. */
 function allowedBelow(issuer: X509Certificate): number {
-  const constraints = extensionOf(issuer, id_ce_basicConstraints);
+  const constraints = certificateExtension(issuer, id_ce_basicConstraints);
   const most = constraints && readAsn1(constraints.value, BasicConstraints).pathLenConstraint;
   return most ?? Number.POSITIVE_INFINITY;
 }

@@ -8,7 +8,7 @@ const FINGERPRINT_VERSION = 0x01;
  * Identifies the content of a token within its tenant and type: 32 bytes of HMAC-SHA-256 under the tenant's fingerprint
  * key. Card numbers are few enough to try them all against a plain hash (PCI DSS 3.5.1.1).
  */
-export function fingerprintOf(key: KeyObject, type: string, value: string): Buffer {
+export function hashFingerprint(key: KeyObject, type: string, value: string): Buffer {
   return createHmac("sha256", key)
     .update(lengthPrefixed(["cloakroom/fingerprint/1", type, value]))
     .digest();

@@ -27,10 +27,7 @@ export class RootKeys {
     this.#keyFile = keyFile;
   }
 
-  /**
-   * The configured wrapping key.
-   * @throws {KeyFileError}
-   */
+  /** @throws {KeyFileError} */
   async current(): Promise<RootKey> {
     switch (this.holder.kind) {
       case "file": {

@@ -18,8 +18,8 @@ import {
   SubjectKeyIdentifier,
 } from "@peculiar/asn1-x509";
 import { type BaseBlock, ObjectIdentifier } from "asn1js";
-import { derBytes, membersOf, NotAsn1, readAsn1 } from "./asn1.js";
-import { certificateFields, chainsToTrustAnchor, extensionOf } from "./certificate-path.js";
+import { asn1Members, derBytes, NotAsn1, readAsn1 } from "./asn1.js";
+import { certificateExtension, certificateFields, chainsToTrustAnchor } from "./certificate-path.js";
 import { TimeStampInvalid } from "./time-stamp-invalid.js";
 
 const SHA_256 = "2.16.840.1.101.3.4.2.1";
@@ -95,7 +95,7 @@ export function tokenOfReply(
     const { status, timeStampToken } = readAsn1(reply, TimeStampResp);
     // 0: granted, 1: granted with changes.
     if (status.status > 1 || !timeStampToken) throw new TimeStampInvalid("the authority refuses");
-    return derBytes(membersOf(reply)[1]);
+    return derBytes(asn1Members(reply)[1]);
   });
   const stamp = verifyTimeStamp(token, query.imprint, trusted);
   if (!stamp.nonce?.equals(query.nonce)) throw new TimeStampInvalid("the nonce is that of another request");
@@ -138,14 +138,14 @@ function readToken(token: Buffer) {
   const { contentType, content: wrapped } = readAsn1(token, ContentInfo);
   if (contentType !== id_signedData) throw new NotAsn1("signed data are expected");
   // Not as the library's SignedData: it would read every certificate, which takes four fifths of the time.
-  const members = membersOf(wrapped);
-  const [signerInfo, ...more] = membersOf(members.at(-1));
+  const members = asn1Members(wrapped);
+  const [signerInfo, ...more] = asn1Members(members.at(-1));
   if (!signerInfo || more.length > 0) throw new TimeStampInvalid("the token does not have exactly one signature");
   return {
     content: readStatement(readAsn1(derBytes(members[2]), EncapsulatedContentInfo)),
     certificates: readCertificateSet(taggedZero(members)),
     signer: readAsn1(derBytes(signerInfo), SignerInfo),
-    signed: signedBytes(taggedZero(membersOf(signerInfo))),
+    signed: signedBytes(taggedZero(asn1Members(signerInfo))),
   };
 }
 
@@ -167,7 +167,7 @@ function readStatement({ eContentType, eContent }: EncapsulatedContentInfo): Buf
 
 /** As they were signed: written again, a certificate could have other bytes. Others than X.509 are passed over. */
 function readCertificateSet(set: BaseBlock | undefined): readonly X509Certificate[] {
-  const found = set ? membersOf(set).filter(({ idBlock }) => idBlock.tagClass !== CONTEXT) : [];
+  const found = set ? asn1Members(set).filter(({ idBlock }) => idBlock.tagClass !== CONTEXT) : [];
   return found.map((certificate) => {
     try {
       return new X509Certificate(derBytes(certificate));
@@ -189,7 +189,7 @@ function readContent(content: Buffer, imprint: Buffer): TimeStamp {
   if (digestName(hashAlgorithm) !== "sha256" || !Buffer.from(hashedMessage.buffer).equals(imprint)) {
     throw new TimeStampInvalid("the imprint is that of something else");
   }
-  const written = derBytes(membersOf(content)[4]).subarray(2).toString("latin1");
+  const written = derBytes(asn1Members(content)[4]).subarray(2).toString("latin1");
   if (!TIME.test(written) || Number.isNaN(genTime.getTime())) throw new NotAsn1("a time is expected");
   return { policy, time: genTime, nonce: nonce && Buffer.from(nonce) };
 }
@@ -205,8 +205,8 @@ function attributeOf({ signedAttrs = [] }: SignerInfo, type: string): ArrayBuffe
 function certificateOf(signer: SignerInfo, candidates: readonly X509Certificate[]): X509Certificate {
   const attribute = attributeOf(signer, SIGNING_CERTIFICATE_V2);
   if (!attribute) throw new TimeStampInvalid("the signature does not name its certificate by ESSCertIDv2");
-  const [list] = membersOf(attribute);
-  const parts = membersOf(membersOf(list)[0]);
+  const [list] = asn1Members(attribute);
+  const parts = asn1Members(asn1Members(list)[0]);
   // The digest is SHA-256 unless it is named.
   const [algorithm, hash] = parts[0]?.idBlock.tagNumber === OCTET_STRING ? [undefined, parts[0]] : parts;
   const digest = algorithm ? digestName(readAsn1(derBytes(algorithm), AlgorithmIdentifier)) : "sha256";
@@ -219,7 +219,7 @@ function certificateOf(signer: SignerInfo, candidates: readonly X509Certificate[
 
 function isNamedBy(certificate: X509Certificate, { issuerAndSerialNumber, subjectKeyIdentifier }: SignerInfo["sid"]) {
   if (subjectKeyIdentifier) {
-    const own = extensionOf(certificate, id_ce_subjectKeyIdentifier);
+    const own = certificateExtension(certificate, id_ce_subjectKeyIdentifier);
     return own !== undefined && areEqual(readAsn1(own.value, SubjectKeyIdentifier).buffer, subjectKeyIdentifier.buffer);
   }
   const { issuer, serialNumber } = certificateFields(certificate);
@@ -236,7 +236,7 @@ function areEqual(one: ArrayBuffer, other: ArrayBuffer): boolean {
 
 /** RFC 3161, section 2.3. */
 function requireOnlyTimeStamping(certificate: X509Certificate): void {
-  const usage = extensionOf(certificate, id_ce_extKeyUsage);
+  const usage = certificateExtension(certificate, id_ce_extKeyUsage);
   const purposes = usage ? [...readAsn1(usage.value, ExtendedKeyUsage)] : [];
   if (!usage?.isCritical || purposes.length !== 1 || purposes[0] !== id_kp_timeStamping) {
     throw new TimeStampInvalid("the certificate is not one for time stamps alone");

@@ -1,5 +1,5 @@
 import { invalid } from "../base/fault.js";
-import { EgressError, expectationOf, isRefusal } from "./egress-error.js";
+import { EgressError, egressExpectation, isRefusal } from "./egress-error.js";
 import type { EgressPolicy, EgressTarget } from "./egress-policy.js";
 import { readHost } from "./host.js";
 
@@ -56,7 +56,7 @@ export function validDestination(field: string, url: string, policy: EgressPolic
   try {
     return readDestination(url, policy);
   } catch (error) {
-    if (error instanceof EgressError && isRefusal(error.reason)) throw invalid(field, expectationOf(error.reason));
+    if (error instanceof EgressError && isRefusal(error.reason)) throw invalid(field, egressExpectation(error.reason));
     throw error;
   }
 }

@@ -13,7 +13,6 @@ export type RefusalReason =
   | "plain_http"
   | "denied";
 
-/** Why an allowed call failed. */
 export type FailureReason =
   | "invalid_request"
   | "name_not_found"
@@ -134,7 +133,7 @@ export function isRefusal(reason: EgressReason): reason is RefusalReason {
 }
 
 /** The expectation that follows a field's name: "must use https". */
-export function expectationOf(reason: RefusalReason): string {
+export function egressExpectation(reason: RefusalReason): string {
   return expectations[reason];
 }
 

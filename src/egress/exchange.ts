@@ -41,7 +41,6 @@ export interface GuardedResponse {
 /** Below 2,000, from which on Node drops headers silently. */
 const maxResponseHeaders = 500;
 
-/** One request in progress. Its progress decides the meaning of a failure. */
 export class Exchange {
   readonly #outgoing: ClientRequest;
   readonly #destination: Destination;

@@ -1,6 +1,13 @@
 import { passesLuhn } from "../base/luhn.js";
 import { binLength } from "./bin-length.js";
-import { asciiDigits, type DigitChain, digitChains, groupsOf, type PlacedDigit, type Stretch } from "./digit-chains.js";
+import {
+  asciiDigits,
+  type DigitChain,
+  digitChains,
+  digitGroups,
+  type PlacedDigit,
+  type Stretch,
+} from "./digit-chains.js";
 
 /** Lengths of card numbers (ISO/IEC 7812-1, and Visa's first numbers). */
 export const MIN_CARD_DIGITS = 13;
@@ -30,7 +37,7 @@ export function hiddenDigits(chain: DigitChain): ReadonlySet<PlacedDigit> {
   const hide = ({ start, end }: Stretch) => {
     for (const digit of chain.slice(start, end)) hidden.add(digit);
   };
-  const groups = groupsOf(chain);
+  const groups = digitGroups(chain);
   for (const { start, end } of groups) if (end - start > MAX_CARD_DIGITS) hide({ start: start + SHORTEST_BIN, end });
   for (const [first, last] of windows(chain, groups)) {
     const start = groups[first]?.start ?? 0;
@@ -62,7 +69,7 @@ function* windows(chain: DigitChain, groups: readonly Stretch[]): Generator<read
 export function* cardNumbersIn(text: string): Generator<string> {
   if (text.length < MIN_CARD_DIGITS) return;
   for (const chain of digitChains(text)) {
-    const groups = groupsOf(chain);
+    const groups = digitGroups(chain);
     for (const [first, last] of windows(chain, groups)) {
       const number = asciiDigits(chain.slice(groups[first]?.start, groups[last]?.end));
       if (passesLuhn(number)) yield number;
@@ -77,7 +84,7 @@ export function isShort(chain: DigitChain): boolean {
 
 /** Groups that have as many digits as a verification code. */
 export function codesIn(chain: DigitChain): Stretch[] {
-  return groupsOf(chain).filter(({ start, end }) => isCodeLength(end - start));
+  return digitGroups(chain).filter(({ start, end }) => isCodeLength(end - start));
 }
 
 /** Whether a text is a verification code and nothing else. */

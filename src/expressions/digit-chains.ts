@@ -79,7 +79,7 @@ export interface Stretch {
 }
 
 /** The groups of a chain between separators. */
-export function groupsOf(chain: DigitChain): Stretch[] {
+export function digitGroups(chain: DigitChain): Stretch[] {
   const starts = chain.flatMap(({ beginsGroup }, index) => (beginsGroup ? [index] : []));
   return starts.map((start, index) => ({ start, end: starts[index + 1] ?? chain.length }));
 }

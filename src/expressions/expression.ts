@@ -142,7 +142,6 @@ const UNITS_PER_CHARACTER = 12;
 /** Cost of each further `{{ }}` of a text, beside its length. */
 const UNITS_PER_PIECE = 20;
 
-/** A compiled text. Immutable, shared by all users of the same text. */
 class Expression {
   readonly #pieces: readonly (string | ParsedValue)[];
 

@@ -1,9 +1,9 @@
 import { isJsonObject, type Json } from "../base/json.js";
 import { binLength } from "./bin-length.js";
 import { cardNumbersIn, hiddenStretch, isNetworkNumber } from "./card-digits.js";
-import { asciiDigits, digitChains, groupsOf } from "./digit-chains.js";
-import { partsOfLength, Readings, tellingPartsOf } from "./id-readings.js";
-import { dividedNumbersOf } from "./pieced-numbers.js";
+import { asciiDigits, digitChains, digitGroups } from "./digit-chains.js";
+import { findTellingParts, partsOfLength, Readings } from "./id-readings.js";
+import { findDividedNumbers } from "./pieced-numbers.js";
 
 /** BIN or last four, with the hidden digits beside them. Fewer digits would often be the same by chance. */
 const WINDOW = 7;
@@ -53,7 +53,7 @@ function compare(id: string, data: Json): "same digits" | "other digits" | "no n
  */
 function tellingParts(number: string): string[] {
   const bin = number.slice(0, hiddenStretch(number.length).start);
-  const short = tellingPartsOf(number, WINDOW);
+  const short = findTellingParts(number, WINDOW);
   return [...short.filter((part) => !bin.includes(part)), ...partsOfLength(number, LONG_WINDOW)];
 }
 
@@ -64,7 +64,7 @@ function tellingParts(number: string): string[] {
 export function holdsCode(id: string, data: Json, code: string): boolean {
   if (!id.includes(code)) return false;
   const groups = digitChains(id).flatMap((chain) =>
-    groupsOf(chain).map(({ start, end }) => asciiDigits(chain.slice(start, end))),
+    digitGroups(chain).map(({ start, end }) => asciiDigits(chain.slice(start, end))),
   );
   for (const number of cardNumbersOf(data)) {
     for (const shown of [number.slice(-4), number.slice(0, 6), number.slice(0, binLength(number.length)), number]) {
@@ -81,7 +81,7 @@ export function holdsCode(id: string, data: Json, code: string): boolean {
 function* dividedNumbersIn(value: Json): Generator<string> {
   if (typeof value !== "object" || value === null) return;
   const items = Object.values(value);
-  yield* dividedNumbersOf(items);
+  yield* findDividedNumbers(items);
   for (const item of items) yield* dividedNumbersIn(item);
 }
 

@@ -35,7 +35,7 @@ export class Readings {
     const { start, end } = hiddenStretch(number.length);
     const [bin, last] = [number.slice(0, start), number.slice(end)];
     const isShown = (part: string) => `${bin}${last}${bin}`.includes(part);
-    const telling = tellingPartsOf(number, WINDOW).filter((part) => !isShown(part));
+    const telling = findTellingParts(number, WINDOW).filter((part) => !isShown(part));
     const parts = [...telling, ...partsOfLength(number, LONG_WINDOW)];
     return parts.some((part) => this.#parts.has(part)) || this.#isInRadix(number);
   }
@@ -51,7 +51,7 @@ export class Readings {
 }
 
 /** The parts of a card number of some length that have {@link TELLING} of its hidden digits, or all if it has fewer. */
-export function tellingPartsOf(number: string, length: number): string[] {
+export function findTellingParts(number: string, length: number): string[] {
   const { start, end } = hiddenStretch(number.length);
   const telling = Math.min(TELLING, end - start);
   return partsOfLength(number, length).filter((_, at) => Math.min(at + length, end) - Math.max(at, start) >= telling);

@@ -93,7 +93,7 @@ function bothWays(pieces: Pieces, window: Window): string[] {
 }
 
 /** The card numbers that neighbouring items have together. */
-export function* dividedNumbersOf(items: readonly Json[]): Generator<string> {
+export function* findDividedNumbers(items: readonly Json[]): Generator<string> {
   if (items.length < 2) return;
   const pieces = new Pieces(items);
   for (const window of dividedNumbers(pieces)) yield* bothWays(pieces, window).filter(isNetworkNumber);
@@ -105,7 +105,7 @@ export function* dividedNumbersOf(items: readonly Json[]): Generator<string> {
 
 /** Whether neighbouring items together are a card number, by its check digit. */
 export function hasPiecedCardNumber(items: readonly Json[]): boolean {
-  return !dividedNumbersOf(items).next().done;
+  return !findDividedNumbers(items).next().done;
 }
 
 /**

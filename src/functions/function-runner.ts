@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
-import { actorOf, type Caller } from "../access/caller.js";
+import { type Caller, loggedActor } from "../access/caller.js";
 import { Fault, Reason } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
@@ -37,14 +37,12 @@ export interface FunctionResponse {
 
 export interface FunctionRunner {
   /**
-   * Runs a function once.
    * @throws {FunctionFailed} if it throws, takes too long or too much memory ...
    * @throws {Fault} unavailable if it could not run now.
    */
   run(fn: TenantFunction, args: Json, signal: AbortSignal): Promise<FunctionResult>;
 }
 
-/** Builds the host calls of code with the given rights. */
 export type HostCallsFor = (tenantId: TenantId, application: Caller | undefined) => HostCalls;
 
 /** Called when a run has ended, before its caller gets the result. */
@@ -67,7 +65,7 @@ export function createFunctionRunner(
 
 function runRequest(fn: TenantFunction, args: Json, hasApplication: boolean): RunRequest {
   const { tenantId, id, kind, code, application, configuration, version, timeoutMs } = fn;
-  const applicationId = application ? actorOf(application).id : null;
+  const applicationId = application ? loggedActor(application).id : null;
   return {
     key: { tenantId, functionId: id, applicationId, configurationVersion: version, kind },
     code,

@@ -20,7 +20,7 @@ const RESOURCES = "standard";
 const MAX_SECONDS = 30;
 
 /**
- * Parses a runtime. Clients send empty strings, zeros and empty lists for options that they do not set.
+ * Clients send empty strings, zeros and empty lists for options that they do not set.
  * @throws {Fault} validation_failed naming the first field with an unsupported option.
  */
 export function parseRuntime(given: Json, field: string): Runtime {
@@ -36,7 +36,7 @@ export function parseRuntime(given: Json, field: string): Runtime {
 }
 
 /** Time limit of a run in milliseconds; undefined for the default. */
-export function timeoutMsOf(runtime: Runtime | undefined): number | undefined {
+export function runTimeoutMs(runtime: Runtime | undefined): number | undefined {
   return runtime?.timeout === undefined ? undefined : runtime.timeout * 1_000;
 }
 

@@ -8,7 +8,6 @@ import {
   type HostFetchResponse,
 } from "../sandbox/host-calls.js";
 
-/** Replaces the outside world in a test run. */
 export interface TestStubs {
   /** Requests without a prepared response go to their destination. */
   readonly network: boolean;

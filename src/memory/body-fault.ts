@@ -1,6 +1,5 @@
 import { Fault, type FaultCode, type FaultOptions, Reason } from "../base/fault.js";
 
-/** Reasons for refusing a body, as metrics name them. */
 export const BODY_REFUSALS = [
   /** The caller's share is in use. */
   "no_memory",

@@ -2,7 +2,7 @@ import type { Holder } from "./memory-pool.js";
 import type { Proof } from "./request-memory.js";
 
 /** From the widest to the most specific holder; requests queue by the latter. */
-export function holdersOf(client: string, proof: Exclude<Proof, { kind: "sign_in" }>): readonly Holder[] {
+export function memoryHolders(client: string, proof: Exclude<Proof, { kind: "sign_in" }>): readonly Holder[] {
   const address = { name: `client ${client}`, share: 1, mayStart: true };
   const tenant = { name: `tenant ${proof.tenantId}`, share: 1, mayStart: false };
   if (proof.kind === "address") {

@@ -1,4 +1,3 @@
-/** A condition that ends the reading of a body early, such as a deadline. */
 export interface ReadingEnd {
   /** Undefined while the body may be read. */
   readonly reason: unknown;
@@ -6,7 +5,7 @@ export interface ReadingEnd {
   listen(listener: ((reason: unknown) => void) | undefined): void;
 }
 
-export function readingEndOf(signal: AbortSignal): ReadingEnd {
+export function endOnAbort(signal: AbortSignal): ReadingEnd {
   let remove: (() => void) | undefined;
   return {
     get reason() {

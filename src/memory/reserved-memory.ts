@@ -2,7 +2,7 @@ import { presentCaller } from "../base/caller-turns.js";
 import { Fault } from "../base/fault.js";
 import { memoryRefused } from "./body-fault.js";
 import { BODY_BYTES_FOR_STORED, MEMORY_PER_BODY_BYTE, SMALL_BODY_BYTES } from "./body-sizes.js";
-import { holdersOf } from "./memory-holders.js";
+import { memoryHolders } from "./memory-holders.js";
 import { type Holder, MemoryPool, type MemoryPools, type PendingReservation } from "./memory-pool.js";
 import type { BodyAllowance, Proof, RequestMemory, Reservation } from "./request-memory.js";
 import type { UnprovenMemory } from "./unproven-memory.js";
@@ -238,6 +238,6 @@ export class ReservedMemory implements RequestMemory {
   #readHolders(): readonly Holder[] {
     const proof = this.#proof;
     if (!proof || proof.kind === "sign_in") return [{ name: this.#readNetwork(), share: 1, mayStart: true }];
-    return holdersOf(this.#readClient(), proof);
+    return memoryHolders(this.#readClient(), proof);
   }
 }

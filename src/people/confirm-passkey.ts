@@ -1,4 +1,4 @@
-import { personOf } from "../access/caller.js";
+import { callingPerson } from "../access/caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import { requirePower } from "../access/power.js";
 import { ANY_ENTITY_ID } from "../audit/log-entry.js";
@@ -21,7 +21,7 @@ export async function listTenantPasskeys(tx: TenantTransaction): Promise<readonl
  * @throws {Fault} permission_denied unless the caller is OWNER or ADMIN.
  */
 export async function listWaitingPasskeys(tx: CallerTransaction): Promise<readonly Passkey[]> {
-  requireAdministrator(personOf(tx.caller), "see the passkeys of others");
+  requireAdministrator(callingPerson(tx.caller), "see the passkeys of others");
   tx.log("passkey", ANY_ENTITY_ID, "list");
   return (await listTenantPasskeys(tx)).filter((passkey) => !counts(passkey));
 }

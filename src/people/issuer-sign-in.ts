@@ -13,10 +13,7 @@ import type { Claims } from "./issuer.js";
 import { memberWithAddress } from "./sign-in-link.js";
 import type { Visit } from "./visit.js";
 
-/**
- * Signs in the person whom the issuer identified.
- * @throws {Fault} permission_denied if the person is neither a member nor invited.
- */
+/** @throws {Fault} permission_denied if the person is neither a member nor invited. */
 export async function signInAs(
   tx: OrdinaryTenantTransaction,
   claims: Claims,

@@ -1,4 +1,4 @@
-import { personOf } from "../access/caller.js";
+import { callingPerson } from "../access/caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import { requireMayTakeRole } from "../access/given-role.js";
 import { isRole } from "../access/role.js";
@@ -26,7 +26,7 @@ import { requireAdministrator } from "./sign-ins.js";
  * @throws {Fault} permission_denied for those of others, unless the caller is OWNER or ADMIN.
  */
 export async function listPasskeys(tx: CallerTransaction, memberId: Uuid): Promise<readonly Passkey[]> {
-  const own = personOf(tx.caller);
+  const own = callingPerson(tx.caller);
   if (memberId !== own.memberId) {
     requireAdministrator(own, "see the passkeys of others");
     if (!(await tx.query(readMember, memberId))) throw notFound("member");
@@ -37,7 +37,7 @@ export async function listPasskeys(tx: CallerTransaction, memberId: Uuid): Promi
 
 /** Renames one of the caller's own passkeys. @throws {Fault} not_found for those of others. */
 export async function renamePasskey(tx: OrdinaryCallerTransaction, id: Uuid, name: string): Promise<Passkey> {
-  const { memberId } = personOf(tx.caller);
+  const { memberId } = callingPerson(tx.caller);
   // A proof at the same time writes the same row, with the counter.
   await lockMember(tx, memberId);
   const row = (await tx.query(listPasskeyRows, memberId)).find((found) => found.id === id);
@@ -57,7 +57,7 @@ export async function renamePasskey(tx: OrdinaryCallerTransaction, id: Uuid, nam
  *   the only one, unless the person has just signed in.
  */
 export async function deletePasskey(tx: OrdinaryCallerTransaction, id: Uuid): Promise<void> {
-  const { memberId, signInId, secondFactorUntil } = personOf(tx.caller);
+  const { memberId, signInId, secondFactorUntil } = callingPerson(tx.caller);
   const member = await lockMember(tx, memberId);
   const passkeys = await listMemberPasskeys(tx, memberId);
   if (!member || !passkeys.some((passkey) => passkey.id === id)) throw notFound("passkey");
@@ -78,8 +78,8 @@ export async function deletePasskey(tx: OrdinaryCallerTransaction, id: Uuid): Pr
  * Removes all passkeys of another member, and ends that member's sign-ins.
  * @throws {Fault} unprocessable for one's own; permission_denied for the OWNER's.
  */
-export async function resetPasskeysOf(tx: OrdinaryCallerTransaction, memberId: Uuid): Promise<void> {
-  if (memberId === personOf(tx.caller).memberId) {
+export async function resetMemberPasskeys(tx: OrdinaryCallerTransaction, memberId: Uuid): Promise<void> {
+  if (memberId === callingPerson(tx.caller).memberId) {
     throw new Fault("unprocessable", "Remove your own passkeys one by one, under Your sign-ins.");
   }
   const member = await tx.query(readMember, memberId);

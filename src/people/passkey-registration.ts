@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Caller, personOf } from "../access/caller.js";
+import { type Caller, callingPerson } from "../access/caller.js";
 import type { OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { DAY_MS } from "../base/clock.js";
@@ -19,7 +19,7 @@ import { type Credential, counts, listMemberPasskeys, type Passkey, passkeyRecor
 import { consumeChallenge, issueChallenge, type Purpose } from "./passkey-challenge.js";
 import type { PasskeyParts, ShownChallenge } from "./passkey-parts.js";
 import { requireWithinLimit } from "./refuse-frequent-sign-ins.js";
-import { relyingPartyOf } from "./relying-party.js";
+import { chooseRelyingParty } from "./relying-party.js";
 import { requireJustSignedIn, stepUp } from "./sign-in.js";
 import { registrationOptions, verifyRegistration } from "./webauthn.js";
 
@@ -32,13 +32,12 @@ const LIMIT = 10;
 const WAIT_MS = DAY_MS;
 
 /**
- * Asks for a new passkey.
- * @throws {Fault} second_factor_required unless one of the others was just proved; unprocessable while none counts, unless
- *   the person has just signed in with a browser, and above 10 passkeys; rate_limited.
+ * @throws {Fault} second_factor_required unless one of the others was just proved; unprocessable while none counts,
+ * unless the person has just signed in with a browser, and above 10 passkeys; rate_limited.
  */
 export async function beginPasskeyRegistration(parts: PasskeyParts, caller: Caller): Promise<ShownChallenge> {
-  const relyingParty = relyingPartyOf(parts.address());
-  const { memberId, signInId, userId } = personOf(caller);
+  const relyingParty = chooseRelyingParty(parts.address());
+  const { memberId, signInId, userId } = callingPerson(caller);
   await requireWithinLimit(parts.limits, { kind: "passkey", signInId });
   const tenant = await parts.tenants.as(caller);
   return tenant.ordinary(async (tx) => {
@@ -64,7 +63,7 @@ export async function finishPasskeyRegistration(
   { text, name }: { readonly text: string; readonly name: string },
 ): Promise<Passkey> {
   const response = readRegistration(text);
-  const relyingParty = relyingPartyOf(address());
+  const relyingParty = chooseRelyingParty(address());
   const tenant = await tenants.as(caller);
   const challenge = await tenant.ordinary((tx) => consumeChallenge(tx, challengeId, purposeOf(caller)));
   const credential = challenge && (await verifyRegistration(relyingParty, challenge, response));
@@ -77,14 +76,14 @@ async function addPasskey(
   tx: OrdinaryCallerTransaction,
   { credential, name }: Pick<Passkey, "credential" | "name">,
 ): Promise<Passkey> {
-  const { memberId, signInId } = personOf(tx.caller);
+  const { memberId, signInId } = callingPerson(tx.caller);
   const member = await lockMember(tx, memberId);
   const signIn = await tx.query(readSignIn, signInId);
   const earlier = await listMemberPasskeys(tx, memberId);
   requireMayAdd(tx.caller, signIn, earlier, tx.now);
   if (!member || !signIn) throw new Fault("unauthenticated", "The sign-in has ended. Sign in again.");
   const columns = { id: newUuid(), member_id: memberId, credential_hash: credentialHash(credential) };
-  const isTrusted = personOf(tx.caller).secondFactorUntil || (await isVouchedFor(tx, member, signIn));
+  const isTrusted = callingPerson(tx.caller).secondFactorUntil || (await isVouchedFor(tx, member, signIn));
   const countsFrom = isTrusted ? undefined : new Date(tx.now.getTime() + WAIT_MS);
   const details = passkeyRecord.seal(tx.keys, columns, { credential, name, countsFrom });
   if (!(await tx.query(insertPasskey, { ...columns, details, last_used_at: null }))) {
@@ -125,7 +124,7 @@ function tellOwner(tx: Transaction, passkeyId: Uuid): void {
 
 function requireMayAdd(caller: Caller, signIn: SignInRow | null, earlier: readonly Passkey[], now: Date): void {
   if (earlier.length >= LIMIT) throw new Fault("unprocessable", `You have ${LIMIT} passkeys. Remove one first.`);
-  if (earlier.length > 0 && personOf(caller).secondFactorUntil) return;
+  if (earlier.length > 0 && callingPerson(caller).secondFactorUntil) return;
   if (earlier.some((passkey) => counts(passkey))) {
     throw new Fault("second_factor_required", "Prove one of your passkeys before you add another.");
   }
@@ -136,7 +135,7 @@ function requireMayAdd(caller: Caller, signIn: SignInRow | null, earlier: readon
 }
 
 function purposeOf(caller: Caller): Purpose {
-  return { of: "registration", subject: personOf(caller).signInId };
+  return { of: "registration", subject: callingPerson(caller).signInId };
 }
 
 function credentialHash({ credentialId }: Credential): Buffer {

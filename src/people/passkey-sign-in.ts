@@ -10,7 +10,7 @@ import { consumeChallenge, issueChallenge, type Purpose } from "./passkey-challe
 import type { PasskeyParts, ShownChallenge } from "./passkey-parts.js";
 import { acceptProof, refusedProof } from "./passkey-proof.js";
 import { requireWithinLimit } from "./refuse-frequent-sign-ins.js";
-import { relyingPartyOf } from "./relying-party.js";
+import { chooseRelyingParty } from "./relying-party.js";
 import { type FirstFactor, identityIn, METHODS, type StartedSignIn, startSignIn } from "./sign-in.js";
 import type { LinkParts } from "./sign-in-link.js";
 import { openDetails } from "./sign-in-request.js";
@@ -24,7 +24,7 @@ import { authenticationOptions } from "./webauthn.js";
 export async function beginPasskeySignIn(parts: PasskeyParts, visit: Visit): Promise<ShownChallenge> {
   const waiting = waitingIn(visit);
   await requireWithinLimit(parts.limits, { kind: "passkey", signInId: waiting.id });
-  const relyingParty = relyingPartyOf(parts.address());
+  const relyingParty = chooseRelyingParty(parts.address());
   const tenant = await parts.tenants.find(waiting.tenantId);
   if (!tenant) throw noPendingSignIn();
   return tenant.ordinary(async (tx) => {
@@ -48,7 +48,7 @@ export async function finishPasskeySignIn(
   visit: Visit,
 ): Promise<StartedSignIn> {
   const credential = readAuthentication(text);
-  const relyingParty = relyingPartyOf(address());
+  const relyingParty = chooseRelyingParty(address());
   const waiting = waitingIn(visit);
   const tenant = await tenants.find(waiting.tenantId);
   if (!tenant) throw noPendingSignIn();

@@ -1,4 +1,4 @@
-import { type Caller, personOf } from "../access/caller.js";
+import { type Caller, callingPerson } from "../access/caller.js";
 import { markRecorded } from "../access/refusal.js";
 import { Fault } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
@@ -9,18 +9,15 @@ import { consumeChallenge, issueChallenge, type Purpose } from "./passkey-challe
 import type { PasskeyParts, ShownChallenge } from "./passkey-parts.js";
 import { acceptProof, refusedProof } from "./passkey-proof.js";
 import { requireWithinLimit } from "./refuse-frequent-sign-ins.js";
-import { relyingPartyOf } from "./relying-party.js";
+import { chooseRelyingParty } from "./relying-party.js";
 import { secondFactorUntil } from "./second-factor-time.js";
 import { stepUp } from "./sign-in.js";
 import { authenticationOptions } from "./webauthn.js";
 
-/**
- * Asks a person who is signed in for a passkey.
- * @throws {Fault} unprocessable if the person has none that counts; rate_limited.
- */
+/** @throws {Fault} unprocessable if the person has none that counts; rate_limited. */
 export async function beginPasskeyCheck(parts: PasskeyParts, caller: Caller): Promise<ShownChallenge> {
-  const relyingParty = relyingPartyOf(parts.address());
-  const { memberId, signInId } = personOf(caller);
+  const relyingParty = chooseRelyingParty(parts.address());
+  const { memberId, signInId } = callingPerson(caller);
   await requireWithinLimit(parts.limits, { kind: "passkey", signInId });
   const tenant = await parts.tenants.as(caller);
   return tenant.ordinary(async (tx) => {
@@ -45,8 +42,8 @@ export async function finishPasskeyCheck(
   text: string,
 ): Promise<Date> {
   const credential = readAuthentication(text);
-  const relyingParty = relyingPartyOf(address());
-  const { memberId, signInId } = personOf(caller);
+  const relyingParty = chooseRelyingParty(address());
+  const { memberId, signInId } = callingPerson(caller);
   const tenant = await tenants.as(caller);
   // Committed before the proof is looked at: no proof is tried twice.
   const challenge = await tenant.ordinary((tx) => consumeChallenge(tx, challengeId, purposeOf(caller)));
@@ -73,5 +70,5 @@ function hasNone(passkeys: readonly Passkey[]): Fault {
 }
 
 function purposeOf(caller: Caller): Purpose {
-  return { of: "check", subject: personOf(caller).signInId };
+  return { of: "check", subject: callingPerson(caller).signInId };
 }

@@ -6,7 +6,7 @@ import type { Uuid } from "../base/ids.js";
 import { sealedRecord } from "../crypto/sealed-record.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { lockMember, type MemberRow, updateMemberProfile } from "../store/people/members.js";
-import { deletePasskeysOf, listPasskeyRows, type PasskeyRow } from "../store/people/passkeys.js";
+import { deleteMemberPasskeys, listPasskeyRows, type PasskeyRow } from "../store/people/passkeys.js";
 import { AAD_COLUMNS } from "../store/tenancy/sealed-columns.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { endAccess } from "../tenancy/member.js";
@@ -72,7 +72,7 @@ export async function resetPasskeys(tx: OrdinaryTenantTransaction, memberId: Uui
   const member = await lockMember(tx, memberId);
   if (!member) throw notFound("member");
   const rows = await tx.query(listPasskeyRows, memberId);
-  tx.enqueue(deletePasskeysOf, memberId);
+  tx.enqueue(deleteMemberPasskeys, memberId);
   const changes = sealRights(tx, member, { needsPasskey: false });
   endAccess(tx, memberId);
   for (const { id } of rows) tx.log("passkey", id, "delete", "reset");

@@ -12,7 +12,7 @@ export interface RelyingParty {
  * @param address under which people reach the server.
  * @throws {Fault} unprocessable if that is an IP address of a network.
  */
-export function relyingPartyOf(address: string): RelyingParty {
+export function chooseRelyingParty(address: string): RelyingParty {
   const { hostname: id, origin } = new URL(addressForPeople(address));
   if (isIP(id.replace(/^\[|\]$/g, "")) === 0) return { id, origin };
   throw new Fault(

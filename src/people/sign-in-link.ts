@@ -96,7 +96,7 @@ async function take(
   const row = await tx.query(readSignInRequest, link.id);
   if (!row || (row.method !== "link" && row.method !== "operator")) return undefined;
   const details = openDetails(tx.keys, row);
-  if (!linkHashesOf(details).includes(link.hash.toString("hex"))) return undefined;
+  if (!readLinkHashes(details).includes(link.hash.toString("hex"))) return undefined;
   if (row.browser_hash && !(await isOfAskingBrowser(tx, row, visit))) {
     throw new Fault("permission_denied", "Open this link in the browser where you asked for it, or ask for a new one.");
   }
@@ -130,7 +130,7 @@ export async function memberWithAddress(tx: TenantTransaction, email: string): P
   return own?.toLowerCase() === email.toLowerCase() ? row : null;
 }
 
-export function linkHashesOf({ hashes }: JsonObject): readonly string[] {
+export function readLinkHashes({ hashes }: JsonObject): readonly string[] {
   return Array.isArray(hashes) ? hashes.map(String) : [];
 }
 

@@ -8,7 +8,7 @@ import { readSignInRequest, updateSignInRequest } from "../store/people/sign-in-
 import { readTenant } from "../store/tenancy/tenants.js";
 import { openProfile } from "../tenancy/profile.js";
 import { quotedName } from "../tenancy/quoted-name.js";
-import { type LinkParts, linkHashesOf, memberWithAddress } from "./sign-in-link.js";
+import { type LinkParts, memberWithAddress, readLinkHashes } from "./sign-in-link.js";
 import { openDetails, signInRequestRecord } from "./sign-in-request.js";
 
 /** The page that sign-in links open. The link's secret follows after #, which browsers do not send. */
@@ -38,7 +38,7 @@ export async function writeSignInMessage(
     const to = member && openProfile(tx.keys, member).email;
     if (!to) return undefined;
     const link = newSecret("lnk", tenantId, requestId);
-    const hashes = [...linkHashesOf(details), link.hash.toString("hex")];
+    const hashes = [...readLinkHashes(details), link.hash.toString("hex")];
     const resealed = signInRequestRecord.seal(tx.keys, row, { ...details, hashes });
     if (!(await tx.query(updateSignInRequest, { id: requestId, details: resealed }))) return undefined;
     const vault = `${quotedName(tenant.name)} in the Cloakroom vault at ${new URL(publicUrl).host}`;

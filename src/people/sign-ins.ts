@@ -1,4 +1,4 @@
-import { type PersonPrincipal, personOf } from "../access/caller.js";
+import { callingPerson, type PersonPrincipal } from "../access/caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import { isAdministrator } from "../access/role.js";
 import { ANY_ENTITY_ID } from "../audit/log-entry.js";
@@ -65,8 +65,12 @@ export async function identify(
  * The sign-ins of a member that are not over, newest first.
  * @throws {Fault} permission_denied for those of others, unless the caller is OWNER or ADMIN.
  */
-export async function signInsOf(tx: CallerTransaction, memberId: Uuid, idleMs: number): Promise<readonly SignIn[]> {
-  const own = personOf(tx.caller);
+export async function listMemberSignIns(
+  tx: CallerTransaction,
+  memberId: Uuid,
+  idleMs: number,
+): Promise<readonly SignIn[]> {
+  const own = callingPerson(tx.caller);
   if (memberId !== own.memberId) {
     requireAdministrator(own, "see the sign-ins of others");
     if (!(await tx.query(readMember, memberId))) throw notFound("member");
@@ -83,7 +87,7 @@ export async function signInsOf(tx: CallerTransaction, memberId: Uuid, idleMs: n
  *   OWNER's.
  */
 export async function endSignIn(tx: OrdinaryCallerTransaction, id: Uuid): Promise<void> {
-  const own = personOf(tx.caller);
+  const own = callingPerson(tx.caller);
   const owner = await tx.query(readSignInOwner, id);
   if (!owner) throw notFound("sign-in");
   if (owner.member_id !== own.memberId) {

@@ -1,4 +1,4 @@
-import { type Caller, personOf } from "../access/caller.js";
+import { type Caller, callingPerson } from "../access/caller.js";
 import { type CallerTransaction, callerTransaction } from "../access/caller-transaction.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, notFound } from "../base/fault.js";
@@ -41,12 +41,12 @@ export async function switchTenant(
     return finishFirstFactor(tx, member, proven, visit);
   });
   const own = await tenants.of(caller.tenantId);
-  await own.ordinary((tx) => endSignIn(callerTransaction(tx, tx.keys, caller), personOf(caller).signInId));
+  await own.ordinary((tx) => endSignIn(callerTransaction(tx, tx.keys, caller), callingPerson(caller).signInId));
   return started;
 }
 
 async function provenBy(tx: CallerTransaction): Promise<Proven> {
-  const { memberId, signInId } = personOf(tx.caller);
+  const { memberId, signInId } = callingPerson(tx.caller);
   const [member, row] = await Promise.all([tx.query(readMember, memberId), tx.query(readSignIn, signInId)]);
   const method = METHODS.find((known) => known === row?.method);
   if (!member || !row || !method) throw new Fault("unauthenticated", "The sign-in has ended. Sign in again.");

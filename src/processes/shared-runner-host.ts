@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { OperatorLog } from "../api/observation/operator-log.js";
 import { SandboxCounters, type SandboxMetrics } from "../sandbox/metrics.js";
-import { type SandboxOptions, settingsOf } from "../sandbox/options.js";
+import { type SandboxOptions, sandboxSettings } from "../sandbox/options.js";
 import type { ExitReason } from "../sandbox/runner-link.js";
 import { RunnerSupervisor } from "../sandbox/runner-supervisor.js";
 
@@ -18,7 +18,7 @@ export class SharedRunnerHost {
   readonly #supervisor: RunnerSupervisor;
 
   constructor(options: SandboxOptions, log: Pick<OperatorLog, "warn">) {
-    const settings = { ...settingsOf(options).runner, socketPath: this.socketPath };
+    const settings = { ...sandboxSettings(options).runner, socketPath: this.socketPath };
     this.#supervisor = new RunnerSupervisor(settings, {
       onFrame: () => {},
       onHealth: (health) => {

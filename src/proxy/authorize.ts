@@ -1,4 +1,4 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { type Caller, loggedActor } from "../access/caller.js";
 import { Denied, denied, deniedWith, recordDenial, recordingDenials } from "../access/refusal.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { type TenantTransaction, tenantTransaction } from "../audit/tenant-transaction.js";
@@ -32,7 +32,7 @@ export async function refuseReason(
   fault: Fault,
 ): Promise<Fault> {
   const invoker = route.caller ?? route.application;
-  const actor = invoker && actorOf(invoker);
+  const actor = invoker && loggedActor(invoker);
   const details = { actor, remark: "reason", outcome: "denied", code: fault.code, context } as const;
   const entry = logEntry("proxy", route.proxy?.proxy.id ?? ANY_ENTITY_ID, "refuse", details);
   return recordDenial(database, new Denied(tenantId, fault, entry));
@@ -57,7 +57,7 @@ export async function authorize(
       const tokens = await useTokens(tx, route, ids);
       const invoker = caller ?? application;
       const remark = proxy ? undefined : "ephemeral";
-      const details = { actor: invoker && actorOf(invoker), remark, context: route.context };
+      const details = { actor: invoker && loggedActor(invoker), remark, context: route.context };
       const entry = logEntry("proxy", proxy?.proxy.id ?? ANY_ENTITY_ID, "invoke", details);
       // The invoker's revision guards the transaction, and the webhooks with it: without one, no statement is needed.
       const isSent = !invoker || invoker.eventTypes.some((type) => type === entry.event);

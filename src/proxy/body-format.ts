@@ -28,8 +28,8 @@ const GRAPHQL_TYPE = /^application\/graphql$/;
 /** Characters of a boundary (RFC 2046, 5.1.1). A boundary with other characters is invalid. */
 const BOUNDARY = /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/;
 
-export function bodyFormatOf(contentType: string | undefined): BodyFormat {
-  const type = mediaTypeOf(contentType);
+export function detectBodyFormat(contentType: string | undefined): BodyFormat {
+  const type = contentMediaType(contentType);
   if (type === undefined || contentType === undefined) return UNKNOWN;
   if (JSON_TYPE.test(type) || GRAPHQL_TYPE.test(type)) return { kind: "text", find: placesInJson };
   if (JSON5_TYPE.test(type)) return { kind: "text", find: placesInJson5 };
@@ -38,32 +38,32 @@ export function bodyFormatOf(contentType: string | undefined): BodyFormat {
   if (type === "text/plain") return { kind: "text", find: placesInUntypedText };
   if (type.startsWith("text/")) return { kind: "text", find: placesInText };
   if (!type.startsWith("multipart/")) return UNKNOWN;
-  const boundary = parameterOf(contentType, "boundary");
+  const boundary = contentParameter(contentType, "boundary");
   return boundary !== undefined && BOUNDARY.test(boundary) ? { kind: "multipart", boundary } : UNKNOWN;
 }
 
 /** Content codings of a body, from the inside out (RFC 9110, 8.4). Empty if it has none. */
-export function contentCodingsOf(contentEncoding: string): readonly string[] {
+export function readContentCodings(contentEncoding: string): readonly string[] {
   const names = contentEncoding.split(",").map((name) => name.trim().toLowerCase());
   return names.filter((name) => name !== "" && name !== "identity");
 }
 
 /** The charset of a content type, in lower case. */
-export function charsetOf(contentType: string | undefined): string | undefined {
-  return parameterOf(contentType ?? "", "charset")?.toLowerCase();
+export function contentCharset(contentType: string | undefined): string | undefined {
+  return contentParameter(contentType ?? "", "charset")?.toLowerCase();
 }
 
 /** Bodies of this type reach transforms as objects; all others as text. */
 export function isJsonBody(contentType: string | undefined): boolean {
-  return mediaTypeOf(contentType) === "application/json";
+  return contentMediaType(contentType) === "application/json";
 }
 
-export function mediaTypeOf(contentType: string | undefined): string | undefined {
+export function contentMediaType(contentType: string | undefined): string | undefined {
   return contentType?.split(";", 1)[0]?.trim().toLowerCase() || undefined;
 }
 
 /** A parameter of a type or of a Content-Disposition, without quotes. */
-export function parameterOf(header: string, name: string): string | undefined {
+export function contentParameter(header: string, name: string): string | undefined {
   for (const [, key, quoted, plain] of header.matchAll(
     /;\s*([\w!#$&^.+*-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/g,
   )) {

@@ -17,7 +17,7 @@ export interface CallerBody {
 }
 
 /**
- * Reads the caller's body to its end. A body that is not a stream is in memory and reserved already.
+ * A body that is not a stream is in memory and reserved already.
  * @throws {Fault} body_too_large; unavailable if there is no memory for it; malformed_body if it ends early or arrives
  * too slowly.
  */
@@ -27,7 +27,6 @@ export async function readCallerBody({ body, headers, memory }: CallerBody, maxB
 }
 
 /**
- * Reads the first bytes of the caller's body.
  * @param announced remaining bytes; undefined if unknown.
  * @throws {Fault} as {@link readCallerBody}, except for its length.
  */

@@ -9,16 +9,15 @@ import { type NamedStep, requireUsableSteps } from "./check-steps.js";
 import type { ProxyDefinition } from "./proxy.js";
 import { parseTransform, type Step, type TransformDraft } from "./transform.js";
 
-export interface ProxyDraft {
-  readonly destinationUrl: string;
-  readonly requestReactorId: Uuid | undefined;
-  readonly responseReactorId: Uuid | undefined;
+export interface ProxyDraft
+  extends Pick<
+    ProxyDefinition,
+    "destinationUrl" | "requestReactorId" | "responseReactorId" | "configuration" | "disableDetokenization"
+  > {
   readonly requestTransform: TransformDraft | undefined;
   readonly responseTransform: TransformDraft | undefined;
   readonly requestTransforms: readonly TransformDraft[];
   readonly responseTransforms: readonly TransformDraft[];
-  readonly configuration: Readonly<Record<string, string>>;
-  readonly disableDetokenization: boolean;
 }
 
 /** A caller's patch. A null field is cleared; an absent one stays. */

@@ -1,7 +1,8 @@
 import type { Authenticator } from "../access/authenticate.js";
-import { actorOf, type Caller } from "../access/caller.js";
+import { type Caller, loggedActor } from "../access/caller.js";
 import type { AuditContext } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
+import type { ServedTenant } from "../audit/tenant-database.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
@@ -13,7 +14,7 @@ import { openReactor } from "../reactors/reactor.js";
 import { reactorApplication, reactorFunction } from "../reactors/reactor-function.js";
 import { readFormula } from "../store/functions/reactor-formulas.js";
 import { readReactor } from "../store/functions/reactors.js";
-import type { ServedTenant, Tenants } from "../tenancy/tenants.js";
+import type { Tenants } from "../tenancy/tenants.js";
 import type { ReactorStep } from "./proxy.js";
 
 export type TransformKind = "request_transform" | "response_transform";
@@ -72,7 +73,7 @@ function readStep(
     const row = await tx.query(readReactor, reactorId);
     const formulaRow = row?.formula_id ? await tx.query(readFormula, row.formula_id) : null;
     if (!row || (row.formula_id && !formulaRow)) throw goneReactor();
-    tx.record(logEntry("reactor", reactorId, "invoke", { actor: caller && actorOf(caller), context }));
+    tx.record(logEntry("reactor", reactorId, "invoke", { actor: caller && loggedActor(caller), context }));
     return { row, formulaRow };
   });
 }

@@ -1,5 +1,5 @@
 import type { OrdinaryCallerTransaction } from "../access/caller-transaction.js";
-import { powersOf, requirePower } from "../access/power.js";
+import { heldPowers, requirePower } from "../access/power.js";
 import type { Uuid } from "../base/ids.js";
 import { requireGrantableActing } from "../functions/acting-application.js";
 import type { ProxyRow } from "../store/functions/proxies.js";
@@ -11,7 +11,7 @@ import { openProxy } from "./proxy.js";
  * @throws {Fault} permission_denied.
  */
 export async function requireMayChangeUses(tx: OrdinaryCallerTransaction, reactorId: Uuid): Promise<void> {
-  if (tx.caller.principal.kind === "application" || powersOf(tx.caller).has("administer")) return;
+  if (tx.caller.principal.kind === "application" || heldPowers(tx.caller).has("administer")) return;
   for await (const row of eachProxy(tx)) await requireMayChangeUse(tx, { row, reactorId });
 }
 

@@ -81,10 +81,7 @@ export class RequestReferences {
     return [...ids];
   }
 
-  /**
-   * Replaces references. @throws {Fault} validation_failed naming the field of an expression that fails or finds
-   * nothing.
-   */
+  /** @throws {Fault} validation_failed naming the field of an expression that fails or finds nothing. */
   resolve(lookup: TokenLookup, configuration: Readonly<Record<string, string>>): void {
     const budget = new Budget();
     for (const { searched, found } of this.#texts) {

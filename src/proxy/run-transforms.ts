@@ -8,11 +8,12 @@ import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import type { FunctionResponse, FunctionRunner } from "../functions/function-runner.js";
-import { timeoutMsOf } from "../functions/runtime.js";
+import { runTimeoutMs } from "../functions/runtime.js";
 import { BodyFault } from "../memory/body-fault.js";
 import type { RequestMemory } from "../memory/request-memory.js";
 import { MAX_BUFFERED_BYTES } from "./body/incoming-body.js";
 import { readResponseBody } from "./buffered-body.js";
+import type { ProxyCall, ProxyResponse } from "./call.js";
 import { decodedBody } from "./decoded-body.js";
 import type { LoadedProxy } from "./load-proxy.js";
 import { MASK_CODE, maskArguments, maskedText } from "./mask-transform.js";
@@ -21,25 +22,14 @@ import type { ProxyStep } from "./proxy.js";
 import type { RunReactorStep, TransformKind } from "./reactor-step.js";
 import { StepExpressions, type StepResults } from "./step-expressions.js";
 
-export interface TransformableRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly headers: readonly HeaderPair[];
-  readonly body: Readable | Buffer;
-}
+export type TransformableRequest = Pick<ProxyCall, "method" | "path" | "query" | "headers" | "body">;
 
 export interface TransformedCall {
   readonly signal: AbortSignal;
   readonly memory: RequestMemory;
 }
 
-export interface TransformedResponse {
-  readonly status: number;
-  readonly statusText: string;
-  readonly headers: readonly HeaderPair[];
-  readonly body: Readable | Buffer;
-}
+export type TransformedResponse = Omit<ProxyResponse, "destinationStatus">;
 
 export type TransformedRequest =
   | { readonly kind: "request"; readonly headers: readonly HeaderPair[]; readonly body: Readable | Buffer }
@@ -149,7 +139,7 @@ export class RunTransforms {
         }
         case "code": {
           const args = { body: message.body, headers: message.headersObject(), ...head };
-          const own = { code: step.code, timeoutMs: timeoutMsOf(step.runtime) };
+          const own = { code: step.code, timeoutMs: runTimeoutMs(step.runtime) };
           const result = await this.#parts.functions.run({ ...fn, ...own }, args, signal);
           if (result.kind === "answered") return codeResponse(result.response);
           message.take(result.value);

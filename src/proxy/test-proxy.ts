@@ -12,12 +12,13 @@ import { TESTED_ID, type TestRunner } from "../functions/test-run.js";
 import type { RequestMemory } from "../memory/request-memory.js";
 import { MAX_BUFFERED_BYTES } from "./body/incoming-body.js";
 import { hasUtf16Reference } from "./body/reference-scanner.js";
-import { bodyFormatOf } from "./body-format.js";
+import { detectBodyFormat } from "./body-format.js";
 import { readResponseBody } from "./buffered-body.js";
 import { exchangeFailure } from "./exchange-failure.js";
 import { forwardedHeaders, headerValues, returnedHeaders } from "./forward.js";
 import type { LoadedProxy } from "./load-proxy.js";
 import { destinationTarget } from "./request-target.js";
+import type { TransformableRequest } from "./run-transforms.js";
 import { RunTransforms, type TransformedResponse } from "./run-transforms.js";
 import { placesInHeader } from "./splice/header.js";
 import type { FindPlaces } from "./splice/place.js";
@@ -34,11 +35,7 @@ export interface ProxySample {
   readonly destinationUrl: string | undefined;
 }
 
-export interface SampleRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly headers: readonly HeaderPair[];
+export interface SampleRequest extends TransformableRequest {
   readonly body: Buffer;
 }
 
@@ -206,7 +203,7 @@ function holdsExpression(target: string, headers: readonly HeaderPair[], body: B
     [placesInPath, target],
     ...headers.map(([, value]) => [placesInHeader, value] as const),
     ...headerValues(headers, "content-type").flatMap((type) => {
-      const format = bodyFormatOf(type);
+      const format = detectBodyFormat(type);
       return format.kind === "text" ? [[format.find, body.toString("utf8")] as const] : [];
     }),
   ];

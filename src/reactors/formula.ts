@@ -1,5 +1,5 @@
 import { type Authorship, changedAuthorship, newAuthorship, readAuthorship } from "../access/authorship.js";
-import { actorOf, type Caller } from "../access/caller.js";
+import { type Caller, loggedActor } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { requirePower } from "../access/power.js";
 import { type Denied, deniedWith } from "../access/refusal.js";
@@ -69,7 +69,7 @@ export async function createFormula(
 ): Promise<Formula> {
   const id = wantedId ?? newUuid();
   const official = await tx.query(readFormula, id);
-  const row = { ...formulaColumns(tx.keys, id, draft), created_by: actorOf(tx.caller).id };
+  const row = { ...formulaColumns(tx.keys, id, draft), created_by: loggedActor(tx.caller).id };
   if (official || !(await tx.query(insertFormula, row))) {
     throw new Fault("already_exists", "There is a formula with this id already.", { fields: { id: ["is taken"] } });
   }
@@ -83,7 +83,7 @@ export async function updateFormula(tx: CallerTransaction, id: Uuid, draft: Form
   if (row.official) throw deniedOfficial(tx.caller, id);
   requireOwn(tx.caller, row.created_by);
   if (await tx.query(formulaInUse, id)) requireMayChangeUsed(tx.caller);
-  const change = { ...formulaColumns(tx.keys, id, draft), modified_by: actorOf(tx.caller).id };
+  const change = { ...formulaColumns(tx.keys, id, draft), modified_by: loggedActor(tx.caller).id };
   if (!(await tx.query(updateFormulaRow, change))) throw notFound("reactor formula");
   tx.log("reactor_formula", id, "update");
   const current = openFormula(tx.keys, row);

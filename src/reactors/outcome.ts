@@ -34,14 +34,14 @@ export function afterThrow(error: unknown, isStopping: boolean): RunEnd | Interr
 }
 
 /** The result that a waiting caller would get. @throws {FunctionFailed | Fault} if it is an error. */
-export function runOutcomeOf(end: RunEnd): ReactOutcome {
+export function toRunOutcome(end: RunEnd): ReactOutcome {
   if (end.kind === "failed") throw end.failure;
   if (end.kind === "refused") throw end.fault;
   return end;
 }
 
 /** The REST body that a waiting caller would get. */
-export function bodyOf(end: RunEnd, show: (error: Fault | FunctionFailed) => Json): Json {
+export function reactBody(end: RunEnd, show: (error: Fault | FunctionFailed) => Json): Json {
   switch (end.kind) {
     case "result":
       return resultJson(end.tokens?.shown, end.raw);

@@ -4,7 +4,7 @@ import type { AuditContext } from "../audit/audit-context.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { TenantFunction } from "../functions/function-runner.js";
-import { timeoutMsOf } from "../functions/runtime.js";
+import { runTimeoutMs } from "../functions/runtime.js";
 import type { Formula } from "./formula.js";
 import { typedConfiguration } from "./formula-contract.js";
 import type { Reactor } from "./reactor.js";
@@ -28,7 +28,7 @@ export function reactorFunction(
     application,
     configuration: formula ? typedConfiguration(formula, reactor.configuration) : reactor.configuration,
     version: reactor.revision * 1_000_000 + (formula?.revision ?? 0),
-    timeoutMs: timeoutMsOf(reactor.runtime),
+    timeoutMs: runTimeoutMs(reactor.runtime),
   };
 }
 

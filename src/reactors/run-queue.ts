@@ -2,7 +2,7 @@ import { asCaller } from "../access/caller-database.js";
 import { withFreshRights } from "../access/fresh-rights.js";
 import { recordingDenials } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
-import { asServer } from "../audit/tenant-database.js";
+import { openTenant } from "../audit/tenant-database.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, type Reason } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
@@ -18,7 +18,7 @@ import { scheduleDue } from "../store/jobs/due.js";
 import type { ReadMemory } from "../store/transactions/large-reads.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { postResult, retryDelay } from "./callback.js";
-import { afterThrow, bodyOf, type Interruption, type RunEnd } from "./outcome.js";
+import { afterThrow, type Interruption, type RunEnd, reactBody } from "./outcome.js";
 import { authorizeRun, type ReactParts, react, tokensOfArgs } from "./react.js";
 import { runEndRecord, runRequestRecord, type StoredRequest } from "./runs.js";
 
@@ -180,7 +180,7 @@ export class RunQueue {
     const { agents, showError, onUndelivered } = this.#parts;
     const url = request.callbackUrl ?? "";
     const { signal } = this.#stopping;
-    const error = await postResult(agents, { tenantId, url, body: bodyOf(end, showError) }, signal);
+    const error = await postResult(agents, { tenantId, url, body: reactBody(end, showError) }, signal);
     const delay = retryDelay(failed);
     const attempt = failed + 1;
     if (error && !signal.aborted) onUndelivered(tenantId, { error, attempt, delay });
@@ -218,8 +218,7 @@ export class RunQueue {
   }
 
   async #write(tenantId: TenantId, write: (tx: TenantTransaction) => Promise<void>): Promise<void> {
-    const keys = await this.#parts.keyring.of(tenantId);
-    await asServer(this.#parts.database, keys).ordinary(write);
+    await (await openTenant(this.#parts, tenantId)).ordinary(write);
   }
 }
 

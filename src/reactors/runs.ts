@@ -1,4 +1,4 @@
-import { applicationOf } from "../access/caller.js";
+import { callingApplication } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { deniedWith } from "../access/refusal.js";
 import { type AuditContext, readContext, writeContext } from "../audit/audit-context.js";
@@ -39,7 +39,7 @@ export async function startRun(tx: CallerTransaction, reactorId: Uuid, request: 
   await reactors.find(tx, reactorId);
   const id = newUuid();
   const expiresAt = new Date(tx.now.getTime() + KEPT_MS);
-  const run = { id, reactor_id: reactorId, application_id: applicationOf(tx.caller).id };
+  const run = { id, reactor_id: reactorId, application_id: callingApplication(tx.caller).id };
   tx.enqueue(insertRun, {
     ...run,
     request: runRequestRecord.seal(tx.keys, run, { ...request, context: tx.caller.context }),
@@ -55,7 +55,7 @@ export async function startRun(tx: CallerTransaction, reactorId: Uuid, request: 
 export async function readRunEnd(tx: CallerTransaction, reactorId: Uuid, id: Uuid): Promise<RunEnd> {
   const row = await tx.query(readRun, id);
   const isTheirs =
-    row?.reactor_id === reactorId && row.application_id === applicationOf(tx.caller).id && !tx.caller.session;
+    row?.reactor_id === reactorId && row.application_id === callingApplication(tx.caller).id && !tx.caller.session;
   if (!row?.result || !isTheirs || row.state !== "done") throw notFound("result, or not yet");
   tx.log("reactor", reactorId, "read", "result");
   return runEndRecord.open(tx.keys, row, row.result);

@@ -7,7 +7,7 @@ import type { CodeSource } from "./run.js";
 const COMPILING = "compile";
 
 /** The code of a compilation, for the circuit breakers. */
-export function compilationOf(tenantId: string): CodeSource {
+export function compilationSource(tenantId: string): CodeSource {
   return { tenantId, functionId: COMPILING };
 }
 

@@ -81,7 +81,7 @@ export interface SandboxSettings {
   readonly onIncident: (incident: SandboxIncident) => void;
 }
 
-export function settingsOf(options: SandboxOptions): SandboxSettings {
+export function sandboxSettings(options: SandboxOptions): SandboxSettings {
   return {
     runner: {
       threads: options.threads ?? Math.min(Math.max(2 * availableParallelism(), 4), MAX_THREADS),

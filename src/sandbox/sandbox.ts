@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
-import { CodeBreakers, compilationOf } from "./code-breakers.js";
+import { CodeBreakers, compilationSource } from "./code-breakers.js";
 import type { HostCalls } from "./host-calls.js";
 import { CODE_CHARACTERS, defaultLimits, type RunLimits } from "./limits.js";
 import { SandboxCounters, type SandboxMetrics } from "./metrics.js";
-import { type SandboxOptions, type SandboxSettings, settingsOf } from "./options.js";
+import { type SandboxOptions, type SandboxSettings, sandboxSettings } from "./options.js";
 import { type CodeSource, type CompileProblem, failed, type RunOutcome, type RunRequest } from "./run.js";
 import { RunSession } from "./run-session.js";
 import type { RunnerLink } from "./runner-link.js";
@@ -19,7 +19,7 @@ import { type RunReport, readCompileReport, readReport } from "./wire/report.js"
 
 export interface Sandbox {
   /**
-   * Runs code once. Every result is an outcome, not an error.
+   * Every result is an outcome, not an error.
    * @throws the reason of the signal when it is aborted: the code may have had effects by then.
    */
   run(request: RunRequest, hosts: HostCalls, signal?: AbortSignal): Promise<RunOutcome>;
@@ -51,7 +51,7 @@ export class SandboxUnavailable extends Error {
 }
 
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
-  return new RunnerSandbox(settingsOf(options));
+  return new RunnerSandbox(sandboxSettings(options));
 }
 
 /** The largest result that fits a frame. */
@@ -148,7 +148,7 @@ class RunnerSandbox implements Sandbox {
   async compile(tenantId: string, code: string): Promise<CompileProblem | undefined> {
     const problem = tooLong(code);
     if (problem) return problem;
-    const source = compilationOf(tenantId);
+    const source = compilationSource(tenantId);
     const heldMs = this.#breakers.heldMs(source);
     if (heldMs > 0) throw new SandboxUnavailable("the tenant's circuit breaker is open", heldMs);
     const runner = await this.#runner();

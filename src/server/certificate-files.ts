@@ -75,10 +75,7 @@ export class CertificateFiles implements ServerCertificate, Disposable {
   }
 }
 
-/**
- * Reads the certificate and key, if configured.
- * @throws {ConfigError} if a file cannot be read or is invalid, or the two do not match.
- */
+/** @throws {ConfigError} if a file cannot be read or is invalid, or the two do not match. */
 export async function readTls({ tlsCertFile, tlsKeyFile }: TlsFiles): Promise<TlsIdentity | undefined> {
   if (!tlsCertFile || !tlsKeyFile) return undefined;
   const read = (name: string, path: string) =>

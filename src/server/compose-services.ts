@@ -1,4 +1,4 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { type Caller, loggedActor } from "../access/caller.js";
 import { causeFields } from "../api/observation/log-cause.js";
 import type { InvokeProxy } from "../api/proxy/proxy-route.js";
 import { recordTenantEvent } from "../audit/chain/vault-log.js";
@@ -69,7 +69,7 @@ export function composeServices(
 
 /** The tenant is gone by now, whether or not this can be recorded: its row keeps when and by which caller. */
 async function noteRemoval({ database, keyring, log }: CoreParts, caller: Caller): Promise<void> {
-  const { id, type } = actorOf(caller);
+  const { id, type } = loggedActor(caller);
   const by = { tenant_id: caller.tenantId, application_id: id };
   log.warn(by, "a tenant was deleted");
   await recordTenantEvent({ database, keyring }, "delete", caller.tenantId, {

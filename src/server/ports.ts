@@ -29,7 +29,7 @@ import type { Vault } from "../vault/vault.js";
 import { openAdminPort } from "./admin-port.js";
 import type { Composition } from "./composition.js";
 import { listenAt } from "./listening.js";
-import { type RateCounters, rateGateOf } from "./rate-limiting.js";
+import { configuredRateGate, type RateCounters } from "./rate-limiting.js";
 import type { ServingProcess } from "./running-server.js";
 import { SERVICES } from "./served-services.js";
 import { type Part, REQUEST_GRACE_MS } from "./shutdown.js";
@@ -62,7 +62,7 @@ export interface Ports {
 /** Opens the API port, then the admin port. @throws {ConfigError} when an address cannot be listened on. */
 export async function openPorts(given: PortParts): Promise<Ports> {
   const { config, counters, meters, readiness, part, endLater } = given;
-  const server = await apiServer(given, rateGateOf(counters.requests, config, meters));
+  const server = await apiServer(given, configuredRateGate(counters.requests, config, meters));
   const eventLoop = gauge(given);
   const admin = part ? undefined : openAdminPort(config, readiness, meters.registry);
   if (admin) endLater("the admin port", admin.close);

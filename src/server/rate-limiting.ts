@@ -44,7 +44,7 @@ export async function openRateCounters(
   };
 }
 
-export function rateGateOf(
+export function configuredRateGate(
   limits: RateLimits | undefined,
   { trustedProxies }: Pick<Config, "trustedProxies">,
   meters: Meters,

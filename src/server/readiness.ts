@@ -42,7 +42,7 @@ const DATABASE_LOOK_MS = 100;
  * Whether a load balancer should send requests here: the database serves tenants and its clock agrees with ours, and the key is
  * available.
  */
-export function readinessOf(
+export function watchReadiness(
   { database, rootKey }: WatchedVault,
   clock: Clock,
   draining: AbortSignal,
@@ -80,7 +80,7 @@ export function readinessOfVault(
   draining: AbortSignal,
   sinks: readonly SinkName[] = [],
 ): Readiness {
-  return readinessOf(vault, clock, draining, { sinks, emptied: () => emptiedLogs(vault.ownerAddress) });
+  return watchReadiness(vault, clock, draining, { sinks, emptied: () => emptiedLogs(vault.ownerAddress) });
 }
 
 /** Also warns while the runner of tenants' code does not start. Anyone may ask, so the cause is in the log alone. */

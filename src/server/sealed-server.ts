@@ -22,7 +22,7 @@ import {
   type ShareResult,
   type Unseal,
   type UnsealedKey,
-  unsealSocketOf,
+  unsealSocketPath,
 } from "../vault/unsealing.js";
 import { listenAt } from "./listening.js";
 import { StoppedAtStart } from "./running-server.js";
@@ -58,7 +58,7 @@ export interface SealedServer {
 export function waitForShares({ config, say, stopping, tls, services }: SealedServer): Unseal {
   return async (needed) => {
     await using sealed = new AsyncDisposableStack();
-    const path = unsealSocketOf(config);
+    const path = unsealSocketPath(config);
     const { promise, resolve, reject } = Promise.withResolvers<readonly UnsealedKey[]>();
     const collector = new ShareCollector(needed, resolve);
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });

@@ -2,8 +2,8 @@ import { hostname } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { causeFields } from "../api/observation/log-cause.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
-import type { AttestParts } from "../audit/chain/attestations.js";
 import { recordVaultEvent } from "../audit/chain/vault-log.js";
+import type { TenantParts } from "../audit/tenant-database.js";
 import type { Vault } from "../vault/vault.js";
 
 const RETRY_MS = 10_000;
@@ -13,14 +13,14 @@ const RETRY_MS = 10_000;
  * row: its start is then followed by the start of the next.
  */
 export class ServerRecord {
-  readonly #parts: AttestParts;
+  readonly #parts: TenantParts;
   readonly #log: Pick<OperatorLog, "warn">;
   readonly #stopping = new AbortController();
   readonly #entityId = `${hostname()}/${process.pid}`;
   #started: Promise<void> | undefined;
   #isDatabaseGone = false;
 
-  constructor(vault: AttestParts & Pick<Vault, "embedded">, log: Pick<OperatorLog, "warn">) {
+  constructor(vault: TenantParts & Pick<Vault, "embedded">, log: Pick<OperatorLog, "warn">) {
     this.#parts = vault;
     this.#log = log;
     void vault.embedded?.exited.then(() => {

@@ -13,17 +13,17 @@ const MAX_ORIGINS = 50;
 const MAX_ORIGIN_LENGTH = 300;
 
 /** What pages may do with the keys of a new application. @throws {Fault} validation_failed */
-export function newPagesOf({ allowedOrigins, templates, allowPageRequests }: CreateApplicationRequest): Pages {
-  return { allowedOrigins, templates: templatesOf(templates), allowPageRequests: allowPageRequests ?? false };
+export function readNewPages({ allowedOrigins, templates, allowPageRequests }: CreateApplicationRequest): Pages {
+  return { allowedOrigins, templates: parseSentTemplates(templates), allowPageRequests: allowPageRequests ?? false };
 }
 
 /** @throws {Fault} validation_failed naming `templates[0].mask` and the like. */
-export function templatesOf(templates: readonly TemplateMessage[]): readonly TokenTemplate[] {
+export function parseSentTemplates(templates: readonly TemplateMessage[]): readonly TokenTemplate[] {
   return parseTemplates(templates.map((template, index) => templateOf(template, `templates[${index}].mask`)));
 }
 
 /** What a request changes of it. Null keeps what is stored, as an absent field does. @throws {Fault} validation_failed */
-export function changedPagesOf(request: UpdateApplicationRequest): Partial<Pages> {
+export function readChangedPages(request: UpdateApplicationRequest): Partial<Pages> {
   const { allowPageRequests } = request;
   const allowedOrigins = given(request.allowedOrigins, "allowed_origins", readOrigins);
   const templates = given(request.templates, "templates", readTemplates);

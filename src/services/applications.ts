@@ -15,11 +15,11 @@ import {
   regenerateKey,
   updateApplication,
 } from "../access/applications.js";
-import { applicationOf, type Caller } from "../access/caller.js";
+import { type Caller, callingApplication } from "../access/caller.js";
 import type { OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import { Grant } from "../access/grant.js";
 import { isApplicationType } from "../access/permissions.js";
-import { powersOf } from "../access/power.js";
+import { heldPowers } from "../access/power.js";
 import { requireGrantable } from "../access/role-rights.js";
 import type { Clock } from "../base/clock.js";
 import { invalid } from "../base/fault.js";
@@ -27,10 +27,10 @@ import type { Uuid } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
 import { requireNobodyGains } from "../proxy/gained-power.js";
 import { ruleDraft, showRule } from "./access-rules.js";
-import { changedPagesOf, newPagesOf, showPages } from "./application-pages.js";
+import { readChangedPages, readNewPages, showPages } from "./application-pages.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
-import { pageRequest, showAudit, showItems, uuidOf } from "./show.js";
+import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 
 export function applicationService(): ServedMethod[] {
   return [...applicationReads(), ...applicationChanges()];
@@ -42,12 +42,20 @@ function applicationReads(): ServedMethod[] {
     serve(method.listApplications, async (request, call) => {
       const page = pageRequest(request);
       const { name, sort } = request;
-      const listing = { ...page, ids: request.id.map(uuidOf), types: request.type, name, isByName: sort === "name" };
+      const listing = {
+        ...page,
+        ids: request.id.map(storedUuid),
+        types: request.type,
+        name,
+        isByName: sort === "name",
+      };
       return call.list((tx) => listApplications(tx, listing), showItems(page, show));
     }),
-    serve(method.getApplication, async ({ id }, call) => call.transact((tx) => getApplication(tx, uuidOf(id)), show)),
+    serve(method.getApplication, async ({ id }, call) =>
+      call.transact((tx) => getApplication(tx, storedUuid(id)), show),
+    ),
     serve(method.getApplicationByKey, async (_request, call) =>
-      call.transact((tx) => getApplication(tx, applicationOf(call.caller).id), show),
+      call.transact((tx) => getApplication(tx, callingApplication(call.caller).id), show),
     ),
   ];
 }
@@ -60,7 +68,7 @@ function applicationChanges(): ServedMethod[] {
       async (request, call) => {
         const { name, type, permissions, rules, createKey: withKey = true } = request;
         if (!isApplicationType(type)) throw invalid("type", "must be private, public or management");
-        const draft = { name, permissions, rules: rules.map(ruleDraft), ...newPagesOf(request) };
+        const draft = { name, permissions, rules: rules.map(ruleDraft), ...readNewPages(request) };
         requireGrantable(call.caller, type, parseRights(type, permissions, draft.rules));
         const makeApplication = prepareApplication(type, draft, withKey);
         return call.transact((tx) => makeApplication(tx, tx.caller), showCreated);
@@ -71,18 +79,18 @@ function applicationChanges(): ServedMethod[] {
       method.updateApplication,
       async (request, call) => {
         const { id, name, permissions, rules } = request;
-        const draft = { name, permissions, rules: rules.map(ruleDraft), ...changedPagesOf(request) };
-        return call.transact((tx) => changeApplication(tx, uuidOf(id), draft), show);
+        const draft = { name, permissions, rules: rules.map(ruleDraft), ...readChangedPages(request) };
+        return call.transact((tx) => changeApplication(tx, storedUuid(id), draft), show);
       },
       { replay: replayWhole("application") },
     ),
     serve(
       method.regenerateApplicationKey,
-      async ({ id }, call) => call.transact((tx) => regenerateKey(tx, uuidOf(id)), showCreated),
+      async ({ id }, call) => call.transact((tx) => regenerateKey(tx, storedUuid(id)), showCreated),
       { replay: replayWhole("application", withoutKey) },
     ),
     serve(method.deleteApplication, async ({ id }, call) =>
-      call.transact((tx) => deleteApplication(tx, uuidOf(id)), showNothing),
+      call.transact((tx) => deleteApplication(tx, storedUuid(id)), showNothing),
     ),
   ];
 }
@@ -95,7 +103,7 @@ export function applicationKeyService(clock: Clock): ServedMethod[] {
       async ({ id, name, owner, expiresAt: expiry }, call) => {
         const expiresAt = expiry === undefined ? undefined : parseKeyExpiry(expiry, new Date(clock.now()));
         return call.transact(
-          (tx) => createKey(tx, uuidOf(id), { name, owner, expiresAt }),
+          (tx) => createKey(tx, storedUuid(id), { name, owner, expiresAt }),
           ({ made, key }, caller) => ({ ...showKey(made, caller), ...(key ? { key: key.reveal() } : {}) }),
         );
       },
@@ -103,14 +111,14 @@ export function applicationKeyService(clock: Clock): ServedMethod[] {
     ),
     serve(method.listApplicationKeys, async (request, call) => {
       const page = pageRequest(request);
-      const listing = { ...page, applicationId: uuidOf(request.id) };
+      const listing = { ...page, applicationId: storedUuid(request.id) };
       return call.list((tx) => listApplicationKeys(tx, listing), showItems(page, showKey));
     }),
     serve(method.getApplicationKey, async ({ id, keyId }, call) =>
-      call.transact((tx) => getKey(tx, { applicationId: uuidOf(id), id: uuidOf(keyId) }), showKey),
+      call.transact((tx) => getKey(tx, { applicationId: storedUuid(id), id: storedUuid(keyId) }), showKey),
     ),
     serve(method.deleteApplicationKey, async ({ id, keyId }, call) =>
-      call.transact((tx) => deleteKey(tx, { applicationId: uuidOf(id), id: uuidOf(keyId) }), showNothing),
+      call.transact((tx) => deleteKey(tx, { applicationId: storedUuid(id), id: storedUuid(keyId) }), showNothing),
     ),
   ];
 }
@@ -154,7 +162,7 @@ function showKey(key: ApplicationKey, caller: Caller) {
 
 /** Whether the caller may read the log, which the last use of a key is taken from. */
 function readsLog(caller: Caller): boolean {
-  return caller.principal.kind === "person" ? powersOf(caller).has("read") : caller.grant.holds("log:read");
+  return caller.principal.kind === "person" ? heldPowers(caller).has("read") : caller.grant.holds("log:read");
 }
 
 /** @throws {Fault} validation_failed naming expires_at. */

@@ -16,7 +16,7 @@ import {
 import { FEATURES, type Formula, hasThreeDSecure } from "../payments/contract/formula.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
-import { showAudit, uuidOf } from "./show.js";
+import { showAudit, storedUuid } from "./show.js";
 
 export interface ConnectionServiceParts {
   /** The URL to which the payment service posts webhooks of a connection. */
@@ -39,7 +39,7 @@ function connectionReads({ webhookUrl }: ConnectionServiceParts): ServedMethod[]
     ),
     serve(method.getConnection, async ({ id }, call) =>
       call.transact(
-        (tx) => connections.get(tx, uuidOf(id)),
+        (tx) => connections.get(tx, storedUuid(id)),
         (found) => showWhole(found, webhookUrl(call.keys, found.id)),
       ),
     ),
@@ -73,7 +73,7 @@ function connectionChanges({ webhookUrl, checkSoon }: ConnectionServiceParts): S
       async (request, call) => {
         const draft = readDraft(request);
         const shown = await call.transact(
-          (tx) => replaceConnection(tx, uuidOf(request.id), draft),
+          (tx) => replaceConnection(tx, storedUuid(request.id), draft),
           (changed) => showWhole(changed, webhookUrl(call.keys, changed.id)),
         );
         checkSoon(call.caller.tenantId);
@@ -82,7 +82,7 @@ function connectionChanges({ webhookUrl, checkSoon }: ConnectionServiceParts): S
       { replay: replayWhole("connection") },
     ),
     serve(method.deleteConnection, async ({ id }, call) =>
-      call.transact((tx) => connections.delete(tx, uuidOf(id)), showNothing),
+      call.transact((tx) => connections.delete(tx, storedUuid(id)), showNothing),
     ),
   ];
 }

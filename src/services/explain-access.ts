@@ -17,10 +17,10 @@ import { isApplicationType, isTokenPermission, type TokenPermission } from "../a
 import { ROLES } from "../access/role.js";
 import { grantOfRole } from "../access/role-rights.js";
 import { invalid } from "../base/fault.js";
-import { accessTargetOf } from "../tokens/access-target.js";
+import { tokenAccessTarget } from "../tokens/access-target.js";
 import { ruleDraft, showRule } from "./access-rules.js";
 import { type ServedMethod, serve } from "./call.js";
-import { pageRequest, showPage, uuidOf } from "./show.js";
+import { pageRequest, showPage, storedUuid } from "./show.js";
 
 type ShownAccess = MessageInitShape<typeof ExplainedAccessSchema>;
 
@@ -68,7 +68,7 @@ async function accessTarget(
   containers: AccessTarget["containers"],
 ): Promise<AccessTarget> {
   // Conditions on ids are a matter of sessions: an id that no token has meets none of them.
-  return tokenId === undefined ? { id: "", containers } : accessTargetOf(tx, tokenId);
+  return tokenId === undefined ? { id: "", containers } : tokenAccessTarget(tx, tokenId);
 }
 
 async function applicationsOf(
@@ -79,7 +79,7 @@ async function applicationsOf(
   if (applicationId === undefined) {
     return listApplications(tx, { ...page, ids: [], types: [], name: undefined, isByName: false });
   }
-  return { items: [await getApplication(tx, uuidOf(applicationId))], total: 1 };
+  return { items: [await getApplication(tx, storedUuid(applicationId))], total: 1 };
 }
 
 function ofApplication(application: Application, permission: TokenPermission, target: AccessTarget): ShownAccess {

@@ -1,5 +1,5 @@
 import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
-import { exporterOf } from "../tokens/export.js";
+import { prepareExporter } from "../tokens/export.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { type ServedStream, serveStream } from "./served-stream.js";
 import { showAll } from "./token-lists.js";
@@ -15,7 +15,7 @@ export function exportingTokens(bins: BinTable | undefined): ServedStream {
     for (let after = start; !call.signal.aborted; ) {
       const { query, page } = await call.read(async (tx) => {
         // The rights and keys of now: both may have changed since the last page.
-        const exporter = exporterOf(tx.caller, tx.keys, fields);
+        const exporter = prepareExporter(tx.caller, tx.keys, fields);
         return { query: exporter.query, page: await exporter.page(after, PAGE_TOKENS)(tx) };
       });
       const { items, next } = page;

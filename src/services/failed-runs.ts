@@ -7,7 +7,7 @@ import type { FailedRun } from "../functions/failed-runs.js";
 import { failedRunsOfProxy } from "../proxy/proxies.js";
 import { failedRunsOfReactor } from "../reactors/reactor.js";
 import { type ServedMethod, serve } from "./call.js";
-import { uuidOf } from "./show.js";
+import { storedUuid } from "./show.js";
 import { showConsole, showError, showUsage } from "./show-run.js";
 
 /** Errors of tenants' code, for tenants to read. */
@@ -15,13 +15,13 @@ export function failedRunService(): ServedMethod[] {
   return [
     serve(ReactorService.method.listFailedReactorRuns, async ({ id }, call) =>
       call.list(
-        (tx) => failedRunsOfReactor(tx, uuidOf(id)),
+        (tx) => failedRunsOfReactor(tx, storedUuid(id)),
         (runs) => ({ data: runs.map(showRun) }),
       ),
     ),
     serve(ProxyService.method.listFailedProxyRuns, async ({ id }, call) =>
       call.list(
-        (tx) => failedRunsOfProxy(tx, uuidOf(id)),
+        (tx) => failedRunsOfProxy(tx, storedUuid(id)),
         (runs) => ({ data: runs.map(showRun) }),
       ),
     ),

@@ -27,9 +27,9 @@ import { normalizeData } from "../tokens/data-field.js";
 import { parseExpiry } from "../tokens/parse-expiry.js";
 import { tokenType } from "../tokens/types/registry.js";
 import { ruleDraft } from "./access-rules.js";
-import { templatesOf } from "./application-pages.js";
+import { parseSentTemplates } from "./application-pages.js";
 import { nonEmptyTransform, transformDraft } from "./proxies.js";
-import { typedDataOf } from "./typed-data.js";
+import { readTypedData } from "./typed-data.js";
 import { toJson } from "./value.js";
 
 /** Checks some fields of a request on their own. Throws a fault that names the problem. */
@@ -44,7 +44,7 @@ const NONE: FieldChecks = () => [];
  * The checks that a handler makes one after the other, as separate checks. A handler stops at the first problem. These
  * run only on rejected requests, to make the error name every problem.
  */
-export function fieldChecksOf(desc: DescMethodUnary): FieldChecks {
+export function compileFieldChecks(desc: DescMethodUnary): FieldChecks {
   return CHECKS.get(desc) ?? NONE;
 }
 
@@ -64,7 +64,7 @@ const CHECKS: ReadonlyMap<DescMethodUnary, FieldChecks> = new Map([
       if (permissions.length + rules.length > 0) parseRights(type, permissions, rules.map(ruleDraft));
     },
     () => isApplicationType(type) && parseAllowedOrigins(type, allowedOrigins),
-    () => templatesOf(templates),
+    () => parseSentTemplates(templates),
   ]),
   checking(SessionService.method.authorizeSession, ({ permissions, rules }) => [
     () => permissions.length + rules.length > 0 && parseRights("session", permissions, rules.map(ruleDraft)),
@@ -78,7 +78,7 @@ const CHECKS: ReadonlyMap<DescMethodUnary, FieldChecks> = new Map([
 
 function tokenChecks(request: CreateTokenRequest): readonly FieldCheck[] {
   const { type, data, mask, containers, expiresAt } = request;
-  const typed = typedDataOf(request);
+  const typed = readTypedData(request);
   return [
     () => tokenType(type),
     () => data && tokenType(type).normalize(toJson(data, "data")),

@@ -15,7 +15,7 @@ import {
 import { requireGivenRole } from "../tenancy/role.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
-import { pageRequest, showAudit, showItems, uuidOf } from "./show.js";
+import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 
 export function invitationService(): ServedMethod[] {
   const { method } = InvitationService;
@@ -36,14 +36,14 @@ export function invitationService(): ServedMethod[] {
       const status = statusOf(request.status);
       return call.list((tx) => listInvitations(tx, { ...page, status }), showItems(page, show));
     }),
-    serve(method.getInvitation, async ({ id }, call) => call.transact((tx) => getInvitation(tx, uuidOf(id)), show)),
+    serve(method.getInvitation, async ({ id }, call) => call.transact((tx) => getInvitation(tx, storedUuid(id)), show)),
     serve(
       method.resendInvitation,
-      async ({ id }, call) => call.transact((tx) => resendInvitation(tx, uuidOf(id)), show),
+      async ({ id }, call) => call.transact((tx) => resendInvitation(tx, storedUuid(id)), show),
       { replay: replayWhole("invitation") },
     ),
     serve(method.deleteInvitation, async ({ id }, call) =>
-      call.transact((tx) => deleteInvitation(tx, uuidOf(id)), showNothing),
+      call.transact((tx) => deleteInvitation(tx, storedUuid(id)), showNothing),
     ),
   ];
 }

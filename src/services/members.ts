@@ -5,7 +5,7 @@ import { deleteMember, getOwner, listMembers, type Member, updateMember } from "
 import { namesOfRoles } from "../tenancy/role.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
-import { pageRequest, showAudit, showItems, uuidOf } from "./show.js";
+import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 
 export function memberService(): ServedMethod[] {
   const { method } = MemberService;
@@ -13,18 +13,18 @@ export function memberService(): ServedMethod[] {
     serve(method.listMembers, async (request, call) => {
       const page = pageRequest(request);
       return call.list(
-        (tx) => listMembers(tx, { ...page, userIds: request.userId.map(uuidOf) }),
+        (tx) => listMembers(tx, { ...page, userIds: request.userId.map(storedUuid) }),
         showItems(page, show),
       );
     }),
     serve(
       method.updateMember,
       async ({ id, role, containers }, call) =>
-        call.transact((tx) => updateMember(tx, uuidOf(id), { role, containers }), show),
+        call.transact((tx) => updateMember(tx, storedUuid(id), { role, containers }), show),
       { replay: replayWhole("member") },
     ),
     serve(method.deleteMember, async ({ id }, call) =>
-      call.transact((tx) => deleteMember(tx, uuidOf(id)), showNothing),
+      call.transact((tx) => deleteMember(tx, storedUuid(id)), showNothing),
     ),
     serve(method.getOwner, async (_request, call) => call.transact((tx) => getOwner(tx), show)),
     serve(method.listRoles, async (_request, call) =>

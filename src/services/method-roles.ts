@@ -10,23 +10,23 @@ export interface MethodRoles {
 }
 
 /** The roles that may call a method, from its policy in the proto. @throws {Error} for a method without one. */
-export function methodRolesOf(desc: DescMethod): MethodRoles {
+export function readMethodRoles(desc: DescMethod): MethodRoles {
   const { roles, secondFactor } = getOption(desc, policyOption);
   const names = roles.split(" ").filter((name) => name !== "");
-  if (names.length === 0) throw new Error(`${operationOf(desc)} says in its policy which roles may call it, or none`);
+  if (names.length === 0) throw new Error(`${operationName(desc)} says in its policy which roles may call it, or none`);
   if (roles === "none") return { roles: [], needsSecondFactor: false };
   return { roles: names.map(asRole), needsSecondFactor: secondFactor };
 }
 
 /** The operations that members of a role may call, as Service/Method, also those that need a second factor. */
-export function operationsOf(role: string, services: readonly DescService[]): readonly string[] {
+export function allowedOperations(role: string, services: readonly DescService[]): readonly string[] {
   const methods = services.flatMap((service) => service.methods);
-  const allowed = methods.filter((method) => methodRolesOf(method).roles.some((name) => name === role));
-  return allowed.map(operationOf);
+  const allowed = methods.filter((method) => readMethodRoles(method).roles.some((name) => name === role));
+  return allowed.map(operationName);
 }
 
 /** A method as Service/Method, without the package. */
-export function operationOf({ parent, name }: DescMethod): string {
+export function operationName({ parent, name }: DescMethod): string {
   return `${parent.name}/${name}`;
 }
 

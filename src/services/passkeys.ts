@@ -1,16 +1,16 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { PasskeyService } from "../../gen/cloakroom/v1/passkeys_pb.js";
-import { personOf } from "../access/caller.js";
+import { callingPerson } from "../access/caller.js";
 import { confirmPasskeyAs, listWaitingPasskeys } from "../people/confirm-passkey.js";
-import { deletePasskey, listPasskeys, renamePasskey, resetPasskeysOf } from "../people/own-passkeys.js";
+import { deletePasskey, listPasskeys, renamePasskey, resetMemberPasskeys } from "../people/own-passkeys.js";
 import type { Passkey } from "../people/passkey.js";
 import type { PasskeyParts } from "../people/passkey-parts.js";
 import { beginPasskeyRegistration, finishPasskeyRegistration } from "../people/passkey-registration.js";
 import { beginPasskeySignIn, finishPasskeySignIn } from "../people/passkey-sign-in.js";
 import { beginPasskeyCheck, finishPasskeyCheck } from "../people/passkey-step-up.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
-import { uuidOf } from "./show.js";
+import { storedUuid } from "./show.js";
 import { showStarted } from "./sign-ins.js";
 
 export interface PasskeyServiceParts extends PasskeyParts {
@@ -30,12 +30,12 @@ function proofs(parts: PasskeyServiceParts): ServedMethod[] {
   return [
     serve(method.beginPasskeySignIn, (_request, { visit }) => beginPasskeySignIn(parts, visit)),
     serve(method.finishPasskeySignIn, async ({ challengeId, credential }, { visit, reply }) => {
-      const started = await finishPasskeySignIn(parts, uuidOf(challengeId), credential, visit);
+      const started = await finishPasskeySignIn(parts, storedUuid(challengeId), credential, visit);
       return showStarted(parts, reply, started);
     }),
     serve(method.beginPasskeyCheck, (_request, { caller }) => beginPasskeyCheck(parts, caller)),
     serve(method.finishPasskeyCheck, async ({ challengeId, credential }, { caller }) => ({
-      strongUntil: timestampFromDate(await finishPasskeyCheck(parts, caller, uuidOf(challengeId), credential)),
+      strongUntil: timestampFromDate(await finishPasskeyCheck(parts, caller, storedUuid(challengeId), credential)),
     })),
   ];
 }
@@ -45,7 +45,7 @@ function registration(parts: PasskeyServiceParts): ServedMethod[] {
   return [
     serve(method.beginPasskeyRegistration, (_request, { caller }) => beginPasskeyRegistration(parts, caller)),
     serve(method.finishPasskeyRegistration, async ({ challengeId, credential: text, name }, { caller }) =>
-      show(await finishPasskeyRegistration(parts, caller, uuidOf(challengeId), { text, name })),
+      show(await finishPasskeyRegistration(parts, caller, storedUuid(challengeId), { text, name })),
     ),
   ];
 }
@@ -53,7 +53,9 @@ function registration(parts: PasskeyServiceParts): ServedMethod[] {
 function lists(): ServedMethod[] {
   const { method } = PasskeyService;
   return [
-    serve(method.confirmPasskey, async ({ id }, call) => call.transact((tx) => confirmPasskeyAs(tx, uuidOf(id)), show)),
+    serve(method.confirmPasskey, async ({ id }, call) =>
+      call.transact((tx) => confirmPasskeyAs(tx, storedUuid(id)), show),
+    ),
     serve(method.listPasskeys, async ({ memberId, waiting }, call) => {
       if (waiting) {
         return call.transact(
@@ -61,20 +63,20 @@ function lists(): ServedMethod[] {
           (found) => ({ data: found.map(show) }),
         );
       }
-      const of = memberId === undefined ? personOf(call.caller).memberId : uuidOf(memberId);
+      const of = memberId === undefined ? callingPerson(call.caller).memberId : storedUuid(memberId);
       return call.transact(
         (tx) => listPasskeys(tx, of),
         (found) => ({ data: found.map(show) }),
       );
     }),
     serve(method.renamePasskey, async ({ id, name }, call) =>
-      call.transact((tx) => renamePasskey(tx, uuidOf(id), name), show),
+      call.transact((tx) => renamePasskey(tx, storedUuid(id), name), show),
     ),
     serve(method.deletePasskey, async ({ id }, call) =>
-      call.transact((tx) => deletePasskey(tx, uuidOf(id)), showNothing),
+      call.transact((tx) => deletePasskey(tx, storedUuid(id)), showNothing),
     ),
     serve(method.resetPasskeys, async ({ memberId }, call) =>
-      call.transact((tx) => resetPasskeysOf(tx, uuidOf(memberId)), showNothing),
+      call.transact((tx) => resetMemberPasskeys(tx, storedUuid(memberId)), showNothing),
     ),
   ];
 }

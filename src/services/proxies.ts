@@ -28,7 +28,7 @@ import type { Step, TransformDraft } from "../proxy/transform.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { invokeOverRpc } from "./invoke-proxy.js";
 import { replayWhole } from "./replay.js";
-import { pageRequest, showAudit, showItems, uuidOf } from "./show.js";
+import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 import { maySeeProxyKey, shownConfiguration } from "./shown-to-people.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
@@ -47,10 +47,10 @@ function proxyReads({ invoke }: ProxyServiceParts): ServedMethod[] {
   return [
     serve(method.listProxies, async (request, call) => {
       const page = pageRequest(request);
-      const listing = { ...page, ids: request.id.map(uuidOf), name: request.name };
+      const listing = { ...page, ids: request.id.map(storedUuid), name: request.name };
       return call.list((tx) => proxies.list(tx, listing), showItems(page, show));
     }),
-    serve(method.getProxy, async ({ id }, call) => call.transact((tx) => proxies.get(tx, uuidOf(id)), show)),
+    serve(method.getProxy, async ({ id }, call) => call.transact((tx) => proxies.get(tx, storedUuid(id)), show)),
     serve(method.invokeProxy, (request, call) => invokeOverRpc(invoke, request, call)),
   ];
 }
@@ -72,7 +72,7 @@ function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[]
       async (request, call) => {
         const definition = await checkProxy(checksFor(call.caller.tenantId), proxyDraft(request));
         const replaced = { ...proxyProperties(request), definition };
-        return call.transact((tx) => updateProxy(tx, uuidOf(request.id), () => replaced), showWritten);
+        return call.transact((tx) => updateProxy(tx, storedUuid(request.id), () => replaced), showWritten);
       },
       { replay: replayWhole("proxy") },
     ),
@@ -82,7 +82,7 @@ function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[]
         const patchDefinition = await checkPatch(checksFor(call.caller.tenantId), proxyPatch(request));
         return call.transact(
           (tx) =>
-            updateProxy(tx, uuidOf(request.id), (current) => ({
+            updateProxy(tx, storedUuid(request.id), (current) => ({
               ...patchedProperties(request, current),
               definition: patchDefinition(current.definition),
             })),
@@ -91,7 +91,9 @@ function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[]
       },
       { replay: replayWhole("proxy") },
     ),
-    serve(method.deleteProxy, async ({ id }, call) => call.transact((tx) => deleteProxy(tx, uuidOf(id)), showNothing)),
+    serve(method.deleteProxy, async ({ id }, call) =>
+      call.transact((tx) => deleteProxy(tx, storedUuid(id)), showNothing),
+    ),
   ];
 }
 
@@ -116,7 +118,7 @@ export function nonEmptyTransform(transform: ProxyTransform | undefined): Transf
 }
 
 function reactorIdOf(given: string): Uuid | undefined {
-  return given === "" ? undefined : uuidOf(given);
+  return given === "" ? undefined : storedUuid(given);
 }
 
 function proxyProperties({ name, application, requireAuth = true }: CreateProxyRequest | ReplaceProxyRequest) {
@@ -155,7 +157,7 @@ function patchedProperties(request: UpdateProxyRequest, current: ConfiguredProxy
 }
 
 function applicationIdOf(application: ApplicationReference | undefined): Uuid | undefined {
-  return application && uuidOf(application.id);
+  return application && storedUuid(application.id);
 }
 
 export function transformDraft({

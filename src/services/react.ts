@@ -6,11 +6,11 @@ import type { TenantId } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import { requireNamedDestination } from "../egress/destination.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
-import { type ReactOutcome, runOutcomeOf } from "../reactors/outcome.js";
+import { type ReactOutcome, toRunOutcome } from "../reactors/outcome.js";
 import { type AuthorizedRun, authorizeRun, type ReactCall, tokensOfArgs } from "../reactors/react.js";
 import { readRunEnd, startRun } from "../reactors/runs.js";
 import { type Reply, type ServedMethod, serve } from "./call.js";
-import { uuidOf } from "./show.js";
+import { storedUuid } from "./show.js";
 import { toJson, toValue } from "./value.js";
 
 export interface ReactServiceParts {
@@ -28,24 +28,24 @@ export function reactService({ policy, react, wake }: ReactServiceParts): Served
       if (callbackUrl !== undefined) {
         if (!/^https:/i.test(callbackUrl)) throw invalid("callback_url", "must be an https address");
         requireNamedDestination("callback_url", callbackUrl, policy);
-        await call.commit((tx) => startRun(tx, uuidOf(id), { args, callbackUrl }));
+        await call.commit((tx) => startRun(tx, storedUuid(id), { args, callbackUrl }));
         wake(call.caller.tenantId);
         call.reply.accepted();
         return {};
       }
-      const run = await call.commitShared((tx) => authorizeRun(tx, uuidOf(id), tokens));
+      const run = await call.commitShared((tx) => authorizeRun(tx, storedUuid(id), tokens));
       return showOutcome(await react(call, run, args), call.reply);
     }),
     serve(method.reactAsync, async ({ id, args: given }, call) => {
       const args = readArgs(given);
       tokensOfArgs(args);
-      const started = await call.commit((tx) => startRun(tx, uuidOf(id), { args, callbackUrl: undefined }));
+      const started = await call.commit((tx) => startRun(tx, storedUuid(id), { args, callbackUrl: undefined }));
       wake(call.caller.tenantId);
       return { asyncReactorRequestId: started };
     }),
     serve(method.getReactorResult, async ({ id, requestId }, call) => {
-      const end = await call.commit((tx) => readRunEnd(tx, uuidOf(id), uuidOf(requestId)));
-      return showOutcome(runOutcomeOf(end), call.reply);
+      const end = await call.commit((tx) => readRunEnd(tx, storedUuid(id), storedUuid(requestId)));
+      return showOutcome(toRunOutcome(end), call.reply);
     }),
   ];
 }

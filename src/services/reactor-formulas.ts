@@ -18,7 +18,7 @@ import {
 import { type ConfigurationEntry, checkContract, type ValueType } from "../reactors/formula-contract.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
-import { pageRequest, showAudit, showItems, uuidOf } from "./show.js";
+import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 
 export interface ReactorFormulaParts {
   readonly compileFor: CompileFor;
@@ -30,7 +30,7 @@ export function reactorFormulaService({ compileFor }: ReactorFormulaParts): Serv
     serve(
       method.createReactorFormula,
       async (request, call) => {
-        const wantedId = request.id === undefined ? undefined : uuidOf(request.id);
+        const wantedId = request.id === undefined ? undefined : storedUuid(request.id);
         if (request.type !== "private") {
           return call.transact(async () => {
             throw deniedOfficial(call.caller, wantedId);
@@ -49,12 +49,12 @@ export function reactorFormulaService({ compileFor }: ReactorFormulaParts): Serv
       );
     }),
     serve(method.getReactorFormula, async ({ id }, call) =>
-      call.transact((tx) => formulas.get(tx, uuidOf(id)), showFormula),
+      call.transact((tx) => formulas.get(tx, storedUuid(id)), showFormula),
     ),
     serve(
       method.replaceReactorFormula,
       async (request, call) => {
-        const id = uuidOf(request.id);
+        const id = storedUuid(request.id);
         if (request.type !== "private") {
           return call.transact(async () => {
             throw deniedOfficial(call.caller, id);
@@ -66,7 +66,7 @@ export function reactorFormulaService({ compileFor }: ReactorFormulaParts): Serv
       { replay: replayWhole("reactor_formula") },
     ),
     serve(method.deleteReactorFormula, async ({ id }, call) =>
-      call.transact((tx) => deleteFormula(tx, uuidOf(id)), showNothing),
+      call.transact((tx) => deleteFormula(tx, storedUuid(id)), showNothing),
     ),
   ];
 }

@@ -31,7 +31,7 @@ import {
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { showFormula } from "./reactor-formulas.js";
 import { replayWhole } from "./replay.js";
-import { pageRequest, showAudit, showItems, uuidOf } from "./show.js";
+import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 import { shownConfiguration } from "./shown-to-people.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
@@ -49,10 +49,10 @@ function reactorReads(): ServedMethod[] {
   return [
     serve(method.listReactors, async (request, call) => {
       const page = pageRequest(request);
-      const listing = { ...page, ids: request.id.map(uuidOf), name: request.name };
+      const listing = { ...page, ids: request.id.map(storedUuid), name: request.name };
       return call.list((tx) => reactors.list(tx, listing), showItems(page, show));
     }),
-    serve(method.getReactor, async ({ id }, call) => call.transact((tx) => reactors.get(tx, uuidOf(id)), show)),
+    serve(method.getReactor, async ({ id }, call) => call.transact((tx) => reactors.get(tx, storedUuid(id)), show)),
   ];
 }
 
@@ -74,7 +74,7 @@ function reactorChanges({ compileFor }: ReactorServiceParts): ServedMethod[] {
       async (request, call) => {
         const { code, ...others } = await readProperties(compileFor(call.caller.tenantId), request);
         const replace = (current: Reactor) => ({ ...others, code: code ?? keptFormula(current) });
-        return call.transact((tx) => changeReactor(tx, uuidOf(request.id), replace), show);
+        return call.transact((tx) => changeReactor(tx, storedUuid(request.id), replace), show);
       },
       { replay: replayWhole("reactor") },
     ),
@@ -82,12 +82,12 @@ function reactorChanges({ compileFor }: ReactorServiceParts): ServedMethod[] {
       method.updateReactor,
       async (request, call) => {
         const patch = await readPatch(compileFor(call.caller.tenantId), request);
-        return call.transact((tx) => changeReactor(tx, uuidOf(request.id), patch), showNothing);
+        return call.transact((tx) => changeReactor(tx, storedUuid(request.id), patch), showNothing);
       },
       { replay: replayWhole("reactor") },
     ),
     serve(method.deleteReactor, async ({ id }, call) =>
-      call.transact((tx) => deleteReactor(tx, uuidOf(id)), showNothing),
+      call.transact((tx) => deleteReactor(tx, storedUuid(id)), showNothing),
     ),
   ];
 }
@@ -96,13 +96,13 @@ async function readProperties(
   compile: CompileCode,
   { name, code: given, formula, application, configuration, runtime }: CreateReactorRequest | ReplaceReactorRequest,
 ): Promise<Omit<ReactorProperties, "code"> & { readonly code: ReactorCode | undefined }> {
-  const code = chooseCode(given, formula && uuidOf(formula.id));
+  const code = chooseCode(given, formula && storedUuid(formula.id));
   if (code?.kind === "code") await requireCompiling(compile, "code", code.code);
   return {
     name,
     code,
     configuration,
-    applicationId: application && uuidOf(application.id),
+    applicationId: application && storedUuid(application.id),
     runtime: runtime && readRuntime(runtime),
   };
 }
@@ -135,7 +135,7 @@ async function readPatch(
   return (current) => ({
     name: named.has("name") ? (name ?? current.name) : current.name,
     code: code ?? keptCode(current.code, named),
-    applicationId: named.has("application") ? application && uuidOf(application.id) : current.applicationId,
+    applicationId: named.has("application") ? application && storedUuid(application.id) : current.applicationId,
     configuration: named.has("configuration")
       ? mergeConfiguration(current.configuration, configuration)
       : current.configuration,
@@ -146,7 +146,7 @@ async function readPatch(
 function givenCode(request: UpdateReactorRequest, named: ReadonlySet<string>): ReactorCode | undefined {
   const code = named.has("code") ? request.code : undefined;
   const formula = named.has("formula") ? request.formula : undefined;
-  return code || formula ? chooseCode(code, formula && uuidOf(formula.id)) : undefined;
+  return code || formula ? chooseCode(code, formula && storedUuid(formula.id)) : undefined;
 }
 
 function keptCode(current: ReactorCode, cleared: ReadonlySet<string>): ReactorCode {

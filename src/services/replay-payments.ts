@@ -1,7 +1,7 @@
 import type { RefundSchema, TransactionSchema } from "../../gen/cloakroom/v1/transactions_pb.js";
 import { findPayment, type PaymentRight } from "../payments/operations/payment-access.js";
 import type { ReplayContext, ReplayRule } from "./replay.js";
-import { uuidOf } from "./show.js";
+import { storedUuid } from "./show.js";
 
 /** Repeats a payment's first response, for callers that may currently use the payment. */
 export function replayPayment(right: PaymentRight): ReplayRule<typeof TransactionSchema> {
@@ -24,6 +24,6 @@ export const REPLAY_REFUND: ReplayRule<typeof RefundSchema> = {
 };
 
 async function requirePayment({ tx }: ReplayContext, id: string, right: PaymentRight): Promise<void> {
-  await findPayment(tx, uuidOf(id), right);
+  await findPayment(tx, storedUuid(id), right);
   tx.log("transaction", id, "replay");
 }

@@ -2,11 +2,11 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { SessionService } from "../../gen/cloakroom/v1/sessions_pb.js";
 import type { Caller } from "../access/caller.js";
 import { deleteSession, listSessions, type OpenSession } from "../access/open-sessions.js";
-import { createSession, isKeyOf, prepareAuthorization, wrongApplicationType } from "../access/session.js";
+import { createSession, isKeyOfType, prepareAuthorization, wrongApplicationType } from "../access/session.js";
 import { ruleDraft, showRule } from "./access-rules.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
-import { pageRequest, showItems, uuidOf } from "./show.js";
+import { pageRequest, showItems, storedUuid } from "./show.js";
 
 export function sessionService(): ServedMethod[] {
   const { method } = SessionService;
@@ -14,7 +14,7 @@ export function sessionService(): ServedMethod[] {
     serve(method.createSession, async (_request, call) =>
       call.transact(
         async (tx) => {
-          if (!isKeyOf("public", call.caller)) throw wrongApplicationType(call.caller, "public");
+          if (!isKeyOfType("public", call.caller)) throw wrongApplicationType(call.caller, "public");
           return createSession(tx);
         },
         ({ key, nonce, expiresAt }) => ({
@@ -27,7 +27,7 @@ export function sessionService(): ServedMethod[] {
     serve(
       method.authorizeSession,
       async ({ nonce, permissions, rules, expiresAt, frameRequired = false, frameAddress }, call) => {
-        if (!isKeyOf("private", call.caller)) {
+        if (!isKeyOfType("private", call.caller)) {
           // Runs in a transaction, which guards the rights that the denial is based on.
           return call.transact(async () => {
             throw wrongApplicationType(call.caller, "private");
@@ -40,11 +40,11 @@ export function sessionService(): ServedMethod[] {
     ),
     serve(method.listSessions, async (request, call) => {
       const page = pageRequest(request);
-      const listing = { ...page, applicationIds: request.applicationId.map(uuidOf) };
+      const listing = { ...page, applicationIds: request.applicationId.map(storedUuid) };
       return call.list((tx) => listSessions(tx, listing), showItems(page, show));
     }),
     serve(method.deleteSession, async ({ id }, call) =>
-      call.transact((tx) => deleteSession(tx, uuidOf(id)), showNothing),
+      call.transact((tx) => deleteSession(tx, storedUuid(id)), showNothing),
     ),
   ];
 }

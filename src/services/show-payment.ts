@@ -1,5 +1,5 @@
 import { timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { type Payment, reconciliationIdOf } from "../payments/lifecycle/payment.js";
+import { type Payment, showReconciliationId } from "../payments/lifecycle/payment.js";
 import type { Refund } from "../payments/lifecycle/refund.js";
 
 /** A payment as the API's transaction. Omits unknown values. */
@@ -10,7 +10,7 @@ export function showPayment(payment: Payment) {
   return {
     type: "transaction",
     id,
-    reconciliationId: reconciliationIdOf(payment),
+    reconciliationId: showReconciliationId(payment),
     status,
     schemeTransactionId: payment.schemeTransactionId,
     connectionTransactionId: payment.providerId,

@@ -42,7 +42,7 @@ export function showItems<T, Shown>(page: PageRequest, showItem: (item: T, calle
 }
 
 /** An id that the protos have checked to be a UUID, in its stored case. */
-export function uuidOf(checked: string): Uuid {
+export function storedUuid(checked: string): Uuid {
   const lower = checked.toLowerCase();
   if (!isUuid(lower)) throw new Error("a message with a malformed UUID passed validation");
   return lower;

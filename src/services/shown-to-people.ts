@@ -1,5 +1,5 @@
 import type { Caller } from "../access/caller.js";
-import { powersOf } from "../access/power.js";
+import { heldPowers } from "../access/power.js";
 import type { Json } from "../base/json.js";
 import type { ConfiguredProxy } from "../proxy/proxy.js";
 
@@ -24,7 +24,7 @@ export function maySeeProxyKey(
   if (principal.kind === "application") return true;
   const { requestReactorId, responseReactorId } = definition;
   const actsByItself = applicationId ?? requestReactorId ?? responseReactorId;
-  if (actsByItself !== undefined && !powersOf(caller).has("administer")) return false;
+  if (actsByItself !== undefined && !heldPowers(caller).has("administer")) return false;
   if (principal.role === "DEVELOPER") return createdBy === principal.userId;
   return principal.role !== "AUDITOR";
 }

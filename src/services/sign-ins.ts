@@ -1,7 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { SignInService } from "../../gen/cloakroom/v1/sign_ins_pb.js";
-import { personOf } from "../access/caller.js";
+import { callingPerson } from "../access/caller.js";
 import { newSecret } from "../access/secret-text.js";
 import { Fault, invalid } from "../base/fault.js";
 import { isTenantId, newUuid, type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
@@ -14,15 +14,15 @@ import type { SignInParts } from "../people/refused-sign-ins.js";
 import { SIGN_IN_SECONDS } from "../people/sign-in.js";
 import { askForSignInLink, takeSignInLink } from "../people/sign-in-link.js";
 import { REQUEST_SECONDS } from "../people/sign-in-request.js";
-import { endSignIn, identify, type SignedInPerson, type SignIn, signInsOf } from "../people/sign-ins.js";
+import { endSignIn, identify, listMemberSignIns, type SignedInPerson, type SignIn } from "../people/sign-ins.js";
 import type { SoleTenant } from "../people/sole-tenant.js";
 import { switchTenant } from "../people/switch-tenant.js";
 import type { CookieName } from "../people/visit.js";
 import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
 import { requireEmailAddress } from "../tenancy/email-address.js";
 import { type Call, type Reply, type ServedMethod, serve, showNothing } from "./call.js";
-import { operationsOf } from "./method-roles.js";
-import { uuidOf } from "./show.js";
+import { allowedOperations } from "./method-roles.js";
+import { storedUuid } from "./show.js";
 
 export interface SignInServiceParts extends SignInParts {
   readonly limits: SignInLimits;
@@ -119,7 +119,7 @@ function ofOneself(parts: SignInServiceParts): ServedMethod[] {
   return [
     serve(method.whoAmI, async (_request, call) =>
       call.transact(
-        (tx) => identify(tx, personOf(call.caller)),
+        (tx) => identify(tx, callingPerson(call.caller)),
         (found) => {
           rememberBrowser(call, found);
           return showIdentified(parts, found);
@@ -130,7 +130,7 @@ function ofOneself(parts: SignInServiceParts): ServedMethod[] {
       showStarted(parts, reply, await switchTenant(parts, caller, asTenantId(tenantId), visit)),
     ),
     serve(method.signOut, async (_request, call) => {
-      await call.commit((tx) => endSignIn(tx, personOf(call.caller).signInId));
+      await call.commit((tx) => endSignIn(tx, callingPerson(call.caller).signInId));
       call.reply.setCookie({ name: "sign_in", value: undefined, maxAge: 0 });
       return {};
     }),
@@ -141,14 +141,14 @@ function lists(parts: SignInServiceParts): ServedMethod[] {
   const { method } = SignInService;
   return [
     serve(method.listSignIns, async ({ memberId }, call) => {
-      const own = personOf(call.caller);
-      const of = memberId === undefined ? own.memberId : uuidOf(memberId);
+      const own = callingPerson(call.caller);
+      const of = memberId === undefined ? own.memberId : storedUuid(memberId);
       return call.transact(
-        (tx) => signInsOf(tx, of, parts.idleMs),
+        (tx) => listMemberSignIns(tx, of, parts.idleMs),
         (found) => ({ data: found.map((item) => show(item, own.signInId, parts.idleMs)) }),
       );
     }),
-    serve(method.endSignIn, async ({ id }, call) => call.transact((tx) => endSignIn(tx, uuidOf(id)), showNothing)),
+    serve(method.endSignIn, async ({ id }, call) => call.transact((tx) => endSignIn(tx, storedUuid(id)), showNothing)),
   ];
 }
 
@@ -161,7 +161,7 @@ async function tenantOf({ soleTenant }: SignInServiceParts, given: string | unde
 }
 
 function asTenantId(text: string): TenantId {
-  const id = uuidOf(text);
+  const id = storedUuid(text);
   if (!isTenantId(id) || id === VAULT_TENANT_ID) throw invalid("tenant_id", "must be the id of a tenant");
   return id;
 }
@@ -208,7 +208,7 @@ function showIdentified({ services, idleMs }: Pick<SignInServiceParts, "services
     ...(firstName === undefined ? {} : { firstName }),
     ...(lastName === undefined ? {} : { lastName }),
     containers: [...containers],
-    operations: [...operationsOf(person.role, services)],
+    operations: [...allowedOperations(person.role, services)],
     signIn: show(signIn, person.signInId, idleMs),
     hasPasskey,
     ...(secondFactorUntil ? { strongUntil: timestampFromDate(secondFactorUntil) } : {}),

@@ -18,7 +18,7 @@ import {
 } from "../payments/three-ds/sessions.js";
 import { type ServedMethod, serve } from "./call.js";
 import { replayWhole } from "./replay.js";
-import { uuidOf } from "./show.js";
+import { storedUuid } from "./show.js";
 
 export interface ThreeDSServiceParts {
   readonly directory: ThreeDSDirectory;
@@ -47,7 +47,7 @@ export function threeDSService({ directory, challengeUrl }: ThreeDSServiceParts)
     ),
     serve(method.getThreeDSSession, async ({ id }, call) =>
       call.transact(
-        (tx) => getSession(tx, uuidOf(id)),
+        (tx) => getSession(tx, storedUuid(id)),
         (session) => show(call.caller.tenantId, session, challengeUrl(call.keys, session.id)),
       ),
     ),
@@ -56,7 +56,7 @@ export function threeDSService({ directory, challengeUrl }: ThreeDSServiceParts)
       async (request, call) => {
         const purchase = readPurchase(request);
         return call.transact(
-          (tx) => authenticateSession(tx, directory, uuidOf(request.id), purchase),
+          (tx) => authenticateSession(tx, directory, storedUuid(request.id), purchase),
           (session) => showAuthentication(session, challengeUrl(call.keys, session.id)),
         );
       },
@@ -64,7 +64,7 @@ export function threeDSService({ directory, challengeUrl }: ThreeDSServiceParts)
     ),
     serve(method.getThreeDSChallengeResult, async ({ id }, call) =>
       call.transact(
-        (tx) => getSession(tx, uuidOf(id)),
+        (tx) => getSession(tx, storedUuid(id)),
         (session) => showAuthentication(session, challengeUrl(call.keys, session.id)),
       ),
     ),

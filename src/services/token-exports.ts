@@ -4,7 +4,7 @@ import { settledCaller } from "../tenancy/settled-members.js";
 import { approveExport, listExports, requestExport } from "../tokens/export-approval.js";
 import { type TokenExport, tokenExports } from "../tokens/token-export.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
-import { uuidOf } from "./show.js";
+import { storedUuid } from "./show.js";
 
 /** Without a value: the page of a list that is never longer. */
 const LIST_SIZE = 20;
@@ -13,17 +13,17 @@ export function tokenExportService(): ServedMethod[] {
   const { method } = TokenExportService;
   return [
     serve(method.requestTokenExport, async ({ applicationId, container, type, reason }, call) => {
-      const asked = { applicationId: uuidOf(applicationId), container, type, reason };
+      const asked = { applicationId: storedUuid(applicationId), container, type, reason };
       return call.transact(async (tx) => requestExport(tx, await settledCaller(tx), asked), show);
     }),
     serve(method.listTokenExports, async (_, call) =>
       call.list(listExports, (found) => ({ pagination: { pageSize: LIST_SIZE }, data: found.map(show) })),
     ),
     serve(method.approveTokenExport, async ({ id }, call) =>
-      call.transact(async (tx) => approveExport(tx, await settledCaller(tx), uuidOf(id)), show),
+      call.transact(async (tx) => approveExport(tx, await settledCaller(tx), storedUuid(id)), show),
     ),
     serve(method.deleteTokenExport, async ({ id }, call) =>
-      call.transact((tx) => tokenExports.delete(tx, uuidOf(id)), showNothing),
+      call.transact((tx) => tokenExports.delete(tx, storedUuid(id)), showNothing),
     ),
   ];
 }

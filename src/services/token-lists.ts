@@ -9,7 +9,7 @@ import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import { prepareCursorPage, requireContainerInScope, type TokenCursorPage } from "../tokens/cursor-list.js";
 import { requireMaySearchData } from "../tokens/data-search.js";
-import { exporterOf } from "../tokens/export.js";
+import { prepareExporter } from "../tokens/export.js";
 import { ListMemory } from "../tokens/list-memory.js";
 import { listTokens } from "../tokens/offset-list.js";
 import { openReadable, opensAtOnce, type ReadableToken, showReadable } from "../tokens/read.js";
@@ -65,7 +65,7 @@ export function tokenLists(bins: BinTable | undefined): ServedMethod[] {
       return listByCursor(call, query, { ...request, container }, bins);
     }),
     serve(method.exportTokenPage, async ({ start, size = EXPORTED, ...fields }, call) => {
-      const { query, page } = exporterOf(call.caller, call.keys, fields);
+      const { query, page } = prepareExporter(call.caller, call.keys, fields);
       return call.list(page(start, size), showCursorPage(query, size, bins));
     }),
     serve(method.searchTokensByCursor, async (request, call) => {

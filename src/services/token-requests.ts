@@ -8,12 +8,12 @@ import { invalid } from "../base/fault.js";
 import { DATA_FIELDS } from "../tokens/data-field.js";
 import type { TokenDraft } from "../tokens/token.js";
 import type { TokenPatch } from "../tokens/token-patch.js";
-import { typedDataOf } from "./typed-data.js";
+import { readTypedData } from "./typed-data.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
 
 /** The token that a caller wants to create. An empty list or map counts as absent. */
-export function tokenDraftOf(request: CreateTokenRequest): TokenDraft {
+export function readTokenDraft(request: CreateTokenRequest): TokenDraft {
   const { mask, metadata, searchIndexes, fingerprintExpression } = request;
   const definition = mask ? toJson(mask, "mask") : null;
   return {
@@ -34,14 +34,14 @@ export function tokenDraftOf(request: CreateTokenRequest): TokenDraft {
 }
 
 function dataOf(request: CreateTokenRequest): Pick<TokenDraft, "data" | "dataField"> {
-  const typed = typedDataOf(request);
+  const typed = readTypedData(request);
   if (typed) return typed;
   if (!request.data) throw invalid("data", "must be given");
   return { data: toJson(request.data, "data") };
 }
 
 /** Clears a field that is named in the mask but not set. */
-export function patchOf(request: UpdateTokenRequest): TokenPatch {
+export function readTokenPatch(request: UpdateTokenRequest): TokenPatch {
   const named = fieldsToChange(UpdateTokenRequestSchema, request.updateMask);
   const json = (field: string, value: Value | undefined) =>
     named.has(field) ? { [field]: value ? toJson(value, field) : null } : {};
@@ -74,7 +74,7 @@ function typedPatchOf(request: UpdateTokenRequest, named: ReadonlySet<string>): 
   if (second !== undefined) throw invalid(second, `must not be given together with ${first}`);
   if (first === undefined || first === "data") return {};
   const { cardData, bankData } = request;
-  const typed = typedDataOf(first === "card_data" ? { cardData } : { bankData });
+  const typed = readTypedData(first === "card_data" ? { cardData } : { bankData });
   if (!typed) throw invalid(first, "must be given, because the update mask names it");
   return typed;
 }

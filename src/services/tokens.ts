@@ -16,7 +16,7 @@ import { tokenForFrame } from "./frame-tokens.js";
 import { replayToken } from "./replay-tokens.js";
 import { showToken } from "./show-token.js";
 import { tokenLists } from "./token-lists.js";
-import { patchOf, tokenDraftOf } from "./token-requests.js";
+import { readTokenDraft, readTokenPatch } from "./token-requests.js";
 
 export interface TokenServiceParts {
   readonly clock: Clock;
@@ -34,7 +34,7 @@ export function tokenService({ clock, bins, bodyLimit }: TokenServiceParts): Ser
       method.createToken,
       async (request, call) => {
         const { caller, keys } = call;
-        const draft = tokenDraftOf(request);
+        const draft = readTokenDraft(request);
         const context = { caller, keys, now: new Date(clock.now()) };
         const { bodyBytes } = call.memory;
         const prepared = isLongWork(draft, bodyBytes)
@@ -57,7 +57,7 @@ export function tokenService({ clock, bins, bodyLimit }: TokenServiceParts): Ser
       method.updateToken,
       async (request, call) => {
         const { bodyBytes } = call.memory;
-        const received = { patch: patchOf(request), bodyBytes, maxBytes: bodyLimit };
+        const received = { patch: readTokenPatch(request), bodyBytes, maxBytes: bodyLimit };
         return call.transact(
           (tx) => updateToken(tx, request.id, received, { bins }),
           showToken,

@@ -12,7 +12,7 @@ import { getPayment, getRefund, listPayments, listRefunds } from "../payments/op
 import type { PaymentEngine } from "../payments/payment-engine.js";
 import { type ServedMethod, serve } from "./call.js";
 import { REPLAY_REFUND, replayPayment } from "./replay-payments.js";
-import { pageRequest, showItems, uuidOf } from "./show.js";
+import { pageRequest, showItems, storedUuid } from "./show.js";
 import { showPayment, showRefund } from "./show-payment.js";
 import { toJson } from "./value.js";
 
@@ -36,10 +36,10 @@ function paymentReads({ engine, hosts }: TransactionServiceParts): ServedMethod[
       );
     }),
     serve(method.getTransaction, async ({ id }, call) =>
-      call.transact((tx) => getPayment(tx, uuidOf(id)), showPayment),
+      call.transact((tx) => getPayment(tx, storedUuid(id)), showPayment),
     ),
     serve(method.syncTransaction, async ({ id }, call) => {
-      const leased = await call.commit((tx) => leasePayment({ tx, hosts }, uuidOf(id)));
+      const leased = await call.commit((tx) => leasePayment({ tx, hosts }, storedUuid(id)));
       return showPayment(await engine.reconcile(call.keys, leased));
     }),
   ];
@@ -70,7 +70,7 @@ function paymentOperations({ engine, hosts }: TransactionServiceParts): ServedMe
         const wanted = amount === undefined ? undefined : Number(amount);
         return call.operate(
           {
-            begin: async (tx) => withSubject(await beginCapture({ tx, hosts }, uuidOf(id), wanted)),
+            begin: async (tx) => withSubject(await beginCapture({ tx, hosts }, storedUuid(id), wanted)),
             carryOut: (begun) => engine.send(call.keys, begun),
             resume: (tx, subject) => getPayment(tx, subject, "capture"),
           },
@@ -84,7 +84,7 @@ function paymentOperations({ engine, hosts }: TransactionServiceParts): ServedMe
       async ({ id }, call) =>
         call.operate(
           {
-            begin: async (tx) => withSubject(await beginVoid({ tx, hosts }, uuidOf(id))),
+            begin: async (tx) => withSubject(await beginVoid({ tx, hosts }, storedUuid(id))),
             carryOut: (begun) => engine.send(call.keys, begun),
             resume: (tx, subject) => getPayment(tx, subject),
           },
@@ -105,7 +105,7 @@ function refundMethods({ engine, hosts }: TransactionServiceParts): ServedMethod
         return call.operate(
           {
             begin: async (tx) => {
-              const begun = await beginRefund({ tx, hosts }, uuidOf(id), wanted, reason);
+              const begun = await beginRefund({ tx, hosts }, storedUuid(id), wanted, reason);
               return { ...begun, subject: begun.refund.id };
             },
             carryOut: async (begun) => {
@@ -121,11 +121,11 @@ function refundMethods({ engine, hosts }: TransactionServiceParts): ServedMethod
     ),
     serve(method.listRefunds, async ({ id }, call) =>
       call.transact(
-        (tx) => listRefunds(tx, uuidOf(id)),
+        (tx) => listRefunds(tx, storedUuid(id)),
         (refunds) => ({ pagination: { limit: Math.max(refunds.length, 20) }, data: refunds.map(showRefund) }),
       ),
     ),
-    serve(method.getRefund, async ({ id }, call) => call.transact((tx) => getRefund(tx, uuidOf(id)), showRefund)),
+    serve(method.getRefund, async ({ id }, call) => call.transact((tx) => getRefund(tx, storedUuid(id)), showRefund)),
   ];
 }
 
@@ -136,7 +136,7 @@ function withSubject<T extends { readonly payment: Payment }>(begun: T) {
 
 function readDraft(request: CreateTransactionRequest): PaymentDraft {
   return {
-    connectionId: uuidOf(request.connectionId),
+    connectionId: storedUuid(request.connectionId),
     tokenId: request.token,
     order: {
       amount: Number(request.amount),

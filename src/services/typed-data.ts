@@ -15,7 +15,7 @@ interface TypedData {
 }
 
 /** The data that a request holds in a message of its own: the fields that are set. */
-export function typedDataOf({ cardData, bankData }: TypedRequest): TypedData | undefined {
+export function readTypedData({ cardData, bankData }: TypedRequest): TypedData | undefined {
   if (cardData) return { data: cardJson(cardData), dataField: "card_data" };
   return bankData && { data: bankJson(bankData), dataField: "bank_data" };
 }

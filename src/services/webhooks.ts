@@ -24,7 +24,7 @@ import {
 } from "../webhooks/webhooks.js";
 import { authorizeOnly, type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
-import { pageRequest, showAudit, showItems, uuidOf } from "./show.js";
+import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 
 /** Without a value: the page of a list that is never longer. */
 const LIST_SIZE = 20;
@@ -52,7 +52,7 @@ function webhookReads(): ServedMethod[] {
     serve(method.listWebhookEventTypes, async (_, call) =>
       call.transact(authorizeOnly, () => ({ data: [...EVENT_TYPES] })),
     ),
-    serve(method.getWebhook, async ({ id }, call) => call.transact((tx) => webhooks.get(tx, uuidOf(id)), show)),
+    serve(method.getWebhook, async ({ id }, call) => call.transact((tx) => webhooks.get(tx, storedUuid(id)), show)),
   ];
 }
 
@@ -73,18 +73,18 @@ function webhookChanges({ policy }: WebhookServiceParts): ServedMethod[] {
       async (request, call) => {
         const properties = checkWebhook(policy, propertiesOf(request));
         const isEnabled = request.status === undefined ? undefined : request.status === "enabled";
-        return call.transact((tx) => replaceWebhook(tx, uuidOf(request.id), { ...properties, isEnabled }), show);
+        return call.transact((tx) => replaceWebhook(tx, storedUuid(request.id), { ...properties, isEnabled }), show);
       },
       { replay: replayWhole("webhook") },
     ),
     serve(
       method.rotateWebhookSecret,
       async ({ id, formerSecretSeconds = FORMER_SECRET_SECONDS }, call) =>
-        call.transact((tx) => rotateSecret(tx, uuidOf(id), formerSecretSeconds), showWithSecret),
+        call.transact((tx) => rotateSecret(tx, storedUuid(id), formerSecretSeconds), showWithSecret),
       { replay: withoutSecret },
     ),
     serve(method.deleteWebhook, async ({ id }, call) =>
-      call.transact((tx) => deleteWebhook(tx, uuidOf(id)), showNothing),
+      call.transact((tx) => deleteWebhook(tx, storedUuid(id)), showNothing),
     ),
   ];
 }
@@ -93,24 +93,24 @@ function webhookDeliveries({ sendNow }: WebhookServiceParts): ServedMethod[] {
   const { method } = WebhookService;
   return [
     serve(method.testWebhook, async ({ id }, call) => {
-      const webhookId = uuidOf(id);
+      const webhookId = storedUuid(id);
       const made = await call.commit((tx) => testWebhook(tx, { webhookId }));
       sendNow(call.caller.tenantId, webhookId);
       return showDelivery(made);
     }),
     serve(method.listWebhookDeliveries, async (request, call) => {
       const page = pageRequest(request);
-      const listing = { ...page, webhookId: uuidOf(request.id), state: stateOf(request.state) };
+      const listing = { ...page, webhookId: storedUuid(request.id), state: stateOf(request.state) };
       return call.list((tx) => listDeliveries(tx, listing), showItems(page, showDelivery));
     }),
     serve(method.getWebhookDelivery, async ({ id, eventId }, call) =>
       call.transact(
-        (tx) => getDelivery(tx, { webhookId: uuidOf(id), eventId: uuidOf(eventId) }),
+        (tx) => getDelivery(tx, { webhookId: storedUuid(id), eventId: storedUuid(eventId) }),
         (found) => showWhole(call.keys, found),
       ),
     ),
     serve(method.replayWebhookDelivery, async ({ id, eventId }, call) => {
-      const named = { webhookId: uuidOf(id), eventId: uuidOf(eventId) };
+      const named = { webhookId: storedUuid(id), eventId: storedUuid(eventId) };
       const restarted = await call.commit((tx) => replayDelivery(tx, named));
       sendNow(call.caller.tenantId, named.webhookId);
       return showDelivery(restarted);

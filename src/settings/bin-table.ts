@@ -3,10 +3,7 @@ import type { Json } from "../base/json.js";
 import { BinTable } from "../tokens/types/bin-table.js";
 import { ConfigError } from "./config-error.js";
 
-/**
- * Reads the operator's table of card issuers, if one is configured.
- * @throws {ConfigError} if the file cannot be read, or is not a BIN table.
- */
+/** @throws {ConfigError} if the file cannot be read, or is not a BIN table. */
 export async function readBinTable(file: string | undefined): Promise<BinTable | undefined> {
   if (file === undefined) return undefined;
   const text = await readFile(file, "utf8").catch(() => {

@@ -20,7 +20,6 @@ export interface SizedTable {
   readonly rows: number;
 }
 
-/** What an upgrade meets in the database. Reading it changes nothing. */
 export interface UpgradeFacts {
   readonly pending: readonly PendingMigration[];
   /** The version that ran the last migration. Undefined without a schema. */

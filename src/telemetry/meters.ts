@@ -54,7 +54,6 @@ export interface Meters {
   timed<T extends TimedJob>(job: T): T;
 }
 
-/** The part of a background job that the metrics need. */
 interface TimedJob {
   readonly name: string;
   run(signal: AbortSignal): Promise<void>;

@@ -7,7 +7,7 @@ import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import type { TenantId } from "../base/ids.js";
 import { newUuid } from "../base/ids.js";
 import { scheduleDue } from "../store/jobs/due.js";
-import { deleteMessagesOf } from "../store/jobs/outbox.js";
+import { deleteInvitationMessages } from "../store/jobs/outbox.js";
 import { acceptInvitationRow, findLinkedInvitation, type LinkedInvitation } from "../store/people/invitation-links.js";
 import { insertMember } from "../store/people/members.js";
 import { unshareMail } from "../store/people/sign-in-requests.js";
@@ -68,7 +68,6 @@ export class InvitationAcceptance {
   }
 }
 
-/** The person who accepts, and the request by which they do. */
 interface Accepting {
   readonly profile: Profile;
   readonly context: AuditContext;
@@ -102,7 +101,7 @@ export function createMember(
   });
   // A mail that was asked for before there was a member is not sent, and must not stand for the member's first.
   tx.enqueue(unshareMail, sharedMailKey(tx.keys, { email }, tx.now));
-  tx.enqueue(deleteMessagesOf, invitation.id);
+  tx.enqueue(deleteInvitationMessages, invitation.id);
   scheduleDue(tx, { kind: "invitation", at: invitation.expires_at });
   tx.record(logEntry("invitation", invitation.id, "accept", { actor }));
   tx.record(logEntry("member", id, "create", { actor, changes: changesBetween(undefined, { role, containers }) }));

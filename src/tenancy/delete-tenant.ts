@@ -1,4 +1,4 @@
-import { actorOf } from "../access/caller.js";
+import { loggedActor } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { notFound } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
@@ -19,7 +19,7 @@ const BATCH = 500;
  * afterwards.
  */
 export async function deleteTenant(tx: CallerTransaction, vaultKeys: TenantKeys): Promise<void> {
-  const actor = actorOf(tx.caller);
+  const actor = loggedActor(tx.caller);
   const { audit } = vaultKeys;
   const closing = macOfDeletion(audit, audit.current, { tenantId: tx.tenantId, at: tx.now, by: actor.id });
   if (!(await tx.query(markTenantDeleted, { modified_by: actor.id, closing_mac: closing }))) throw notFound("tenant");

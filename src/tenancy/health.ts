@@ -7,7 +7,6 @@ import { readSinkPositions } from "../store/audit/audit-sinks.js";
 import { listOutages, type OutageRow } from "../store/audit/log-outages.js";
 import { listTenantKeys } from "../store/tenancy/tenant-keys.js";
 
-/** How a tenant's log and keys are. */
 export interface Health {
   readonly sealedUntil: Date | undefined;
   readonly outages: readonly OutageRow[];

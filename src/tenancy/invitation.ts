@@ -1,6 +1,6 @@
 import { storedContainers } from "../access/assigned-containers.js";
 import { type Authorship, readAuthorship } from "../access/authorship.js";
-import { actorOf } from "../access/caller.js";
+import { loggedActor } from "../access/caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import type { ContainerPath } from "../access/container.js";
 import { type GivenRole, requireMayGiveRole } from "../access/given-role.js";
@@ -16,7 +16,7 @@ import { SealBroken } from "../crypto/sealed.js";
 import { sealedRecord } from "../crypto/sealed-record.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { scheduleDue } from "../store/jobs/due.js";
-import { deleteMessagesOf, insertMessage } from "../store/jobs/outbox.js";
+import { deleteInvitationMessages, insertMessage } from "../store/jobs/outbox.js";
 import {
   deleteInvitationRow,
   type InvitationRow,
@@ -64,7 +64,7 @@ export async function createInvitation(
   if (isInvited) throw invalid("email", "must not be invited already: send that invitation again");
   await countInvitation(tx);
   const id = newUuid();
-  const actor = actorOf(tx.caller);
+  const actor = loggedActor(tx.caller);
   const row = {
     id,
     email: invitationRecord.seal(tx.keys, { id }, { email, role, containers }),
@@ -102,7 +102,7 @@ export async function listInvitations(
  * @throws {Fault} rate_limited.
  */
 export async function resendInvitation(tx: OrdinaryCallerTransaction, id: Uuid): Promise<Invitation> {
-  const actor = actorOf(tx.caller);
+  const actor = loggedActor(tx.caller);
   const row = await lockInvitation(tx, id);
   if (!row) throw notFound("invitation");
   requireMayGiveRole(tx.caller, openInvited(tx.keys, row));
@@ -111,7 +111,7 @@ export async function resendInvitation(tx: OrdinaryCallerTransaction, id: Uuid):
   const from = Math.max(row.expires_at.getTime(), tx.now.getTime());
   const change = { expires_at: new Date(from + LIFETIME_MS), modified_by: actor.id };
   tx.enqueue(renewInvitation, { id, ...change });
-  tx.enqueue(deleteMessagesOf, id);
+  tx.enqueue(deleteInvitationMessages, id);
   tellInvited(tx, id, row.revision + 1);
   tx.log("invitation", id, "resend");
   return invitationOf(tx, { ...row, ...change, modified_at: tx.now });
@@ -120,7 +120,7 @@ export async function resendInvitation(tx: OrdinaryCallerTransaction, id: Uuid):
 /** Withdraws an invitation and invalidates its links. */
 export async function deleteInvitation(tx: CallerTransaction, id: Uuid): Promise<void> {
   if (!(await tx.query(deleteInvitationRow, id))) throw notFound("invitation");
-  tx.enqueue(deleteMessagesOf, id);
+  tx.enqueue(deleteInvitationMessages, id);
   tx.log("invitation", id, "delete");
 }
 

@@ -131,7 +131,7 @@ export class Keyring implements TenantKeySource {
     }
     const known = this.#entries.get(tenantId)?.unwrapped;
     try {
-      const rows = await this.#complete(tenantId, stored.map(wrappedKeyOf));
+      const rows = await this.#complete(tenantId, stored.map(readWrappedKey));
       const unwrapped = await unwrapTenantKeys(this.#roots, tenantId, rows, known);
       const keyMark = tenantId === VAULT_TENANT_ID ? unwrapped.keys.proof : await this.keyMark();
       const keys = { ...unwrapped.keys, keyMark };
@@ -162,13 +162,13 @@ export class Keyring implements TenantKeySource {
         tx.enqueue(insertTenantKeyIfMissing, { ...key, wrapped: Buffer.from(wrapped), root_key_id: rootKeyId });
       }
       // Another process may have been faster: its keys are used.
-      return (await tx.query(listTenantKeys, tenantId)).map(wrappedKeyOf);
+      return (await tx.query(listTenantKeys, tenantId)).map(readWrappedKey);
     });
   }
 }
 
 /** @throws {Error} for a purpose unknown to this release. */
-export function wrappedKeyOf({ purpose, version, wrapped, root_key_id, state }: TenantKeyRow): WrappedTenantKey {
+export function readWrappedKey({ purpose, version, wrapped, root_key_id, state }: TenantKeyRow): WrappedTenantKey {
   if (!isKeyPurpose(purpose)) throw new Error(`a tenant key of unknown purpose is stored: ${purpose}`);
   return { purpose, version, wrapped, rootKeyId: root_key_id, state: state === "current" ? "current" : "retired" };
 }

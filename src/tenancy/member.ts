@@ -1,6 +1,6 @@
 import { withContainers } from "../access/assigned-containers.js";
 import { type Authorship, changedAuthorship, readAuthorship } from "../access/authorship.js";
-import { actorOf, type Caller } from "../access/caller.js";
+import { type Caller, loggedActor } from "../access/caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import type { ContainerPath } from "../access/container.js";
 import { requireMayGiveRole, requireMayTakeRole } from "../access/given-role.js";
@@ -12,8 +12,8 @@ import { Fault, notFound } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { Page } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { deleteMessagesOf } from "../store/jobs/outbox.js";
-import { deleteInvitationsOf } from "../store/people/invitations.js";
+import { deleteInvitationMessages } from "../store/jobs/outbox.js";
+import { deleteInvitationsTo } from "../store/people/invitations.js";
 import { deleteMemberIdentities } from "../store/people/member-identities.js";
 import {
   deleteMemberRow,
@@ -24,8 +24,8 @@ import {
   readOwner,
   updateMemberRole,
 } from "../store/people/members.js";
-import { deletePasskeysOf } from "../store/people/passkeys.js";
-import { deleteSignInsOf } from "../store/people/sign-ins.js";
+import { deleteMemberPasskeys } from "../store/people/passkeys.js";
+import { deleteMemberSignIns } from "../store/people/sign-ins.js";
 import { incrementAuthRevision } from "../store/tenancy/tenants.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { openProfile, openSealedRights, type Profile, sealProfile } from "./profile.js";
@@ -56,7 +56,7 @@ export async function getOwner(tx: CallerTransaction): Promise<Member> {
 }
 
 /**
- * Changes a member's role and containers, which ends the member's sign-ins. The owner's role is fixed.
+ * The owner's role is fixed.
  * @throws {Denied} if the caller holds less than the former or the new role can ever hold.
  */
 export async function updateMember(
@@ -66,7 +66,7 @@ export async function updateMember(
 ): Promise<Member> {
   const row = await lockMember(tx, id);
   if (!row) throw notFound("member");
-  const actor = actorOf(tx.caller);
+  const actor = loggedActor(tx.caller);
   requireOther(tx.caller, id);
   const former = memberOf(tx.keys, row);
   const isOwner = former.role === "OWNER";
@@ -103,10 +103,10 @@ export async function deleteMember(tx: OrdinaryCallerTransaction, id: Uuid): Pro
   if (isRole(row.role)) requireMayTakeRole(tx.caller, row.role, "Removing");
   tx.enqueue(deleteMemberRow, id);
   tx.enqueue(deleteMemberIdentities, id);
-  tx.enqueue(deletePasskeysOf, id);
+  tx.enqueue(deleteMemberPasskeys, id);
   endAccess(tx, id);
-  for (const invitation of await tx.query(deleteInvitationsOf, row.email_term)) {
-    tx.enqueue(deleteMessagesOf, invitation.id);
+  for (const invitation of await tx.query(deleteInvitationsTo, row.email_term)) {
+    tx.enqueue(deleteInvitationMessages, invitation.id);
     if (invitation.member_id === null) tx.log("invitation", invitation.id, "delete");
   }
   tx.log("member", id, "delete");
@@ -114,7 +114,7 @@ export async function deleteMember(tx: OrdinaryCallerTransaction, id: Uuid): Pro
 
 /** Ends a member's sign-ins. Requests under way fail, because they were authorized under an earlier revision. */
 export function endAccess(tx: Transaction, id: Uuid): void {
-  tx.enqueue(deleteSignInsOf, id);
+  tx.enqueue(deleteMemberSignIns, id);
   tx.enqueue(incrementAuthRevision, tx.tenantId);
 }
 

@@ -17,7 +17,7 @@ import {
   type TenantKeyRow,
 } from "../store/tenancy/tenant-keys.js";
 import { listTenantIds } from "../store/tenancy/tenants.js";
-import { wrappedKeyOf } from "./keyring.js";
+import { readWrappedKey } from "./keyring.js";
 
 export interface RootRotationParts {
   readonly database: Database;
@@ -157,7 +157,7 @@ async function rewrap(
   const broken = { tenantId, purpose, version, rootKeyId };
   if (!(await rootKeys.findAnywhere(rootKeyId))) return broken;
   try {
-    const wrapped = await rewrapTenantKey(rootKeys, to, tenantId, wrappedKeyOf(row));
+    const wrapped = await rewrapTenantKey(rootKeys, to, tenantId, readWrappedKey(row));
     return { purpose, version, from: row.wrapped, to: wrapped, root_key_id: to.id };
   } catch (error) {
     if (error instanceof RootKeyRefused) return broken;

@@ -16,8 +16,7 @@ export const DEFAULT_SETTINGS: TenantSettings = {
 export const FIXED_SETTINGS: ReadonlyMap<string, string> = new Map([["token_deduplication_behavior", "read_existing"]]);
 
 /**
- * Merges a caller's settings into the current ones. Unknown names are refused: a caller would otherwise believe that
- * such a setting is on.
+ * Unknown names are refused: a caller would otherwise believe that such a setting is on.
  * @throws {Fault} validation_failed for unknown names, and for texts other than "true" and "false".
  */
 export function mergeSettings(current: TenantSettings, sent: Readonly<Record<string, string>>): TenantSettings {

@@ -1,4 +1,4 @@
-import { personOf } from "../access/caller.js";
+import { callingPerson } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { hasSettled, SettledMember } from "../access/settled-member.js";
 import { notFound } from "../base/fault.js";
@@ -11,7 +11,7 @@ import { openSealedRights, requireSealedRole } from "./profile.js";
  * @throws {Fault} permission_denied for a key, and for a membership that is new or was changed in the last 24 hours.
  */
 export async function settledCaller(tx: CallerTransaction): Promise<SettledMember> {
-  const { memberId, userId } = personOf(tx.caller);
+  const { memberId, userId } = callingPerson(tx.caller);
   const row = await tx.query(readMember, memberId);
   if (!row) throw notFound("member");
   return SettledMember.require(userId, lastChange(tx.keys, row), tx.now);
@@ -19,7 +19,7 @@ export async function settledCaller(tx: CallerTransaction): Promise<SettledMembe
 
 /** Whether an OWNER or ADMIN other than the caller could agree with the caller now. */
 export async function hasSecondPerson(tx: CallerTransaction): Promise<boolean> {
-  const { memberId } = personOf(tx.caller);
+  const { memberId } = callingPerson(tx.caller);
   const rows = await tx.query(listAdministrators, "all");
   return rows.some((row) => row.id !== memberId && hasSettled(lastChange(tx.keys, row), tx.now));
 }

@@ -19,7 +19,7 @@ import {
 } from "../store/tenancy/tenant-keys.js";
 import { incrementAuthRevision } from "../store/tenancy/tenants.js";
 import type { BrokenRows } from "./broken-rows.js";
-import { type Keyring, wrappedKeyOf } from "./keyring.js";
+import { type Keyring, readWrappedKey } from "./keyring.js";
 import { resealPass } from "./reseal.js";
 
 /**
@@ -85,7 +85,7 @@ async function tryToBegin(
   if (rows.some(isRetired)) return "under way";
   const rootKey = await wrappingKey(database, rootKeys, tenantId);
   const current = ROTATED_PURPOSES.flatMap((purpose) => rows.filter((row) => row.purpose === purpose));
-  const wrapped = current.map(wrappedKeyOf);
+  const wrapped = current.map(readWrappedKey);
   // New keys beside keys that do not open would leave their values for good under the old ones.
   for (const purpose of ROTATED_PURPOSES) await unwrapKeyVersions(rootKeys, tenantId, purpose, wrapped);
   const added = await Promise.all(

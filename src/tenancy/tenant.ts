@@ -1,4 +1,4 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { type Caller, loggedActor } from "../access/caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import { requirePower } from "../access/power.js";
 import { requireReasonToStopAsking } from "../access/reveal-reason.js";
@@ -22,7 +22,7 @@ export async function getTenant(tx: CallerTransaction): Promise<Tenant> {
 }
 
 /**
- * Renames the tenant and merges its settings. Every caller is authorized again, since settings are part of its rights.
+ * Every caller is authorized again, since settings are part of its rights.
  * @throws {Denied} reason_required for switching `require_reveal_reason` off without a reason.
  * @throws {Fault} second_factor_required if a person without one switches a setting of LOOSENED, or asks for approval of
  *   exports; unprocessable if no other person could approve them.
@@ -34,7 +34,7 @@ export async function updateTenant(
 ): Promise<Tenant> {
   const row = await lockTenant(tx, tx.tenantId);
   if (!row) throw notFound("tenant");
-  const modifiedBy = actorOf(tx.caller).id;
+  const modifiedBy = loggedActor(tx.caller).id;
   const before = readSettings(row.settings);
   const merged = mergeSettings(before, settings);
   if (before.require_reveal_reason && !merged.require_reveal_reason) requireReasonToStopAsking(tx.caller);

@@ -1,14 +1,10 @@
 import type { Caller } from "../access/caller.js";
 import { asCaller } from "../access/caller-database.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
-import { asServer, type TenantDatabase } from "../audit/tenant-database.js";
-import type { OrdinaryTenantTransaction, TenantTransaction } from "../audit/tenant-transaction.js";
+import { asServer, type ServedTenant, type TenantDatabase } from "../audit/tenant-database.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
 import type { Keyring } from "./keyring.js";
-
-/** The server's own work on a tenant. */
-export type ServedTenant = TenantDatabase<TenantTransaction, OrdinaryTenantTransaction>;
 
 /** The tenants of a vault: their transactions, with the keys that they have now. */
 export class Tenants {

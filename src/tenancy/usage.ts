@@ -1,11 +1,10 @@
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
-import { monthOf } from "../base/month.js";
+import { firstOfMonth } from "../base/month.js";
 import { readTenant } from "../store/tenancy/tenants.js";
 import { activeByMonth, type MonthlyActive, type TypeUsage, usageByType } from "../store/tokens/token-counts.js";
 
-/** A tenant's resources and their use. */
 export interface Usage {
   readonly byType: readonly TypeUsage[];
   /** Tokens created, read or used in a month: the last ones with any, oldest first. */
@@ -21,7 +20,7 @@ const MONTHS = 13;
 
 /** Reads the counters that the tenant's own transactions maintain: exact, at the same cost for any size. */
 export async function readUsage(tx: CallerTransaction): Promise<Usage> {
-  const since = monthOf(new Date(Date.UTC(tx.now.getUTCFullYear(), tx.now.getUTCMonth() - MONTHS + 1, 1)));
+  const since = firstOfMonth(new Date(Date.UTC(tx.now.getUTCFullYear(), tx.now.getUTCMonth() - MONTHS + 1, 1)));
   const [tenant, byType, byMonth] = await Promise.all([
     tx.query(readTenant, tx.tenantId),
     tx.query(usageByType, tx.tenantId),
@@ -32,7 +31,7 @@ export async function readUsage(tx: CallerTransaction): Promise<Usage> {
   return {
     byType: byType.filter(({ n, last_created_at }) => n > 0 || last_created_at !== null),
     byMonth,
-    monthlyActive: byMonth.find(({ month }) => month === monthOf(tx.now))?.n ?? 0,
+    monthlyActive: byMonth.find(({ month }) => month === firstOfMonth(tx.now))?.n ?? 0,
     included: tenant.included_monthly_active_tokens ?? undefined,
   };
 }

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../base/json.js";
-import { type Mapping, rowOf } from "./mapping.js";
+import { importRow, type Mapping } from "./mapping.js";
 import { hiddenText } from "./masked-row.js";
 import type { FileFormat, FileRecord } from "./records.js";
 
@@ -42,7 +42,7 @@ export interface ResultLine {
   readonly error?: RowError;
 }
 
-export async function* rowsOf(
+export async function* mappedRows(
   records: AsyncIterable<FileRecord>,
   mapping: Mapping | undefined,
   format: FileFormat,
@@ -53,7 +53,7 @@ export async function* rowsOf(
       yield { line, row: null, problem: record.problem };
       continue;
     }
-    const row = rowOf(record.content, mapping, format === "csv");
+    const row = importRow(record.content, mapping, format === "csv");
     yield isDeeper(row, MAX_LEVELS) ? { line, row: null, problem: TOO_DEEP } : { line, row };
   }
 }
@@ -68,7 +68,7 @@ function isDeeper(value: Json, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
-export async function* batchesOf(rows: AsyncIterable<FileRow>): AsyncGenerator<Batch> {
+export async function* importBatches(rows: AsyncIterable<FileRow>): AsyncGenerator<Batch> {
   let position = 1;
   let batch: FileRow[] = [];
   for await (const row of rows) {

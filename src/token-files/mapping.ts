@@ -1,7 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 import { UnreadableFile } from "./unreadable-file.js";
 
-/** How a record of a file becomes a request to create a token. */
 export interface Mapping {
   /** The field of the token for each column, such as `data.number`. Other columns are left out. */
   readonly columns: ReadonlyMap<string, string>;
@@ -36,7 +35,7 @@ function requireField(field: unknown): string {
 /** Without a mapping: the columns of CSV are named like the fields of tokens. */
 const SAME_NAMES: Mapping = { columns: new Map(), values: new Map() };
 
-export function rowOf(content: JsonObject, mapping: Mapping | undefined, isCsv: boolean): JsonObject {
+export function importRow(content: JsonObject, mapping: Mapping | undefined, isCsv: boolean): JsonObject {
   if (!mapping && !isCsv) return content;
   const { columns, values } = mapping ?? SAME_NAMES;
   const row: JsonObject = {};

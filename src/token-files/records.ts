@@ -20,7 +20,7 @@ export interface TokenFile {
 export type FileFormat = "csv" | "ndjson";
 
 /** By the name of a file. Undefined: it does not say. */
-export function formatOf(file: string): FileFormat | undefined {
+export function detectFileFormat(file: string): FileFormat | undefined {
   if (/\.csv$/i.test(file)) return "csv";
   return /\.(?:ndjson|jsonl)$/i.test(file) ? "ndjson" : undefined;
 }
@@ -33,7 +33,7 @@ const TOO_LONG = `is longer than ${MAX_RECORD_CHARACTERS} characters`;
  * The records of a file, one at a time, whatever its size. A record that cannot be read does not end it.
  * @throws {UnreadableFile} for a file of another encoding, or without a usable header.
  */
-export function recordsOf(source: TokenFile, format: FileFormat): AsyncGenerator<FileRecord> {
+export function readRecords(source: TokenFile, format: FileFormat): AsyncGenerator<FileRecord> {
   return format === "csv" ? csvRecords(source) : jsonRecords(source);
 }
 

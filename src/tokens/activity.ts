@@ -1,19 +1,16 @@
-import { monthOf } from "../base/month.js";
+import { firstOfMonth } from "../base/month.js";
 import { countActiveToken } from "../store/tokens/token-counts.js";
 import { markTokenActive } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 
 /** Whether this read or use is the token's first in the month. */
 export function isFirstUse(tx: Transaction, activeMonth: string): boolean {
-  return activeMonth < monthOf(tx.now);
+  return activeMonth < firstOfMonth(tx.now);
 }
 
-/**
- * Counts a read or used token as active in this month, once. Only the first touch in a month writes, because the row
- * that was read contains the month.
- */
+/** Only the first touch in a month writes, because the row that was read contains the month. */
 export async function countMonthlyActivity(tx: Transaction, id: string, activeMonth: string): Promise<void> {
   if (!isFirstUse(tx, activeMonth)) return;
-  const month = monthOf(tx.now);
+  const month = firstOfMonth(tx.now);
   if (await markTokenActive(tx, id, month)) countActiveToken(tx, month);
 }

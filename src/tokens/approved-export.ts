@@ -1,4 +1,4 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { type Caller, loggedActor } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { covers, storedContainer } from "../access/container.js";
 import { deniedWith } from "../access/refusal.js";
@@ -27,7 +27,7 @@ export async function requireApproval(tx: CallerTransaction, asked: ExportScope)
  */
 async function approvalsOf(tx: CallerTransaction, asked: ExportScope): Promise<readonly TokenExport[]> {
   const { keyId } = tx.caller;
-  const application = actorOf(tx.caller).id;
+  const application = loggedActor(tx.caller).id;
   if (keyId === undefined) return [];
   const rows = await tx.query(listTokenExportRows, "all");
   const opened = rows

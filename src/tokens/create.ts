@@ -1,10 +1,10 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { type Caller, loggedActor } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault } from "../base/fault.js";
-import { monthOf } from "../base/month.js";
+import { firstOfMonth } from "../base/month.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { countActiveToken, countToken } from "../store/tokens/token-counts.js";
 import { upsertCvc } from "../store/tokens/token-cvc.js";
@@ -13,20 +13,20 @@ import { insertTerm } from "../store/tokens/token-terms.js";
 import { insertToken, insertTokenIfFree, type TokenRow, type TokenRowWithCvc } from "../store/tokens/tokens.js";
 import { countMonthlyActivity } from "./activity.js";
 import { removeExpiredToken } from "./delete.js";
-import { entityTypeOf } from "./entity.js";
+import { loggedTokenType } from "./entity.js";
 import { tokenEventContent } from "./event-content.js";
 import type { PreparedToken } from "./prepare.js";
-import { idOf, sealUnder } from "./seal-ahead.js";
+import { chooseId, sealUnder } from "./seal-ahead.js";
 import { openToken, type SealedToken, sealCvc } from "./sealing.js";
 import type { Token } from "./token.js";
-import { referenceOnlyView, type Showing, type TokenView, viewOf, writeResponseTransform } from "./view.js";
+import { referenceOnlyView, type Showing, type TokenView, viewToken, writeResponseTransform } from "./view.js";
 
 /** PCI DSS 3.3.1 forbids keeping a verification code after authorization; an hour is enough to authorize (decision 0014). */
 export const CVC_LIFETIME_MS = 60 * 60 * 1_000;
 
 /**
  * An insert may conflict with an expired token that no sweep has removed yet, or its alias may be taken.
- * {@link resolveConflict} removes the expired token, {@link idOf} takes the next alias, and the insert is tried again.
+ * {@link resolveConflict} removes the expired token, {@link chooseId} takes the next alias, and the insert is tried again.
  */
 const INSERT_TRIES = 8;
 
@@ -42,9 +42,9 @@ export async function createToken(
 ): Promise<TokenView> {
   for (let attempt = 0; attempt < INSERT_TRIES; attempt += 1) {
     const ahead = attempt === 0 ? prepared.sealed : undefined;
-    const id = ahead?.id ?? idOf(prepared, attempt > 0);
+    const id = ahead?.id ?? chooseId(prepared, attempt > 0);
     const transform = tx.caller.grant.transformForAll("token:create", { id, containers: prepared.containers });
-    if (!transform) throw denied(tx.caller, "token:create", entityTypeOf(prepared.type), id);
+    if (!transform) throw denied(tx.caller, "token:create", loggedTokenType(prepared.type), id);
 
     const { cvc, terms, ...sealed } = ahead ?? sealUnder(id, tx.keys, prepared);
     const row = newTokenRow(tx, prepared, sealed);
@@ -60,7 +60,7 @@ export async function createToken(
     const view =
       showing === "reference"
         ? referenceOnlyView(tx.tenantId, created)
-        : viewOf(tx.tenantId, created, writeResponseTransform(transform), { ...showing, masked: prepared.masked });
+        : viewToken(tx.tenantId, created, writeResponseTransform(transform), { ...showing, masked: prepared.masked });
     return { ...view, deduplicated: false };
   }
   throw new Fault("conflict", "Tokens of the same id or content keep being created. Try again.");
@@ -75,8 +75,8 @@ function newTokenRow(
     ...sealed,
     expires_at: expiry?.at ?? null,
     expires_at_text: expiry?.text ?? null,
-    active_month: monthOf(tx.now),
-    created_by: actorOf(tx.caller).id,
+    active_month: firstOfMonth(tx.now),
+    created_by: loggedActor(tx.caller).id,
     created_at: tx.now,
     modified_by: null,
     modified_at: null,
@@ -95,7 +95,7 @@ function createdToken(caller: Caller, prepared: PreparedToken, row: TokenRow): T
     isDeduplicated,
     indexValues,
     expiry,
-    createdBy: actorOf(caller).id,
+    createdBy: loggedActor(caller).id,
     createdAt: row.created_at,
     modifiedBy: undefined,
     modifiedAt: undefined,
@@ -117,7 +117,7 @@ function writeCompanions(
   if (expiry) scheduleDue(tx, { kind: "token", at: expiry.at });
   countToken(tx, { type: type.name, change: 1, createdAt });
   countActiveToken(tx, row.active_month);
-  tx.record(logEntry(entityTypeOf(type), id, "create", { actor: tx.author }), () =>
+  tx.record(logEntry(loggedTokenType(type), id, "create", { actor: tx.author }), () =>
     tokenEventContent(createdToken(tx.caller, prepared, row)),
   );
 }
@@ -163,11 +163,11 @@ export async function showDuplicate(
 ): Promise<TokenView> {
   const token = openToken(tx.keys, duplicate);
   const transform = tx.caller.grant.transformFor("token:read", token);
-  tx.log(entityTypeOf(token.type), token.id, transform ? "read" : "create", "deduplicated");
+  tx.log(loggedTokenType(token.type), token.id, transform ? "read" : "create", "deduplicated");
   if (transform) await countMonthlyActivity(tx, token.id, duplicate.active_month);
   const view =
     transform && showing !== "reference"
-      ? viewOf(tx.tenantId, token, writeResponseTransform(transform), showing)
+      ? viewToken(tx.tenantId, token, writeResponseTransform(transform), showing)
       : referenceOnlyView(tx.tenantId, token);
   return { ...view, deduplicated: true };
 }

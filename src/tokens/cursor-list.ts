@@ -8,7 +8,7 @@ import type { TokenKey } from "../store/tokens/token-selection.js";
 import { logListing, PAGE_LIMIT, recheckFilter, visibleTokens } from "./offset-list.js";
 import type { ReadableToken } from "./read.js";
 import { type ReadLimit, readTokenRows } from "./read-rows.js";
-import { selectionOf, type TokenQuery } from "./selection.js";
+import { selectTokens, type TokenQuery } from "./selection.js";
 
 export interface TokenCursorPage {
   readonly items: readonly ReadableToken[];
@@ -32,7 +32,7 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
   const after = position && { created_at: position.createdAt, id: position.id };
 
   return async (tx: CallerTransaction): Promise<TokenCursorPage> => {
-    const selection = await selectionOf(tx, query);
+    const selection = await selectTokens(tx, query);
     // One extra row shows whether another page follows.
     const found = await tx.query(listTokenKeys, {
       selection,

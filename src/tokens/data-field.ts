@@ -12,10 +12,7 @@ export type TypedDataField = keyof typeof TYPE_OF;
 export const DATA_FIELDS = ["data", "card_data", "bank_data"] as const satisfies ("data" | TypedDataField)[];
 export type DataField = (typeof DATA_FIELDS)[number];
 
-/**
- * Normalizes data as its type asks.
- * @throws {Fault} validation_failed, naming fields as the caller sent them; also for a field of another type.
- */
+/** @throws {Fault} validation_failed, naming fields as the caller sent them; also for a field of another type. */
 export function normalizeData(type: TokenType, data: Json, field: DataField = "data"): Json {
   if (field === "data") return type.normalize(data);
   if (type.name !== TYPE_OF[field]) {

@@ -8,21 +8,18 @@ import { deleteCvc } from "../store/tokens/token-cvc.js";
 import { lockToken } from "../store/tokens/token-reads.js";
 import { deleteTerm } from "../store/tokens/token-terms.js";
 import { deleteExpiredTokenRow, deleteTokenRow, type TokenRow } from "../store/tokens/tokens.js";
-import { entityTypeOf } from "./entity.js";
-import { indexValuesOf } from "./prepare.js";
+import { loggedTokenType } from "./entity.js";
+import { storedIndexValues } from "./prepare.js";
 import { openToken } from "./sealing.js";
-import { termsOf } from "./terms.js";
+import { tokenTerms } from "./terms.js";
 import { tokenType } from "./types/registry.js";
 
-/**
- * Deletes a token and all its rows.
- * @throws {Fault} not_found; {Denied}.
- */
+/** @throws {Fault} not_found; {Denied}. */
 export async function deleteToken(tx: OrdinaryCallerTransaction, id: string): Promise<void> {
   const row = await lockToken(tx, id);
   if (!row) throw notFound("token");
   const token = openToken(tx.keys, row);
-  const entityType = entityTypeOf(token.type);
+  const entityType = loggedTokenType(token.type);
   if (!tx.caller.grant.transformFor("token:delete", token)) throw denied(tx.caller, "token:delete", entityType, id);
   await removeToken(tx, row, logEntry(entityType, id, "delete", { actor: tx.author }));
 }
@@ -36,7 +33,7 @@ export function removeExpiredToken(tx: TenantTransaction, row: TokenRow): Promis
 }
 
 export function expiryEntry(row: TokenRow): LogEntry {
-  return logEntry(entityTypeOf(tokenType(row.type)), row.id, "expire");
+  return logEntry(loggedTokenType(tokenType(row.type)), row.id, "expire");
 }
 
 /**
@@ -55,7 +52,7 @@ export async function removeToken(
   if (!(await deleteRow(tx, { id: row.id, revision: row.revision }))) return false;
   const { type, attributes, containers, createdAt } = token;
   const findable = { id: row.id, createdAt, containers, metadata: attributes.metadata ?? {} };
-  for (const term of termsOf(tx.keys, { ...findable, indexValues: indexValuesOf(token) })) deleteTerm(tx, term);
+  for (const term of tokenTerms(tx.keys, { ...findable, indexValues: storedIndexValues(token) })) deleteTerm(tx, term);
   deleteCvc(tx, row.id);
   countToken(tx, { type: type.name, change: -1, createdAt: undefined });
   tx.record(entry);

@@ -1,5 +1,5 @@
 import type { Transform } from "../access/access-rule.js";
-import { actorOf, type Caller } from "../access/caller.js";
+import { type Caller, loggedActor } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { storedContainer } from "../access/container.js";
 import type { TokenPermission } from "../access/permissions.js";
@@ -16,7 +16,7 @@ import { SharedBudget } from "../expressions/shared-budget.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import { MAX_READ_BYTES, tooManyBytes } from "../store/transactions/large-reads.js";
 import { countMonthlyActivity } from "./activity.js";
-import { entityTypeOf } from "./entity.js";
+import { loggedTokenType } from "./entity.js";
 import type { ReadableToken } from "./read.js";
 import { type FoundToken, findTokenRows, loadTokenRows, type ReadLimit } from "./read-rows.js";
 import { openToken } from "./sealing.js";
@@ -81,9 +81,9 @@ export async function findTokensAs(
   const granted = grantedTokens(callers, await loadTokenRows(tx, heads, REFERENCE_LIMIT), permission);
   if ("denied" in granted) return granted;
   const found = [...granted.tokens.values()];
-  const actor = actorOf(granted.caller);
+  const actor = loggedActor(granted.caller);
   for (const { row, transform } of found) {
-    const entityType = entityTypeOf(tokenType(row.type));
+    const entityType = loggedTokenType(tokenType(row.type));
     const containers = row.containers.map(storedContainer);
     requireReason(granted.caller, permission, transform, { id: row.id, containers, entityType });
     tx.record(logEntry(entityType, row.id, use, { actor, transform }));
@@ -111,7 +111,7 @@ function firstGranted(
       const [next, ...rest] = others;
       return next
         ? firstGranted([next, ...rest], rows, permission)
-        : { denied: { type: entityTypeOf(tokenType(row.type)), id: row.id } };
+        : { denied: { type: loggedTokenType(tokenType(row.type)), id: row.id } };
     }
     transforms.set(row.id, transform);
   }

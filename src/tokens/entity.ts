@@ -2,6 +2,6 @@ import { type EntityType, tokenEntityType } from "../audit/log-entry.js";
 import type { TokenType } from "./types/token-type.js";
 
 /** The entity type of a token in the log: its token type. */
-export function entityTypeOf({ name }: TokenType): EntityType {
+export function loggedTokenType({ name }: TokenType): EntityType {
   return tokenEntityType(name);
 }

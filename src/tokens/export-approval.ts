@@ -8,7 +8,7 @@ import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { HOUR_MS } from "../base/clock.js";
 import { Fault, invalid } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
-import { listApplicationKeysOf } from "../store/access/application-keys.js";
+import { listKeysOfApplication } from "../store/access/application-keys.js";
 import { lockApplication, readApplication } from "../store/access/applications.js";
 import { findMemberOfUser } from "../store/people/members.js";
 import {
@@ -73,7 +73,7 @@ async function exporterOf(tx: OrdinaryCallerTransaction, id: Uuid) {
   const application = openApplication(tx.keys, row, []);
   const rules = exportRulesOf(application);
   if (rules.length === 0) throw invalid("application_id", "must be an application with the permission token:export");
-  const keyIds = (await tx.query(listApplicationKeysOf, id)).map((key) => key.id);
+  const keyIds = (await tx.query(listKeysOfApplication, id)).map((key) => key.id);
   if (keyIds.length === 0) throw invalid("application_id", "must be an application with a key");
   return { applicationName: application.name, revision: application.revision, rules, keyIds };
 }

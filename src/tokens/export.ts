@@ -24,7 +24,7 @@ export interface TokenExporter {
 }
 
 /** @throws {Fault} validation_failed naming a field. */
-export function exporterOf(caller: Caller, keys: TenantKeys, fields: ExportFields): TokenExporter {
+export function prepareExporter(caller: Caller, keys: TenantKeys, fields: ExportFields): TokenExporter {
   const { query: text, withoutData: isWithoutData = false } = fields;
   if (text !== undefined && (fields.container !== undefined || fields.type !== undefined)) {
     throw invalid("query", "must stand without container and type: name them in the query");

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { actorOf, type Caller } from "../access/caller.js";
+import { type Caller, loggedActor } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { DAY_MS } from "../base/clock.js";
@@ -46,8 +46,14 @@ export class ImportRecord {
     const hash = (...parts: readonly (string | Uint8Array)[]) =>
       createHmac("sha256", keys.proof).update(lengthPrefixed(parts)).digest();
     this.#keys = keys;
-    this.#application = hash("cloakroom/import-application/1", actorOf(caller).id);
-    this.#key = hash("cloakroom/import/1", actorOf(caller).id, caller.session?.id ?? "", importId, String(position));
+    this.#application = hash("cloakroom/import-application/1", loggedActor(caller).id);
+    this.#key = hash(
+      "cloakroom/import/1",
+      loggedActor(caller).id,
+      caller.session?.id ?? "",
+      importId,
+      String(position),
+    );
     this.#rows = hash("cloakroom/import-rows/1", body);
   }
 

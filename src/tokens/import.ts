@@ -8,7 +8,7 @@ import { Budget } from "../expressions/budget.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import { createToken } from "./create.js";
 import { readDraft } from "./draft.js";
-import { entityTypeOf } from "./entity.js";
+import { loggedTokenType } from "./entity.js";
 import { maskAhead, type PreparedToken, prepareToken } from "./prepare.js";
 import { sealInTurns } from "./seal-ahead.js";
 import { splitCvc } from "./sealing.js";
@@ -41,10 +41,7 @@ export interface BatchSource {
   readonly bytes: number;
 }
 
-/**
- * Validates the rows of a batch, in as many turns of the caller as it needs. A row with a fault does not affect others.
- * Expressions of all rows share the budget of one request.
- */
+/** A row with a fault does not affect others. Expressions of all rows share the budget of one request. */
 export async function prepareRows(
   context: CallerContext,
   { position, rows, bytes }: BatchSource,
@@ -101,7 +98,7 @@ export function replayRefusal(tx: CallerTransaction, row: ReadyRow | FailedRow, 
   if ("fault" in row) return row;
   const { containers, type } = row.prepared;
   if (tx.caller.grant.transformForAll("token:create", { id, containers })) return undefined;
-  const { entry, fault } = denied(tx.caller, "token:create", entityTypeOf(type), id);
+  const { entry, fault } = denied(tx.caller, "token:create", loggedTokenType(type), id);
   tx.record(entry);
   return { position: row.position, fault };
 }

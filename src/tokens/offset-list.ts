@@ -1,15 +1,15 @@
-import { actorOf } from "../access/caller.js";
+import { loggedActor } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { storedContainer } from "../access/container.js";
 import { mightNeedReason, requireReason } from "../access/reveal-reason.js";
 import { ANY_ENTITY_ID } from "../audit/log-entry.js";
-import { MAX_PAGE_BYTES, offsetOf, type Page, type PageRequest, pageTooLarge } from "../base/page.js";
+import { MAX_PAGE_BYTES, type Page, type PageRequest, pageOffset, pageTooLarge } from "../base/page.js";
 import { countTokenKeys, type KeyPage, listTokenKeys, sumTokenCounts } from "../store/tokens/token-keys.js";
 import type { TokenKey, TokenSelection } from "../store/tokens/token-selection.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity, isFirstUse } from "./activity.js";
-import { entityTypeOf } from "./entity.js";
+import { loggedTokenType } from "./entity.js";
 import { type ListMemory, MAX_FRESH_COMPARED, MAX_FRESH_COUNT } from "./list-memory.js";
 import type { ReadableToken } from "./read.js";
 import { type ReadLimit, readTokenRows } from "./read-rows.js";
@@ -17,7 +17,7 @@ import { visibleScopes } from "./scope.js";
 import { openToken } from "./sealing.js";
 import type { Conjunction } from "./search/conjunctions.js";
 import { findMatches } from "./search/find-matches.js";
-import { selectionOf, type TokenQuery } from "./selection.js";
+import { selectTokens, type TokenQuery } from "./selection.js";
 import { tokenType } from "./types/registry.js";
 
 /** A page by number, newest first. Tokens that the caller may not see are neither shown nor counted. */
@@ -45,7 +45,7 @@ async function listByIds(
   const found = await findVisibleTokens(tx, query, [...new Set(ids)]);
   const all = found.filter((token) => recheckFilter(query, token));
   all.sort((a, b) => compareKeys(b.row, a.row));
-  const offset = offsetOf(page);
+  const offset = pageOffset(page);
   return { items: all.slice(offset, offset + page.size), total: all.length };
 }
 
@@ -68,13 +68,13 @@ async function listByKeys(
   page: PageRequest,
   memory: ListMemory,
 ): Promise<Page<ReadableToken>> {
-  const selection = await selectionOf(tx, query);
+  const selection = await selectTokens(tx, query);
   const list = listName(query);
   const before = page.page === 1 ? undefined : memory.endOfPage(list, page.size, page.page - 1);
   const counting = listTotal(tx, selection, list, memory);
   const near = before || isNearStart(selection, page) ? keysFromStart(tx, selection, page, before) : undefined;
   const total = await counting;
-  if (offsetOf(page) >= total) return { items: [], total };
+  if (pageOffset(page) >= total) return { items: [], total };
   const keys = await (near ?? keysFromNearerEnd(tx, selection, page, total));
   const end = keys.at(-1);
   if (end && keys.length === page.size) memory.rememberEnd(list, page.size, page.page, end);
@@ -88,7 +88,7 @@ const NEAR = 2_000;
 
 /** Whether the page is reached from the start, regardless of the number of tokens. */
 function isNearStart(selection: TokenSelection, page: PageRequest): boolean {
-  return isOneWalk(selection) && offsetOf(page) <= NEAR;
+  return isOneWalk(selection) && pageOffset(page) <= NEAR;
 }
 
 /** Starts after the last key of the page just served; otherwise skips the keys before the page. */
@@ -98,7 +98,7 @@ function keysFromStart(
   page: PageRequest,
   before: TokenKey | undefined,
 ): Promise<readonly TokenKey[]> {
-  const offset = before ? 0 : offsetOf(page);
+  const offset = before ? 0 : pageOffset(page);
   return tx.query(listTokenKeys, { selection, order: "newest_first", after: before, offset, limit: page.size });
 }
 
@@ -108,7 +108,7 @@ async function keysFromNearerEnd(
   page: PageRequest,
   total: number,
 ): Promise<readonly TokenKey[]> {
-  const offset = offsetOf(page);
+  const offset = pageOffset(page);
   if (offset <= total / 2) return keysFromStart(tx, selection, page, undefined);
   const limit = Math.min(page.size, total - offset);
   const walk: KeyPage = { selection, order: "oldest_first", after: undefined, offset: total - offset - limit, limit };
@@ -208,7 +208,7 @@ export async function logListing(
   const revealed = shown.filter(({ transform }) => transform === "reveal");
   const mightAsk = mightNeedReason(tx.caller, permission);
   for (const { row, transform } of revealed) {
-    const entityType = entityTypeOf(tokenType(row.type));
+    const entityType = loggedTokenType(tokenType(row.type));
     if (mightAsk) {
       const containers = row.containers.map(storedContainer);
       requireReason(tx.caller, permission, transform, { id: row.id, containers, entityType });
@@ -221,7 +221,7 @@ export async function logListing(
 
 /** The same text for the same list with the same rights. */
 function listName({ caller, permission, filter }: TokenQuery): string {
-  const who = [caller.tenantId, actorOf(caller).id, caller.session?.id ?? "", String(caller.revision), permission];
+  const who = [caller.tenantId, loggedActor(caller).id, caller.session?.id ?? "", String(caller.revision), permission];
   return JSON.stringify([...who, ...filter.name]);
 }
 

@@ -9,7 +9,7 @@ import { FieldFaultList } from "../base/field-fault-list.js";
 import type { TenantId } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
 import { mergePatch } from "../base/merge-patch.js";
-import { fingerprintOf } from "../crypto/keyed-hash.js";
+import { hashFingerprint } from "../crypto/keyed-hash.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
@@ -20,21 +20,19 @@ import { readMetadata } from "./draft.js";
 import { inactiveAfter, isInactive, replacesValue } from "./inactive.js";
 import { requireEvaluable } from "./mask.js";
 import { parseExpiry } from "./parse-expiry.js";
-import { containersOf, evaluateIndexes, fingerprint, indexValuesOf } from "./prepare.js";
+import type { PreparedToken } from "./prepare.js";
+import { evaluateIndexes, fingerprint, storedIndexValues, tokenContainers } from "./prepare.js";
 import { splitCvc } from "./sealing.js";
 import type { Expiry, Token, TokenAttributes } from "./token.js";
 import type { TokenPatch } from "./token-patch.js";
 
-export interface PatchedToken {
-  readonly data: Sensitive<Json>;
+export interface PatchedToken
+  extends Pick<
+    PreparedToken,
+    "data" | "attributes" | "containers" | "fingerprint" | "isDeduplicated" | "indexValues" | "expiry"
+  > {
   /** The patch's verification code: a new one, null to delete it, undefined to keep it. */
   readonly cvc: string | null | undefined;
-  readonly attributes: TokenAttributes;
-  readonly containers: readonly ContainerPath[];
-  readonly fingerprint: Buffer | undefined;
-  readonly isDeduplicated: boolean;
-  readonly indexValues: readonly string[];
-  readonly expiry: Expiry | undefined;
 }
 
 /** The caller of a PATCH, as far as the result depends on it. */
@@ -58,10 +56,7 @@ export function patchTransform(grant: Grant, token: Token, patch: TokenPatch): T
   return everywhere && stricterTransform(transform, everywhere);
 }
 
-/**
- * Applies a patch to a token and validates the result like a new token.
- * @throws {Fault} validation_failed, naming fields as the caller sent them.
- */
+/** @throws {Fault} validation_failed, naming fields as the caller sent them. */
 export function applyPatch(author: PatchAuthor, token: Token, patch: TokenPatch): PatchedToken {
   const { type } = token;
   const { settings, keys, now } = author;
@@ -88,7 +83,7 @@ export function applyPatch(author: PatchAuthor, token: Token, patch: TokenPatch)
     isDeduplicated: isDeduplicated && isFingerprinted,
     indexValues:
       patch.data === undefined && patch.searchIndexes === undefined
-        ? indexValuesOf(token)
+        ? storedIndexValues(token)
         : evaluateIndexes(type, lasting, attributes, { isQuiet: !isTrusted }),
     expiry: patchedExpiry(token, patch, now),
   };
@@ -127,7 +122,7 @@ function fingerprintIn(keys: TenantKeys, { id, type }: Token, evaluated: () => B
     return evaluated();
   } catch (error) {
     if (!(error instanceof Fault) || mayFail()) throw error;
-    return fingerprintOf(keys.fingerprint, `${type.name}/failed`, id);
+    return hashFingerprint(keys.fingerprint, `${type.name}/failed`, id);
   }
 }
 
@@ -141,7 +136,7 @@ export function patchedContainers({ type, containers }: Token, patch: TokenPatch
   if (patch.containers === null || patch.containers.length === 0) {
     throw invalid("containers", "must name at least one container: every token is in one");
   }
-  return containersOf(type, patch.containers);
+  return tokenContainers(type, patch.containers);
 }
 
 /** @throws {Fault} validation_failed naming an immutable field that was sent with another value. */

@@ -4,7 +4,7 @@ import { Fault, invalid, invalidFields } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
-import { fingerprintOf } from "../crypto/keyed-hash.js";
+import { hashFingerprint } from "../crypto/keyed-hash.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
@@ -19,7 +19,7 @@ import { isInactive } from "./inactive.js";
 import { requireEvaluable } from "./mask.js";
 import { parseExpiry } from "./parse-expiry.js";
 import { type SealedToken, type SplitData, splitCvc } from "./sealing.js";
-import type { Expiry, Token, TokenAttributes, TokenDraft } from "./token.js";
+import type { Token, TokenAttributes, TokenDraft } from "./token.js";
 import { tokenType } from "./types/registry.js";
 import type { TokenType } from "./types/token-type.js";
 import { unlessFault, usableAttributes } from "./usable-attributes.js";
@@ -33,26 +33,17 @@ export type IdChoice =
   /** The result of an expression. If it is taken, try another one, and finally a UUID. */
   | { readonly kind: "alias"; readonly id: string; readonly next: () => string };
 
-export interface PreparedToken {
-  readonly type: TokenType;
+export interface PreparedToken
+  extends Pick<Token, "type" | "data" | "attributes" | "containers" | "fingerprint" | "isDeduplicated" | "expiry"> {
   readonly idChoice: IdChoice;
-  readonly data: Sensitive<Json>;
   /** What is stored of it, if it was sealed ahead (seal-ahead.ts): under this id, which may be found to be taken. */
   readonly sealed?: SealedToken;
-  readonly attributes: TokenAttributes;
   /** The data under the token's own mask, if it was evaluated ahead: see {@link prepareInTurns}. */
   readonly masked?: MaskedData | undefined;
-  readonly containers: readonly ContainerPath[];
-  readonly fingerprint: Buffer | undefined;
-  readonly isDeduplicated: boolean;
   readonly indexValues: readonly string[];
-  readonly expiry: Expiry | undefined;
 }
 
-/**
- * Validates a draft and evaluates its expressions. Nothing is stored or sealed yet.
- * @throws {Fault} validation_failed, naming fields as the caller sent them.
- */
+/** Nothing is stored or sealed yet. @throws {Fault} validation_failed, naming fields as the caller sent them. */
 export function prepareToken(
   { caller, keys, now }: CallerContext,
   given: TokenDraft,
@@ -79,7 +70,7 @@ export function prepareToken(
     idChoice: chooseId(draft.id, parts, budget, isLenient),
     data: new Sensitive(data),
     attributes,
-    containers: containersOf(type, draft.containers),
+    containers: tokenContainers(type, draft.containers),
     fingerprint: found,
     // A template whose own expression has no result does not find duplicates by that of the type.
     isDeduplicated: isWanted && found !== undefined && fingerprintExpression === draft.attributes.fingerprintExpression,
@@ -136,7 +127,7 @@ export function fingerprint(
   if (isDeduplicated && fingerprintExpression !== undefined && text === "") {
     throw invalid("fingerprint_expression", "must have a result where tokens are deduplicated: it came out empty");
   }
-  return fingerprintOf(keys.fingerprint, type.name, text);
+  return hashFingerprint(keys.fingerprint, type.name, text);
 }
 
 /**
@@ -157,7 +148,7 @@ export function evaluateIndexes(
  * The values by which a stored token is found. The values of its own expressions are stored, because evaluating a
  * random alias again gives a different one.
  */
-export function indexValuesOf({ type, attributes, data, indexValues }: Token): readonly string[] {
+export function storedIndexValues({ type, attributes, data, indexValues }: Token): readonly string[] {
   return indexValues ?? evaluateIndexes(type, splitCvc(type.name, data.reveal()).data, attributes);
 }
 
@@ -167,11 +158,8 @@ export function indexValuesOf({ type, attributes, data, indexValues }: Token): r
  */
 const MAX_CONTAINERS_IN_ALL = 400;
 
-/**
- * The distinct containers of a token. Default: its type's.
- * @throws {Fault} validation_failed naming `containers` or `containers[index]`.
- */
-export function containersOf(type: TokenType, given: readonly string[]): ContainerPath[] {
+/** Default: its type's. @throws {Fault} validation_failed naming `containers` or `containers[index]`. */
+export function tokenContainers(type: TokenType, given: readonly string[]): ContainerPath[] {
   const paths = given.length > 0 ? given : type.containers;
   const containers = [...new Set(paths.map((path, index) => parseContainer(path, `containers[${index}]`)))];
   if (new Set(containers.flatMap(withAncestors)).size > MAX_CONTAINERS_IN_ALL) {

@@ -1,5 +1,5 @@
 import type { Transform } from "../access/access-rule.js";
-import { actorOf, type Caller } from "../access/caller.js";
+import { type Caller, loggedActor } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { storedContainer } from "../access/container.js";
 import { denied } from "../access/refusal.js";
@@ -19,10 +19,10 @@ import {
 } from "../store/tokens/token-reads.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import { countMonthlyActivity, isFirstUse } from "./activity.js";
-import { entityTypeOf } from "./entity.js";
+import { loggedTokenType } from "./entity.js";
 import { openToken } from "./sealing.js";
 import { tokenType, tokenTypes } from "./types/registry.js";
-import { type Showing, type TokenView, viewInTurns, viewOf } from "./view.js";
+import { type Showing, type TokenView, viewInTurns, viewToken } from "./view.js";
 
 /** A token that a caller may see, still sealed: it is opened after its log row is committed. */
 export interface ReadableToken {
@@ -36,7 +36,7 @@ export interface ReadToken extends ReadableToken {
 }
 
 const LOGGED_READ = loggedTokenQuery(
-  new Map(tokenTypes.map((type) => [type.name, logEntry(entityTypeOf(type), "", "read").message])),
+  new Map(tokenTypes.map((type) => [type.name, logEntry(loggedTokenType(type), "", "read").message])),
 );
 
 /**
@@ -53,7 +53,7 @@ export async function readToken(tx: CallerTransaction, { id, maxBytes }: Bounded
       id,
       maxBytes,
       logId: newUuid(),
-      actor: actorOf(tx.caller),
+      actor: loggedActor(tx.caller),
       context: tx.caller.context,
       transform: anyTransform,
     });
@@ -63,7 +63,7 @@ export async function readToken(tx: CallerTransaction, { id, maxBytes }: Bounded
   }
   const row = await findBoundedToken(tx, { id, maxBytes });
   if (!row) throw notFound("token");
-  const entityType = entityTypeOf(tokenType(row.type));
+  const entityType = loggedTokenType(tokenType(row.type));
   const target = { id, containers: row.containers.map(storedContainer) };
   const transform = tx.caller.grant.transformFor("token:read", target);
   if (!transform) throw denied(tx.caller, "token:read", entityType, id);
@@ -85,7 +85,7 @@ export function showReadable(
   { row, transform }: ReadableToken,
   showing: Showing,
 ): TokenView {
-  return viewOf(caller.tenantId, openToken(keys, row), transform, showing);
+  return viewToken(caller.tenantId, openToken(keys, row), transform, showing);
 }
 
 /** {@link showReadable}, in several turns of the event loop for a large token. */

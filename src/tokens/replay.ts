@@ -1,5 +1,5 @@
 import type { Transform } from "../access/access-rule.js";
-import { actorOf } from "../access/caller.js";
+import { loggedActor } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { storedContainer } from "../access/container.js";
 import { denied } from "../access/refusal.js";
@@ -15,11 +15,11 @@ import {
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import { MAX_READ_BYTES } from "../store/transactions/large-reads.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { entityTypeOf } from "./entity.js";
+import { loggedTokenType } from "./entity.js";
 import { type KeptToken, replayRight } from "./replay-right.js";
 import { openToken } from "./sealing.js";
 import { tokenType } from "./types/registry.js";
-import { type Showing, type TokenView, viewOf, writeResponseTransform } from "./view.js";
+import { type Showing, type TokenView, viewToken, writeResponseTransform } from "./view.js";
 
 /** A token of an earlier response, still sealed, and the caller's current transform. */
 export interface ReplayedToken {
@@ -52,7 +52,7 @@ export async function findReplayedToken(
 ): Promise<ReplayedToken | undefined> {
   const found = await findBoundedToken(tx, { id: kept.id, maxBytes: SMALL_TOKEN_BYTES });
   const right = replayRight(tx.caller.grant, permission, kept, found);
-  const entityType = entityTypeOf(tokenType(right.type));
+  const entityType = loggedTokenType(tokenType(right.type));
   if (right.kind === "denied") throw denied(tx.caller, permission, entityType, kept.id);
   replay.log(logEntry(entityType, kept.id, "replay", { actor: tx.author }));
   if (right.kind === "kept") return undefined;
@@ -81,7 +81,7 @@ async function readWithin(
 
 /** A replayed token as in the response of a write, without the card's verification code in its mask. */
 export function showReplayedToken(keys: TenantKeys, { row, transform }: ReplayedToken, showing: Showing): TokenView {
-  return viewOf(keys.tenantId, openToken(keys, { ...row, cvc: null }), writeResponseTransform(transform), showing);
+  return viewToken(keys.tenantId, openToken(keys, { ...row, cvc: null }), writeResponseTransform(transform), showing);
 }
 
 /**
@@ -90,9 +90,9 @@ export function showReplayedToken(keys: TenantKeys, { row, transform }: Replayed
  */
 export async function findReplayedLeaf(tx: CallerTransaction, id: string, { log }: ResponseReplay): Promise<void> {
   const row = await findTokenHead(tx, id);
-  const entityType = entityTypeOf(tokenType(row?.type ?? "token"));
+  const entityType = loggedTokenType(tokenType(row?.type ?? "token"));
   const target = { id, containers: (row?.containers ?? []).map(storedContainer) };
-  const isOwn = row?.created_by === actorOf(tx.caller).id;
+  const isOwn = row?.created_by === loggedActor(tx.caller).id;
   if (isOwn && !tx.caller.grant.transformForAll("token:create", target)) {
     throw denied(tx.caller, "token:create", entityType, id);
   }

@@ -12,7 +12,7 @@ import { distinctTerms } from "./terms.js";
  * of the work on a small token, and a transaction that requests share cannot yield.
  */
 export function sealAhead(keys: TenantKeys, prepared: PreparedToken): PreparedToken {
-  return { ...prepared, sealed: sealUnder(idOf(prepared, false), keys, prepared) };
+  return { ...prepared, sealed: sealUnder(chooseId(prepared, false), keys, prepared) };
 }
 
 /** The same for a token of a request of so many bytes, whose text takes as many turns of the caller as it needs. */
@@ -21,7 +21,7 @@ export async function sealInTurns(keys: TenantKeys, prepared: PreparedToken, byt
   const { data } = splitCvc(prepared.type.name, prepared.data.reveal());
   const text = await inTurns(writeInPieces(data));
   await yieldToEventLoop(text.length);
-  return { ...prepared, sealed: sealUnder(idOf(prepared, false), keys, prepared, text) };
+  return { ...prepared, sealed: sealUnder(chooseId(prepared, false), keys, prepared, text) };
 }
 
 /** @param text of the data without a verification code, if it is written already. */
@@ -51,7 +51,7 @@ export function sealUnder(id: string, keys: TenantKeys, prepared: PreparedToken,
   };
 }
 
-export function idOf({ idChoice }: PreparedToken, isTaken: boolean): string {
+export function chooseId({ idChoice }: PreparedToken, isTaken: boolean): string {
   switch (idChoice.kind) {
     case "ours":
       return newUuid();

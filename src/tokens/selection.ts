@@ -43,7 +43,7 @@ const FEW = 500;
 const LARGE = 50_000;
 
 /** The combined selection of the caller's rules and the filter. Their database queries share one round trip. */
-export async function selectionOf(tx: Transaction, query: TokenQuery): Promise<TokenSelection> {
+export async function selectTokens(tx: Transaction, query: TokenQuery): Promise<TokenSelection> {
   const [without, chosen] = await Promise.all([tx.query(findExpired, tx.tenantId), chooseKeys(tx, query)]);
   return { ...chosen, without, span: query.filter.span };
 }

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../base/json.js";
 import type { TokenView as ExpressionView } from "../expressions/detokenization.js";
 import type { Token } from "./token.js";
 import { enrichments } from "./types/details.js";
-import { type Showing, type TokenView, viewOf, viewToJson } from "./view.js";
+import { type Showing, type TokenView, viewToJson, viewToken } from "./view.js";
 
 /**
  * A token as expressions see it under a transform. Nearly all of them need only its data. Its mask, its fingerprint and
@@ -37,7 +37,7 @@ export class ShownToken implements ExpressionView {
 
   /** Evaluated once: the mask is computed once, and every reference sees the same result. */
   #seen(): TokenView {
-    this.#view ??= viewOf(this.#tenantId, this.#token, this.#transform, this.#showing);
+    this.#view ??= viewToken(this.#tenantId, this.#token, this.#transform, this.#showing);
     return this.#view;
   }
 

@@ -51,6 +51,6 @@ export function distinctTerms(
 }
 
 /** The rows of all terms of a token. */
-export function termsOf(keys: TenantKeys, { id, createdAt, ...findable }: Findable): TermRow[] {
+export function tokenTerms(keys: TenantKeys, { id, createdAt, ...findable }: Findable): TermRow[] {
   return distinctTerms(keys, findable).map((term) => ({ term, created_at: createdAt, token_id: id }));
 }

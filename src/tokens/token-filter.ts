@@ -4,10 +4,10 @@ import { ANY_TIME, type TimeSpan } from "../base/time-span.js";
 import { readFingerprint } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { KeyFilter } from "../store/tokens/token-selection.js";
-import { conditionOf } from "./search/conditions.js";
+import { readCondition } from "./search/conditions.js";
 import { type Conjunction, type Literal, toConjunctions } from "./search/conjunctions.js";
 import { parseSearchQuery, type SearchExpression } from "./search/parse-query.js";
-import { spanOf } from "./search/sources.js";
+import { requiredSpan } from "./search/sources.js";
 import { containerTerm, indexTerm, metadataTerm } from "./terms.js";
 import { tokenType } from "./types/registry.js";
 
@@ -86,7 +86,7 @@ export function searchFilter(keys: TenantKeys, query: string): TokenFilter {
   const name = ["search", query.trim()];
   const expression = parseSearchQuery(query);
   if (!expression) return { ...ALL, name };
-  const conjunctions = toConjunctions(conditionOf(keys, expression));
+  const conjunctions = toConjunctions(readCondition(keys, expression));
   const [conjunction, ...others] = conjunctions;
   const listed = conjunction && others.length === 0 ? listedFilter([...conjunction.values()]) : undefined;
   return listed ? { ...ALL, ...listed, name } : { ...ALL, conjunctions, name };
@@ -106,7 +106,7 @@ function listedFilter(literals: readonly Literal[]): Pick<TokenFilter, "ids" | "
   // One of each kind: a token cannot have two types, so no index covers a filter with two.
   const single = filters.flatMap(({ kind }) => (kind === "term" ? [] : [kind]));
   if (new Set(single).size < single.length) return undefined;
-  return { ids: undefined, filters, span: spanOf(tests) };
+  return { ids: undefined, filters, span: requiredSpan(tests) };
 }
 
 /** The filter fields of lists by cursor: each at most once, and only one of them beside the container. */

@@ -9,7 +9,7 @@ import { SharedBudget } from "../expressions/shared-budget.js";
 import { requireNoCodeName } from "./code-names.js";
 import { createToken } from "./create.js";
 import { readDraft } from "./draft.js";
-import { entityTypeOf } from "./entity.js";
+import { loggedTokenType } from "./entity.js";
 import { atPlace, maskAhead, movedTo, type PreparedToken, prepareToken } from "./prepare.js";
 import { sealInTurns } from "./seal-ahead.js";
 import type { TokenDraft } from "./token.js";
@@ -117,7 +117,7 @@ export async function createTokens(
   for (const { prepared } of items) {
     const id = prepared.idChoice.kind === "ours" ? "" : prepared.idChoice.id;
     if (!tx.caller.grant.transformForAll("token:create", { id, containers: prepared.containers })) {
-      throw denied(tx.caller, "token:create", entityTypeOf(prepared.type), id);
+      throw denied(tx.caller, "token:create", loggedTokenType(prepared.type), id);
     }
   }
   const showing = showingTo(tx.caller, bins, new SharedBudget());

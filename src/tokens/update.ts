@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { actorOf } from "../access/caller.js";
+import { loggedActor } from "../access/caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
@@ -14,13 +14,13 @@ import { type TokenRow, type TokenRowWithCvc, updateTokenRow } from "../store/to
 import { countMonthlyActivity } from "./activity.js";
 import { showDuplicate, writeCvc } from "./create.js";
 import { removeExpiredToken } from "./delete.js";
-import { entityTypeOf } from "./entity.js";
+import { loggedTokenType } from "./entity.js";
 import { tokenEventContent } from "./event-content.js";
 import { applyPatch, type PatchedToken, patchTransform, requireImmutableUnchanged } from "./patch.js";
-import { indexValuesOf } from "./prepare.js";
+import { storedIndexValues } from "./prepare.js";
 import { openToken, sealToken, splitCvc, tokenDataText } from "./sealing.js";
 import { requireStorable } from "./stored-size.js";
-import { termsOf } from "./terms.js";
+import { tokenTerms } from "./terms.js";
 import type { Token } from "./token.js";
 import type { TokenPatch } from "./token-patch.js";
 import { type Showing, type TokenView, viewInTurns, writeResponseTransform } from "./view.js";
@@ -34,7 +34,7 @@ export interface ReceivedPatch {
 }
 
 /**
- * Patches a token. If the patch would make it a duplicate of another token, returns that one and changes nothing.
+ * If the patch would make it a duplicate of another token, returns that one and changes nothing.
  * @throws {Fault} not_found, validation_failed; {Denied}.
  */
 export async function updateToken(
@@ -49,7 +49,7 @@ export async function updateToken(
   const bytes = Math.max(row.data.length, bodyBytes);
   const token = openToken(tx.keys, row);
   await yieldToEventLoop(bytes);
-  const entityType = entityTypeOf(token.type);
+  const entityType = loggedTokenType(token.type);
   const transform = patchTransform(tx.caller.grant, token, patch);
   if (!transform) throw denied(tx.caller, "token:update", entityType, id);
   requireImmutableUnchanged(tx.tenantId, token, patch);
@@ -61,7 +61,7 @@ export async function updateToken(
   if (duplicate) return showDuplicate(tx, duplicate, showing);
 
   const { cvc: _, ...changed } = patched;
-  const updated = { ...token, ...changed, modifiedBy: actorOf(tx.caller).id, modifiedAt: tx.now };
+  const updated = { ...token, ...changed, modifiedBy: loggedActor(tx.caller).id, modifiedAt: tx.now };
   const hasChanged = isChanged(token, patched);
   tx.record(logEntry(entityType, id, "update", { actor: tx.author }), () =>
     tokenEventContent(hasChanged ? updated : token),
@@ -137,21 +137,21 @@ function changeOf(tx: CallerTransaction, row: TokenRow, patched: PatchedToken, t
     ...sealToken(tx.keys, bound, { text, attributes: patched.attributes, indexValues: patched.indexValues }),
     expires_at: patched.expiry?.at ?? null,
     expires_at_text: patched.expiry?.text ?? null,
-    modified_by: actorOf(tx.caller).id,
+    modified_by: loggedActor(tx.caller).id,
   };
 }
 
 /** Updates search terms, verification code and due times after the change. */
 function rewriteCompanions(tx: TenantTransaction, token: Token, patched: PatchedToken): void {
   const { id, createdAt } = token;
-  const before = termsOf(tx.keys, {
+  const before = tokenTerms(tx.keys, {
     id,
     createdAt,
     containers: token.containers,
     metadata: token.attributes.metadata ?? {},
-    indexValues: indexValuesOf(token),
+    indexValues: storedIndexValues(token),
   });
-  const after = termsOf(tx.keys, {
+  const after = tokenTerms(tx.keys, {
     id,
     createdAt,
     containers: patched.containers,

@@ -77,7 +77,7 @@ export async function maskInTurns(
   return { whole, lasting: cvc === undefined ? whole : await evaluateMaskInTurns(mask, lasting, budget) };
 }
 
-/** {@link viewOf} in as many turns of the caller as it needs. */
+/** {@link viewToken} in as many turns of the caller as it needs. */
 export async function viewInTurns(
   tenantId: TenantId,
   token: Token,
@@ -85,7 +85,7 @@ export async function viewInTurns(
   showing: Showing = {},
 ): Promise<TokenView> {
   const masked = transform === "mask" ? await maskInTurns(token, showing.budget) : undefined;
-  return viewOf(tenantId, token, transform, { ...showing, masked });
+  return viewToken(tenantId, token, transform, { ...showing, masked });
 }
 
 /**
@@ -101,7 +101,7 @@ export function writeResponseTransform(granted: Transform): Transform {
  * `mask` of the view is the mask's definition; for a card without its own mask, it is the evaluated mask. An inactive
  * mask (inactive.ts) shows nothing of the value.
  */
-export function viewOf(tenantId: TenantId, token: Token, transform: Transform, showing: Showing = {}): TokenView {
+export function viewToken(tenantId: TenantId, token: Token, transform: Transform, showing: Showing = {}): TokenView {
   const { type, attributes } = token;
   const data = token.data.reveal();
   const definition = attributes.mask ?? type.mask;
@@ -138,7 +138,9 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform, s
     ...(token.modifiedAt ? { modifiedAt: token.modifiedAt } : {}),
     ...(cvc === undefined
       ? {}
-      : { lasting: () => viewOf(tenantId, { ...token, data: new Sensitive(lasting) }, transform, lastingly(showing)) }),
+      : {
+          lasting: () => viewToken(tenantId, { ...token, data: new Sensitive(lasting) }, transform, lastingly(showing)),
+        }),
   };
 }
 

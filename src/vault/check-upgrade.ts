@@ -8,10 +8,10 @@ import { MIGRATIONS_FOLDER } from "../store/migrate.js";
 import type { DatabaseAddress } from "../store/postgres/connect.js";
 import { DatabaseSetupError } from "../store/postgres/roles.js";
 import { readUpgradeFacts, type SizedTable, type UpgradeFacts } from "../store/upgrade-facts.js";
-import { addressesOf, awaitBoth, openEmbedded } from "./configured-database.js";
+import { awaitBoth, databaseAddresses, openEmbedded } from "./configured-database.js";
 import { openRootKey } from "./open-root-key.js";
 import { sharesOnInput } from "./unsealing.js";
-import { rootKeysOf } from "./vault.js";
+import { configuredRootKeys } from "./vault.js";
 
 /** One thing that an upgrade needs. `attention` does not stop it. */
 export interface UpgradeLine {
@@ -31,7 +31,7 @@ const OURS = [KeyFileError, RootKeyDenied, RootKeyUnreachable, ShareError];
 /** Whether this program can take over the database, which is not changed. An embedded one is started for it. */
 export async function checkUpgrade(config: Config, announce: (line: string) => void): Promise<readonly UpgradeLine[]> {
   await using embedded = config.databaseUrl ? undefined : await openEmbedded(config, "command", announce);
-  const { address, ownerAddress } = addressesOf(config, embedded?.connection);
+  const { address, ownerAddress } = databaseAddresses(config, embedded?.connection);
   await awaitBoth(address, ownerAddress);
   const facts = await readUpgradeFacts(ownerAddress, MIGRATIONS_FOLDER).catch((error: unknown) => {
     if (error instanceof DatabaseSetupError) return error;
@@ -112,7 +112,7 @@ async function rootKeyLine(config: Config, address: DatabaseAddress): Promise<Up
   const check = "root key";
   try {
     const { rootKey } = await openRootKey({
-      rootKeys: rootKeysOf(config),
+      rootKeys: configuredRootKeys(config),
       address,
       mayMake: false,
       announce: () => {},

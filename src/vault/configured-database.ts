@@ -29,7 +29,7 @@ export type VaultUser = "server" | "command" | "setup";
  * @param embedded of the embedded database, if it is used.
  * @throws {DatabaseSetupError} if there is no database.
  */
-export function addressesOf(
+export function databaseAddresses(
   config: Config,
   embedded: DatabaseAddress | undefined,
 ): { address: DatabaseAddress; ownerAddress: DatabaseAddress } {

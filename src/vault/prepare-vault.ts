@@ -11,14 +11,14 @@ import {
 } from "../store/cluster/distribute.js";
 import { migrate } from "../store/migrate.js";
 import type { DatabaseAddress } from "../store/postgres/connect.js";
-import { addressesOf, awaitBoth, checkRole, privilegedLogins, requireMigrated } from "./configured-database.js";
+import { awaitBoth, checkRole, databaseAddresses, privilegedLogins, requireMigrated } from "./configured-database.js";
 import { openRootKey } from "./open-root-key.js";
 import { sharesOnInput } from "./unsealing.js";
-import { openVault, rootKeysOf } from "./vault.js";
+import { configuredRootKeys, openVault } from "./vault.js";
 
 /** Migrates a database named by DATABASE_URL. Returns the names of the migrations that ran. */
 export async function migrateVault(config: Config, announce: (line: string) => void): Promise<string[]> {
-  const { ownerAddress, address } = addressesOf(config, undefined);
+  const { ownerAddress, address } = databaseAddresses(config, undefined);
   return migrate(ownerAddress, { logins: await awaitBoth(address, ownerAddress), announce });
 }
 
@@ -37,7 +37,7 @@ export async function vaultDistributionStatements(config: Config, shards?: numbe
 
 /** The database that coordinates the cluster, as the owner of the tables. */
 export async function migratedCoordinator(config: Config): Promise<DatabaseAddress> {
-  const { ownerAddress, address } = addressesOf(config, undefined);
+  const { ownerAddress, address } = databaseAddresses(config, undefined);
   await awaitBoth(address, ownerAddress);
   await requireMigrated(ownerAddress);
   return ownerAddress;
@@ -54,14 +54,14 @@ export async function initVault(config: Config, announce: (line: string) => void
     for (const name of vault.migrated) announce(`Applied migration ${name}`);
     return vault.rootKey;
   }
-  const { ownerAddress, address } = addressesOf(config, undefined);
+  const { ownerAddress, address } = databaseAddresses(config, undefined);
   for (const name of await migrateVault(config, announce)) announce(`Applied migration ${name}`);
   await checkRole(address);
   if (await awaitsDistribution(ownerAddress)) {
     announce("This database coordinates a Citus cluster. Before the first tenant, run: cloakroom cluster distribute");
   }
   for (const { warning } of await privilegedLogins(config)) announce(`Warning: ${warning}`);
-  const rootKeys = rootKeysOf(config);
+  const rootKeys = configuredRootKeys(config);
   const { rootKey, isNew } = await openRootKey({
     rootKeys,
     address: ownerAddress,

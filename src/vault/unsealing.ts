@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { LineTooLong, linesOf } from "../base/line-splitter.js";
+import { LineTooLong, readLines } from "../base/line-splitter.js";
 import { terminal } from "../base/terminal.js";
 import type { RootKey } from "../crypto/root-key.js";
 import { Sensitive } from "../crypto/sensitive.js";
@@ -51,7 +51,7 @@ const MAX_SOCKET_PATH_LENGTH = 103;
  * The socket where a sealed server accepts shares.
  * @throws {ConfigError} if the path is too long for a socket.
  */
-export function unsealSocketOf({ dataDir }: Config): string {
+export function unsealSocketPath({ dataDir }: Config): string {
   const path = join(dataDir, "unseal.sock");
   if (Buffer.byteLength(path) <= MAX_SOCKET_PATH_LENGTH) return path;
   throw new ConfigError(`CLOAKROOM_DATA_DIR is too long for the socket ${path}: give it a shorter path.`);
@@ -83,7 +83,7 @@ export async function sharesNeedRestart(needed: readonly KeyInShares[]): Promise
 /** The lines of a file or standard input with shares. @throws {ShareError} if one is too long for a share. */
 export async function* sharesIn(input: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
   try {
-    yield* linesOf(input, MAX_SHARE_LINE_LENGTH);
+    yield* readLines(input, MAX_SHARE_LINE_LENGTH);
   } catch (error) {
     throw error instanceof LineTooLong ? notAShare() : error;
   }

@@ -11,9 +11,9 @@ import type { DatabaseAddress } from "../store/postgres/connect.js";
 import { Keyring } from "../tenancy/keyring.js";
 import { Tenants } from "../tenancy/tenants.js";
 import {
-  addressesOf,
   awaitBoth,
   checkRole,
+  databaseAddresses,
   hasNoSchema,
   hasNoTenant,
   openEmbedded,
@@ -79,10 +79,10 @@ export interface SharedResources {
 }
 
 /**
- * Opens the vault. Sets up the embedded database if needed; a database named by DATABASE_URL must have been prepared by
- * `cloakroom init`.
- * @throws {DatabaseSetupError | KeyFileError | EmbeddedDatabaseError | RootKeyDenied | RootKeyUnreachable} with a message
- *   for the operator.
+ * Sets up the embedded database if needed; a database named by DATABASE_URL must have been prepared by `cloakroom
+ * init`.
+ * @throws {DatabaseSetupError | KeyFileError | EmbeddedDatabaseError | RootKeyDenied | RootKeyUnreachable} with a
+ * message for the operator.
  */
 export async function openVault({
   config,
@@ -99,14 +99,14 @@ export async function openVault({
   try {
     const embedded = config.databaseUrl || opened?.address ? undefined : await openEmbedded(config, as, announce);
     if (embedded) stack.defer(() => endPart("the embedded database", () => embedded.stop()));
-    const { address, ownerAddress } = addressesOf(config, embedded?.connection ?? opened?.address);
+    const { address, ownerAddress } = databaseAddresses(config, embedded?.connection ?? opened?.address);
     const migrated = embedded ? await migrate(ownerAddress, MIGRATION_LEASE) : [];
     if (!embedded) {
       await awaitBoth(address, ownerAddress, as === "server" ? { waitMs: START_WAIT_MS, announce } : NO_WAIT);
       await requireMigrated(ownerAddress);
     }
     await checkRole(address);
-    const rootKeys = rootKeysOf(config);
+    const rootKeys = configuredRootKeys(config);
     for (const key of opened?.rootKeys ?? []) rootKeys.hold(key);
     // A command in the wrong directory must not create a second vault with its own root key.
     const mayMake = embedded !== undefined && as !== "command";
@@ -165,17 +165,22 @@ export async function openForImport(
   await using stack = new AsyncDisposableStack();
   const embedded = config.databaseUrl ? undefined : await openEmbedded(config, "setup", announce);
   if (embedded) stack.use(embedded);
-  const { address, ownerAddress } = addressesOf(config, embedded?.connection);
+  const { address, ownerAddress } = databaseAddresses(config, embedded?.connection);
   const logins = embedded ? [] : await awaitBoth(address, ownerAddress);
   if (embedded || (await hasNoSchema(ownerAddress))) {
     await migrate(ownerAddress, { ...(embedded ? MIGRATION_LEASE : {}), logins, only: migrations });
   }
   await checkRole(address);
   const owned = stack.move();
-  return { ownerAddress, logins, rootKeys: rootKeysOf(config), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return {
+    ownerAddress,
+    logins,
+    rootKeys: configuredRootKeys(config),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }
 
 /** The available root keys: none is registered or created here. */
-export function rootKeysOf({ rootKeyHolder, rootKeyFile }: Config): RootKeys {
+export function configuredRootKeys({ rootKeyHolder, rootKeyFile }: Config): RootKeys {
   return new RootKeys(rootKeyHolder, rootKeyFile);
 }

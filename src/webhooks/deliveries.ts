@@ -1,4 +1,4 @@
-import { actorOf } from "../access/caller.js";
+import { loggedActor } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { sealEvent } from "../audit/event-record.js";
 import { Fault, notFound } from "../base/fault.js";
@@ -51,7 +51,7 @@ export async function testWebhook(
   { webhookId }: Pick<NamedDelivery, "webhookId">,
 ): Promise<DeliveryRow> {
   await requireEnabled(tx, { webhookId });
-  const actor = actorOf(tx.caller);
+  const actor = loggedActor(tx.caller);
   const { context } = tx.caller;
   const expiresAt = new Date(tx.now.getTime() + EVENT_KEPT_MS);
   const test = { id: newUuid(), actor, context, entityType: "webhook", entityId: webhookId, event: TEST_TYPE } as const;

@@ -8,7 +8,7 @@ import { Fault, invalid } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import { requireNamedDestination, validDestination } from "../egress/destination.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
-import { deleteDeliveriesOf, failWaiting } from "../store/jobs/webhook-deliveries.js";
+import { deleteWebhookDeliveries, failWaiting } from "../store/jobs/webhook-deliveries.js";
 import {
   deleteWebhookRow,
   insertWebhook,
@@ -30,10 +30,7 @@ const MAX_WEBHOOKS = 5;
 /** What the failed deliveries of a webhook say that was disabled. */
 export const DISABLED = "the webhook was disabled";
 
-/**
- * Checks what a caller says of a webhook.
- * @throws {Fault} validation_failed naming the field.
- */
+/** @throws {Fault} validation_failed naming the field. */
 export function checkWebhook(policy: EgressPolicy, given: WebhookProperties): WebhookProperties {
   requireNamedDestination("url", given.url, policy);
   const { protocol, isAddress, host } = validDestination("url", given.url, policy);
@@ -114,7 +111,7 @@ export async function rotateSecret(tx: OrdinaryCallerTransaction, id: Uuid, form
 export async function deleteWebhook(tx: OrdinaryCallerTransaction, id: Uuid): Promise<void> {
   await lockTenant(tx, tx.tenantId);
   await webhooks.delete(tx, id);
-  tx.enqueue(deleteDeliveriesOf, id);
+  tx.enqueue(deleteWebhookDeliveries, id);
   tx.enqueue(refreshEventTypes, "once");
 }
 

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { Authenticator } from "../../src/access/authenticate.js";
-import { applicationOf } from "../../src/access/caller.js";
+import { callingApplication } from "../../src/access/caller.js";
 import { newKey } from "../../src/access/key-text.js";
 import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { HOUR_MS, systemClock } from "../../src/base/clock.js";
@@ -108,7 +108,7 @@ describe("a key that was good", () => {
   it("is rejected once it is deleted, even if it is still cached", async () => {
     const authenticator = opened();
     const { key } = await tenant.backEnd();
-    const { id } = applicationOf(await authenticator.authenticate(key, EMPTY_CONTEXT));
+    const { id } = callingApplication(await authenticator.authenticate(key, EMPTY_CONTEXT));
     expect((await tenant.manage("DELETE", `/applications/${id}`)).status).toBe(204);
     authenticator.forget(key);
     await expect(authenticator.authenticate(key, EMPTY_CONTEXT)).rejects.toMatchObject({ code: "unauthenticated" });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import {
   actingThrough,
-  actorOf,
-  applicationOf,
   type Caller,
-  keyProofOf,
-  personOf,
+  callerKeyProof,
+  callingApplication,
+  callingPerson,
+  loggedActor,
   sendingTo,
 } from "../../src/access/caller.js";
-import { isKeyOf } from "../../src/access/session.js";
+import { isKeyOfType } from "../../src/access/session.js";
 import { newUuid } from "../../src/base/ids.js";
 import { applicationCaller, personCaller } from "../support/caller.js";
 import { rightsOf } from "./rights.js";
@@ -36,22 +36,22 @@ describe("the author of a request in the log", () => {
     ["code that acts as an application is that, by no key", code, "application", code.principal, undefined],
   ] as const)("%s", (_, caller, type, principal, keyId) => {
     const id = principal.kind === "application" ? principal.id : expect.fail("it is an application");
-    expect(actorOf(caller)).toMatchObject({ type, id, keyId });
-    expect(applicationOf(caller).id).toBe(id);
-    expect(() => personOf(caller)).toThrow("Only a person who is signed in may do this.");
+    expect(loggedActor(caller)).toMatchObject({ type, id, keyId });
+    expect(callingApplication(caller).id).toBe(id);
+    expect(() => callingPerson(caller)).toThrow("Only a person who is signed in may do this.");
   });
 
   it("is a person by its user id, which is the same in all tenants, and its sign-in", () => {
     const { userId, signInId } = person.principal;
-    expect(actorOf(person)).toMatchObject({ type: "user", id: userId, keyId: signInId });
-    expect(personOf(person)).toBe(person.principal);
-    expect(() => applicationOf(person)).toThrow("Only the key of an application may do this.");
+    expect(loggedActor(person)).toMatchObject({ type: "user", id: userId, keyId: signInId });
+    expect(callingPerson(person)).toBe(person.principal);
+    expect(() => callingApplication(person)).toThrow("Only the key of an application may do this.");
   });
 
   it("stays the same through a proxy and to a host, and the row names them", () => {
     const via = { type: "proxy", id: newUuid() } as const;
     const sent = sendingTo(actingThrough(application, via), "partner.example");
-    expect(actorOf(sent)).toMatchObject({ id: actorOf(application).id, keyId: application.keyId });
+    expect(loggedActor(sent)).toMatchObject({ id: loggedActor(application).id, keyId: application.keyId });
     expect(sent.context).toEqual({ ...application.context, via, destinationHost: "partner.example" });
     expect(application.context).toMatchObject({ via: undefined, destinationHost: undefined });
   });
@@ -59,9 +59,9 @@ describe("the author of a request in the log", () => {
 
 it("the memory for bodies is shared by application, and by session of it", () => {
   const { tenantId } = session;
-  const ids = { applicationId: actorOf(session).id, sessionId: session.session?.id };
-  expect(keyProofOf(session)).toEqual({ kind: "key", tenantId, ...ids, party: "pages" });
-  expect(keyProofOf(application)).toMatchObject({ sessionId: undefined });
+  const ids = { applicationId: loggedActor(session).id, sessionId: session.session?.id };
+  expect(callerKeyProof(session)).toEqual({ kind: "key", tenantId, ...ids, party: "pages" });
+  expect(callerKeyProof(application)).toMatchObject({ sessionId: undefined });
 });
 
 it.each([
@@ -70,7 +70,7 @@ it.each([
   ["a session, which is in a page", session, "pages"],
   ["a person", person, "back end"],
 ] as const)("the turns of %s are those of a party that its caller cannot choose", (_, caller, party) => {
-  expect(keyProofOf(caller)).toMatchObject({ party });
+  expect(callerKeyProof(caller)).toMatchObject({ party });
 });
 
 it.each([
@@ -81,5 +81,5 @@ it.each([
   ["management", application, false],
   ["private", person, false],
 ] as const)("sessions need the key of a %s application itself: %#", (type, caller, isOne) => {
-  expect(isKeyOf(type, caller)).toBe(isOne);
+  expect(isKeyOfType(type, caller)).toBe(isOne);
 });

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { eventOf } from "../../src/audit/event-types.js";
+import { findEventType } from "../../src/audit/event-types.js";
 
 it("gives an effect its event also if it is a failure, and none to what was denied", () => {
   const captured = { subject: "transaction", operation: "update", remark: "capture_failed" };
-  expect(eventOf({ ...captured, outcome: "failed" })).toBe("transaction.updated");
-  expect(eventOf({ ...captured, outcome: "denied" })).toBeUndefined();
+  expect(findEventType({ ...captured, outcome: "failed" })).toBe("transaction.updated");
+  expect(findEventType({ ...captured, outcome: "denied" })).toBeUndefined();
 });

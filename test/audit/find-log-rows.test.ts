@@ -3,7 +3,7 @@ import { findLogRows } from "../../src/audit/follow/find-log-rows.js";
 import { logEntry } from "../../src/audit/log-entry.js";
 import type { TenantId } from "../../src/base/ids.js";
 import { writeLog } from "../../src/store/audit/audit-logs.js";
-import type { LogFilter, LogPlace } from "../../src/store/audit/log-listing.js";
+import type { LogFilter, LogPosition } from "../../src/store/audit/log-listing.js";
 import { type Ledger, openLedger } from "./support/ledger.js";
 
 let ledger: Ledger;
@@ -29,7 +29,7 @@ const bounds = { rows: 7, ranges: 2 };
 /** Follows the pages to their end, as a client does by its cursors. */
 async function follow(filter: LogFilter, limit: number) {
   const [ids, sizes]: [string[], number[]] = [[], []];
-  let after: LogPlace | undefined;
+  let after: LogPosition | undefined;
   for (;;) {
     const listing = { ...filter, after, offset: 0, limit };
     const { rows, endedAt } = await ledger.database.of(tenantId).bulk((tx) => findLogRows(tx, listing, bounds));

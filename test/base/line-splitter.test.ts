@@ -1,11 +1,11 @@
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { LineTooLong, linesOf } from "../../src/base/line-splitter.js";
+import { LineTooLong, readLines } from "../../src/base/line-splitter.js";
 
 const collect = async (pieces: readonly (string | Buffer)[], most = 10): Promise<string[]> => {
   const lines: string[] = [];
-  for await (const line of linesOf(Readable.from(pieces), most)) lines.push(line);
+  for await (const line of readLines(Readable.from(pieces), most)) lines.push(line);
   return lines;
 };
 

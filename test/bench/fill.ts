@@ -1,9 +1,9 @@
 import { Authenticator } from "../../src/access/authenticate.js";
-import { actorOf, type Caller } from "../../src/access/caller.js";
+import { type Caller, loggedActor } from "../../src/access/caller.js";
 import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { systemClock } from "../../src/base/clock.js";
 import { newUuid } from "../../src/base/ids.js";
-import { monthOf } from "../../src/base/month.js";
+import { firstOfMonth } from "../../src/base/month.js";
 import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
 import { readConfig } from "../../src/settings/config.js";
 import { connect, type DatabaseAddress, type Sql } from "../../src/store/postgres/connect.js";
@@ -11,7 +11,7 @@ import type { TermRow } from "../../src/store/tokens/token-terms.js";
 import type { TokenRow } from "../../src/store/tokens/tokens.js";
 import { prepareToken } from "../../src/tokens/prepare.js";
 import { sealToken, tokenDataText } from "../../src/tokens/sealing.js";
-import { termsOf } from "../../src/tokens/terms.js";
+import { tokenTerms } from "../../src/tokens/terms.js";
 import { openVault } from "../../src/vault/vault.js";
 import type { BenchServer } from "./bench-server.js";
 import { copyRows } from "./copy-rows.js";
@@ -84,12 +84,12 @@ function batchOf(caller: Caller, keys: TenantKeys, from: number, to: number, old
     tokens.push({
       ...plain,
       ...sealToken(keys, plain, { text: tokenDataText(prepared.data.reveal()), attributes, indexValues }),
-      ...{ expires_at: null, expires_at_text: null, active_month: monthOf(now) },
-      ...{ created_by: actorOf(caller).id, created_at: createdAt, modified_by: null, modified_at: null },
+      ...{ expires_at: null, expires_at_text: null, active_month: firstOfMonth(now) },
+      ...{ created_by: loggedActor(caller).id, created_at: createdAt, modified_by: null, modified_at: null },
     });
     const { metadata = {} } = attributes;
     const findable = JSON.stringify([containers, metadata, indexValues]);
-    const same = known.get(findable) ?? termsOf(keys, { id, createdAt, containers, metadata, indexValues });
+    const same = known.get(findable) ?? tokenTerms(keys, { id, createdAt, containers, metadata, indexValues });
     known.set(findable, same);
     terms.push(...same.map(({ term }) => ({ term, created_at: createdAt, token_id: id })));
   }
@@ -142,7 +142,7 @@ async function write(sql: Sql, { tenantId }: Caller, { tokens, terms }: FilledBa
           last_created_at = greatest(token_counts.last_created_at, excluded.last_created_at)`;
     }
     await tx`
-      insert into token_activity ${tx({ tenant_id: tenantId, month: monthOf(new Date()), slot: 0, n: tokens.length })}
+      insert into token_activity ${tx({ tenant_id: tenantId, month: firstOfMonth(new Date()), slot: 0, n: tokens.length })}
       on conflict (tenant_id, month, slot) do update set n = token_activity.n + excluded.n`;
   });
 }

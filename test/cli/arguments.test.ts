@@ -3,7 +3,7 @@ import { newTenantId } from "../../src/base/ids.js";
 import type { ApiCommand } from "../../src/cli/api/api-command.js";
 import { parseArguments } from "../../src/cli/api/arguments.js";
 import { completionScript } from "../../src/cli/api/completion.js";
-import { chosenOf } from "../../src/cli/chosen-tenants.js";
+import { chooseTenants } from "../../src/cli/chosen-tenants.js";
 import { requiredText } from "../../src/cli/operator-command.js";
 import { UsageError } from "../../src/cli/usage-error.js";
 
@@ -98,11 +98,11 @@ describe("options of operators' commands", () => {
     ["one by its id", { tenant: second }, [second]],
     ["one by its id in capitals", { tenant: second.toUpperCase() }, [second]],
   ])("choose %s", (_, options, chosen) => {
-    expect(chosenOf([first, second], options)).toEqual(chosen);
+    expect(chooseTenants([first, second], options)).toEqual(chosen);
   });
 
   it.each([newTenantId(), "x", "", true])("choose no tenant by %j", (tenant) => {
-    expect(() => chosenOf([first, second], { tenant })).toThrow(
+    expect(() => chooseTenants([first, second], { tenant })).toThrow(
       "--tenant must be the id of a tenant. Run: cloakroom tenants list",
     );
   });

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { commandLinePage } from "../../scripts/command-line-page.js";
-import { flagsOf } from "../../src/cli/api/api-command.js";
+import { commandFlags } from "../../src/cli/api/api-command.js";
 import { API_COMMANDS } from "../../src/cli/api/commands.js";
-import { argumentAt, completionsOf } from "../../src/cli/api/completion.js";
+import { argumentAt, findCompletions } from "../../src/cli/api/completion.js";
 import { OPERATOR_COMMANDS } from "../../src/cli/operator-commands.js";
 
 describe("the tables of commands", () => {
@@ -17,7 +17,7 @@ describe("the tables of commands", () => {
     for (const command of API_COMMANDS) {
       for (const example of command.examples ?? []) {
         const flags = [...example.matchAll(/--([\w-]+)/g)].map(([, name]) => name);
-        expect(Object.keys(flagsOf(command))).toEqual(expect.arrayContaining(flags));
+        expect(Object.keys(commandFlags(command))).toEqual(expect.arrayContaining(flags));
       }
     }
   });
@@ -27,7 +27,7 @@ describe("the tables of commands", () => {
   });
 });
 
-describe("completionsOf", () => {
+describe("findCompletions", () => {
   it.each([
     [["tok"], ["tokens"]],
     [["keys", "l"], ["list"]],
@@ -48,7 +48,7 @@ describe("completionsOf", () => {
     [["tokens", "get", ""], []],
     [["nope", ""], []],
   ])("%j continues with %j", (words, found) => {
-    expect(completionsOf(words)).toEqual(found);
+    expect(findCompletions(words)).toEqual(found);
   });
 });
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { clientNamesOf, restNamesOf } from "../../src/cli/api/field-names.js";
+import { toClientNames, toRestNames } from "../../src/cli/api/field-names.js";
 import { checkPath, missingStep, partOfResult } from "../../src/cli/api/result-path.js";
 import { cellText, tableLines } from "../../src/cli/api/text-table.js";
 import { printable, printableJson } from "../../src/cli/printable.js";
@@ -144,7 +144,7 @@ describe("names of fields", () => {
   };
 
   it("are those of the REST API, and inside data and metadata the caller's", () => {
-    expect(restNamesOf(ofClient)).toEqual({
+    expect(toRestNames(ofClient)).toEqual({
       created_at: "1970-01-01T00:00:00.000Z",
       search_indexes: ["{{ data }}"],
       metadata: { camelCase: "x", snake_case: "y" },
@@ -155,7 +155,7 @@ describe("names of fields", () => {
 
   it("become the client's in requests", () => {
     const request = { destination_url: "https://x", configuration: { a_b: "c" }, request_transforms: [{ is_on: 1 }] };
-    expect(clientNamesOf(request)).toEqual({
+    expect(toClientNames(request)).toEqual({
       destinationUrl: "https://x",
       configuration: { a_b: "c" },
       requestTransforms: [{ isOn: 1 }],
@@ -172,7 +172,7 @@ describe("names of fields", () => {
     );
     fc.assert(
       fc.property(fc.dictionary(name, value), (given) => {
-        expect(restNamesOf(clientNamesOf(given))).toEqual({ ...given });
+        expect(toRestNames(toClientNames(given))).toEqual({ ...given });
       }),
     );
   });
@@ -191,13 +191,13 @@ describe("names of fields", () => {
       "body",
     ]) {
       const given = { [own]: { camelCase: 1, snake_case: [{ deepName: 2 }] } };
-      expect(restNamesOf(given)).toEqual(given);
-      expect(clientNamesOf(given)).toEqual(given);
+      expect(toRestNames(given)).toEqual(given);
+      expect(toClientNames(given)).toEqual(given);
     }
   });
 
   it("have times and bytes as texts", () => {
-    expect(restNamesOf({ createdAt: new Date(0), publicKey: new Uint8Array([1, 2]) })).toEqual({
+    expect(toRestNames({ createdAt: new Date(0), publicKey: new Uint8Array([1, 2]) })).toEqual({
       created_at: "1970-01-01T00:00:00.000Z",
       public_key: "AQI=",
     });

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { lengthPrefixed, newNonce } from "../../src/crypto/bytes.js";
 import { isUuidPosition, readCursor, writeCursor } from "../../src/crypto/cursor.js";
 import {
-  fingerprintOf,
+  hashFingerprint,
   macEquals,
   readFingerprint,
   searchTerm,
@@ -50,14 +50,14 @@ describe("a nonce", () => {
 
 describe("a fingerprint", () => {
   it.each([
-    ["the same key, type and value", fingerprintOf(key, "card", "4242"), true],
-    ["another key", fingerprintOf(newKey(), "card", "4242"), false],
-    ["another type", fingerprintOf(key, "bank", "4242"), false],
-    ["another value", fingerprintOf(key, "card", "4243"), false],
-    ["type and value that join to the same text", fingerprintOf(key, "card4", "242"), false],
+    ["the same key, type and value", hashFingerprint(key, "card", "4242"), true],
+    ["another key", hashFingerprint(newKey(), "card", "4242"), false],
+    ["another type", hashFingerprint(key, "bank", "4242"), false],
+    ["another value", hashFingerprint(key, "card", "4243"), false],
+    ["type and value that join to the same text", hashFingerprint(key, "card4", "242"), false],
     ["a search term of the same value", searchTerm(key, "index", "card", "4242"), false],
   ])("is the same for %s: %s", (_, other, isSame) => {
-    expect(fingerprintOf(key, "card", "4242").equals(other)).toBe(isSame);
+    expect(hashFingerprint(key, "card", "4242").equals(other)).toBe(isSame);
   });
 
   it("is read as it is shown: in 44 to 46 letters and digits", () => {

@@ -3,7 +3,7 @@ import { OctetString } from "@peculiar/asn1-schema";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AnchorTree, anchorRoot } from "../../src/crypto/anchor-tree.js";
-import { derBytes, membersOf, readAsn1 } from "../../src/crypto/asn1.js";
+import { asn1Members, derBytes, readAsn1 } from "../../src/crypto/asn1.js";
 import { readCertificates } from "../../src/crypto/certificates.js";
 import { timeStampQuery, tokenOfReply, verifyTimeStamp } from "../../src/crypto/time-stamp.js";
 import { TimeStampInvalid } from "../../src/crypto/time-stamp-invalid.js";
@@ -32,9 +32,9 @@ async function stampOf(by: StampAuthority, policy?: string) {
 
 /** The statement that the signature of a token covers. */
 function contentOfToken(token: Buffer): Buffer {
-  const [data] = membersOf(membersOf(token)[1]);
-  const [, wrapped] = membersOf(membersOf(data)[2]);
-  const [statement] = membersOf(wrapped);
+  const [data] = asn1Members(asn1Members(token)[1]);
+  const [, wrapped] = asn1Members(asn1Members(data)[2]);
+  const [statement] = asn1Members(wrapped);
   return Buffer.from(readAsn1(derBytes(statement), OctetString).buffer);
 }
 

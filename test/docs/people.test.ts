@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ROLES } from "../../src/access/role.js";
 import { SERVICES } from "../../src/server/served-services.js";
-import { methodRolesOf } from "../../src/services/method-roles.js";
+import { readMethodRoles } from "../../src/services/method-roles.js";
 
 /** The rows of the table of operations, from the protos: methods of a service with the same cells share a row. */
 function expectedRows(): readonly string[] {
   return SERVICES.flatMap((service) => {
     const byCells = new Map<string, string[]>();
     for (const method of service.methods) {
-      const { roles, needsSecondFactor } = methodRolesOf(method);
+      const { roles, needsSecondFactor } = readMethodRoles(method);
       const cells = ROLES.map((role) => (roles.includes(role) ? (needsSecondFactor ? "second factor" : "yes") : "-"));
       const row = cells.join(" | ");
       byCells.set(row, [...(byCells.get(row) ?? []), method.name]);

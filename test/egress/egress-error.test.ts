@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   EgressError,
   type EgressReason,
-  expectationOf,
+  egressExpectation,
   isRefusal,
   systemErrorCode,
 } from "../../src/egress/egress-error.js";
@@ -28,7 +28,7 @@ describe("an egress error", () => {
     const refusals: readonly EgressReason[] = ["loopback", "metadata", "port"];
     expect(refusals.every(isRefusal)).toBe(true);
     expect(isRefusal("connect_failed")).toBe(false);
-    expect(expectationOf("metadata")).toBe("must not be the address of a metadata service");
+    expect(egressExpectation("metadata")).toBe("must not be the address of a metadata service");
   });
 
   it("keeps the code of the underlying error and nothing that names the destination", () => {

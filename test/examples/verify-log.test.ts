@@ -7,7 +7,7 @@ import { readRowJson } from "../../src/audit/export/row-json.js";
 import { verifyExport } from "../../src/audit/verify/verify-export.js";
 import { isTenantId } from "../../src/base/ids.js";
 import { rowLeaf } from "../../src/crypto/row-digest.js";
-import { cellsOf } from "../../src/store/audit/raw-log.js";
+import { rowCells } from "../../src/store/audit/raw-log.js";
 
 const FOLDER = new URL("../../examples/verify-log/", import.meta.url);
 const FINGERPRINT = /`([0-9a-f]{64})` is its fingerprint/;
@@ -45,7 +45,7 @@ describe("the verifier in Python, and the vault's own", () => {
     expect(await byVault(file)).toBe("good");
     const first = readRowJson(tenantId, lines[1] ?? "");
     expect(page).toContain(
-      `the leaf of the first row is \`${first && rowLeaf(tenantId, cellsOf(first)).toString("hex")}\``,
+      `the leaf of the first row is \`${first && rowLeaf(tenantId, rowCells(first)).toString("hex")}\``,
     );
     expect(file).toContain(page.match(/"body":"(cloakroom\/audit-seal\/1 [^"]+)"/)?.[1] ?? "no example");
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Json } from "../../src/base/json.js";
 import { requireCompiling } from "../../src/functions/code.js";
 import { mergeConfiguration, requireConfigurationSize } from "../../src/functions/configuration.js";
-import { parseRuntime, timeoutMsOf } from "../../src/functions/runtime.js";
+import { parseRuntime, runTimeoutMs } from "../../src/functions/runtime.js";
 import { CODE_CHARACTERS } from "../../src/sandbox/limits.js";
 import { SandboxUnavailable } from "../../src/sandbox/sandbox.js";
 import { faultFields } from "../expressions/faults.js";
@@ -42,9 +42,9 @@ describe("the runtime of code", () => {
   });
 
   it("limits a run in seconds; without a limit the default counts", () => {
-    expect(timeoutMsOf(parseRuntime({ timeout: 7 }, "runtime"))).toBe(7_000);
-    expect(timeoutMsOf(parseRuntime({}, "runtime"))).toBeUndefined();
-    expect(timeoutMsOf(undefined)).toBeUndefined();
+    expect(runTimeoutMs(parseRuntime({ timeout: 7 }, "runtime"))).toBe(7_000);
+    expect(runTimeoutMs(parseRuntime({}, "runtime"))).toBeUndefined();
+    expect(runTimeoutMs(undefined)).toBeUndefined();
   });
 });
 

@@ -5,7 +5,7 @@ import { newTenantId } from "../../src/base/ids.js";
 import { BodyTooLarge, IncompleteBody } from "../../src/memory/body-errors.js";
 import { collectBody } from "../../src/memory/collect-body.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
-import { readingEndOf } from "../../src/memory/reading-end.js";
+import { endOnAbort } from "../../src/memory/reading-end.js";
 import type { Proof } from "../../src/memory/request-memory.js";
 import type { ReservedMemory } from "../../src/memory/reserved-memory.js";
 import { keyProof } from "../support/memory.js";
@@ -116,7 +116,7 @@ describe("a body that is rejected", () => {
 
   it("fails with the reason of its signal, also while it waits", async () => {
     const controller = new AbortController();
-    const limits = { maxBytes: MB, announced: 10, end: readingEndOf(controller.signal) };
+    const limits = { maxBytes: MB, announced: 10, end: endOnAbort(controller.signal) };
     const reading = collectBody(new PassThrough(), memoryOf(KEY), limits);
     await turn();
     controller.abort("too late");
@@ -124,7 +124,7 @@ describe("a body that is rejected", () => {
     await expect(collectBody(new PassThrough(), memoryOf(KEY), limits)).rejects.toBe("too late");
     for (const memory of [KEY, KEY].map(memoryOf)) memory.reserveNow(5 * MB);
     const later = new AbortController();
-    const end = readingEndOf(later.signal);
+    const end = endOnAbort(later.signal);
     const waiting = collectBody(new PassThrough(), memoryOf(KEY), { maxBytes: 5 * MB, announced: 5 * MB, end });
     await turn();
     later.abort("too late again");

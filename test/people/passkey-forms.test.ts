@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../src/base/json.js";
 import { readAuthentication, readRegistration } from "../../src/people/credential-text.js";
-import { addressForPeople, relyingPartyOf } from "../../src/people/relying-party.js";
+import { addressForPeople, chooseRelyingParty } from "../../src/people/relying-party.js";
 import { faultFields } from "../expressions/faults.js";
 
 describe("the relying party of a vault", () => {
@@ -14,13 +14,13 @@ describe("the relying party of a vault", () => {
     ["http://localhost:8080", "localhost", "http://localhost:8080"],
     ["http://2130706434", "localhost", "http://localhost"],
   ])("at %s is %s, for pages of %s", (address, id, origin) => {
-    expect(relyingPartyOf(address)).toEqual({ id, origin });
+    expect(chooseRelyingParty(address)).toEqual({ id, origin });
   });
 
   it.each(["http://10.0.0.7:8080", "https://203.0.113.7", "https://[fd00::7]"])(
     "does not exist at %s, because browsers make no passkeys for addresses",
     (address) => {
-      expect(() => relyingPartyOf(address)).toThrow(/The operator must set CLOAKROOM_PUBLIC_URL/);
+      expect(() => chooseRelyingParty(address)).toThrow(/The operator must set CLOAKROOM_PUBLIC_URL/);
     },
   );
 

@@ -7,7 +7,7 @@ import { isTenantId, newUuid, parseUuid, type TenantId, type Uuid } from "../../
 import { readAuthentication } from "../../src/people/credential-text.js";
 import { openPasskey, passkeyRecord } from "../../src/people/passkey.js";
 import { acceptProof } from "../../src/people/passkey-proof.js";
-import { relyingPartyOf } from "../../src/people/relying-party.js";
+import { chooseRelyingParty } from "../../src/people/relying-party.js";
 import { requireJustSignedIn, SIGN_IN_SECONDS } from "../../src/people/sign-in.js";
 import { writeWaitingPasskeyMessage } from "../../src/people/waiting-passkey-message.js";
 import { authenticationOptions } from "../../src/people/webauthn.js";
@@ -62,7 +62,7 @@ async function countsAfter(ms: number, waiting: Waiting): Promise<boolean | unde
       const row = await tx.query(readPasskeyRow, idOf(waiting));
       if (!row) throw new Error("the passkey is gone");
       const challenge = randomBytes(32).toString("base64url");
-      const relyingParty = relyingPartyOf(inject("serverUrl"));
+      const relyingParty = chooseRelyingParty(inject("serverUrl"));
       const options = JSON.stringify(await authenticationOptions(relyingParty, challenge, []));
       const credential = readAuthentication(waiting.authenticator.prove(options));
       const proof = { relyingParty, challenge, credential, memberId: row.member_id };

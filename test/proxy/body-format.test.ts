@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { bodyFormatOf, charsetOf, contentCodingsOf, isJsonBody, parameterOf } from "../../src/proxy/body-format.js";
+import {
+  contentCharset,
+  contentParameter,
+  detectBodyFormat,
+  isJsonBody,
+  readContentCodings,
+} from "../../src/proxy/body-format.js";
 import { placesInJson } from "../../src/proxy/splice/json.js";
 import { placesInJson5 } from "../../src/proxy/splice/json5.js";
 import { placesInText, placesInUntypedText } from "../../src/proxy/splice/plain.js";
@@ -17,7 +23,7 @@ const FORMATS = new Map([
 
 /** The format of a type, in a word; of multipart its boundary. */
 function formatOf(contentType: string | undefined): string {
-  const format = bodyFormatOf(contentType);
+  const format = detectBodyFormat(contentType);
   if (format.kind === "text") return FORMATS.get(format.find) ?? "another";
   return format.kind === "multipart" ? `parts: ${format.boundary}` : format.kind;
 }
@@ -88,7 +94,7 @@ describe("the parts of a content type", () => {
     ["text/plain", undefined],
     [undefined, undefined],
   ])("have a charset: %s has %s", (contentType, charset) => {
-    expect(charsetOf(contentType)).toBe(charset);
+    expect(contentCharset(contentType)).toBe(charset);
   });
 
   it.each([
@@ -97,7 +103,7 @@ describe("the parts of a content type", () => {
     ["form-data; name=", "name", ""],
     ["form-data; surname=x", "name", undefined],
   ])("are read as of %s: %s is %s", (header, name, value) => {
-    expect(parameterOf(header, name)).toBe(value);
+    expect(contentParameter(header, name)).toBe(value);
   });
 });
 
@@ -109,6 +115,6 @@ describe("the content codings of a body", () => {
     [" , gzip,,identity, zstd", ["gzip", "zstd"]],
     ["", []],
   ])("are read from %j: %j", (header, codings) => {
-    expect(contentCodingsOf(header)).toEqual(codings);
+    expect(readContentCodings(header)).toEqual(codings);
   });
 });

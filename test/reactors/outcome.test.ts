@@ -3,7 +3,14 @@ import { describe, expect, it } from "vitest";
 import { Fault } from "../../src/base/fault.js";
 import type { Json } from "../../src/base/json.js";
 import { FunctionFailed } from "../../src/functions/function-failed.js";
-import { afterThrow, bodyOf, type RunEnd, readRunResult, runOutcomeOf, writeEnd } from "../../src/reactors/outcome.js";
+import {
+  afterThrow,
+  type RunEnd,
+  reactBody,
+  readRunResult,
+  toRunOutcome,
+  writeEnd,
+} from "../../src/reactors/outcome.js";
 import { returnedObject } from "../../src/reactors/react.js";
 
 const FAILED = new FunctionFailed(402, "Invalid Payment Method", { card: ["is declined"] }, { line: 3, column: 7 });
@@ -48,7 +55,7 @@ describe("the body that the caller of a run gets", () => {
     ["an error of the code", { kind: "failed", failure: FAILED }, "Invalid Payment Method"],
     ["a fault", { kind: "refused", fault: REFUSED }, "validation_failed"],
   ])("is %s", (_, end, body) => {
-    expect(bodyOf(end, show)).toEqual(body);
+    expect(reactBody(end, show)).toEqual(body);
   });
 
   it("is the same once it is stored, but for verification codes", () => {
@@ -58,8 +65,10 @@ describe("the body that the caller of a run gets", () => {
       { kind: "failed", failure: FAILED },
       { kind: "refused", fault: REFUSED },
     ];
-    for (const end of ends) expect(bodyOf(stored(end), show)).toEqual(bodyOf(end, show));
-    expect(bodyOf(stored({ kind: "result", tokens: TOKENS, raw: undefined }), show)).toEqual({ tokens: TOKENS.kept });
+    for (const end of ends) expect(reactBody(stored(end), show)).toEqual(reactBody(end, show));
+    expect(reactBody(stored({ kind: "result", tokens: TOKENS, raw: undefined }), show)).toEqual({
+      tokens: TOKENS.kept,
+    });
   });
 });
 
@@ -72,8 +81,8 @@ describe("a stored end", () => {
     expect(refused).toMatchObject({
       fault: { code: "validation_failed", message: REFUSED.message, fields: REFUSED.fields },
     });
-    expect(() => runOutcomeOf(failed)).toThrow(FunctionFailed);
-    expect(() => runOutcomeOf(refused)).toThrow(Fault);
+    expect(() => toRunOutcome(failed)).toThrow(FunctionFailed);
+    expect(() => toRunOutcome(refused)).toThrow(Fault);
   });
 
   it("keeps status, headers and body of a response, whatever their names", () => {

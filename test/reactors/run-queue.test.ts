@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { prepareApplication } from "../../src/access/applications.js";
 import { Authenticator } from "../../src/access/authenticate.js";
-import { applicationOf, type Caller } from "../../src/access/caller.js";
+import { type Caller, callingApplication } from "../../src/access/caller.js";
 import { callerTransaction } from "../../src/access/caller-transaction.js";
 import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { asServer } from "../../src/audit/tenant-database.js";
@@ -79,7 +79,7 @@ function queueWith(parts: Pick<RunQueueParts, "functions" | "onFailure"> & Parti
 it("runs that were leased together with an unreadable one are waited for", async () => {
   const reactor = await newReactor();
   await run(async (tx) => {
-    const ids = { id: newUuid(), reactor_id: reactor.id, application_id: applicationOf(caller).id };
+    const ids = { id: newUuid(), reactor_id: reactor.id, application_id: callingApplication(caller).id };
     const times = { due_at: new Date(), expires_at: new Date(Date.now() + 3_600_000) };
     tx.enqueue(insertRun, { ...ids, request: Buffer.from("changed by somebody else"), ...times });
   });

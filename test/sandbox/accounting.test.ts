@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { CircuitBreaker } from "../../src/sandbox/circuit-breaker.js";
 import { Histogram } from "../../src/sandbox/histogram.js";
 import { SandboxCounters } from "../../src/sandbox/metrics.js";
-import { settingsOf } from "../../src/sandbox/options.js";
+import { sandboxSettings } from "../../src/sandbox/options.js";
 import { failed } from "../../src/sandbox/run.js";
 
 describe("a circuit breaker", () => {
@@ -58,7 +58,7 @@ describe("counts", () => {
 
 describe("settings", () => {
   test("have the documented defaults", () => {
-    const { runner, breaker } = settingsOf({});
+    const { runner, breaker } = sandboxSettings({});
     expect(runner.threads).toBeGreaterThanOrEqual(4);
     expect(runner.threads).toBeLessThanOrEqual(16);
     expect(runner).toMatchObject({
@@ -74,7 +74,7 @@ describe("settings", () => {
   });
 
   test("can be set one by one", () => {
-    const { runner } = settingsOf({ threads: 2, queue: { waitMs: 1 }, kill: { graceMs: 7 } });
+    const { runner } = sandboxSettings({ threads: 2, queue: { waitMs: 1 }, kill: { graceMs: 7 } });
     expect(runner).toMatchObject({
       threads: 2,
       queue: { total: 1_000, waitMs: 1 },

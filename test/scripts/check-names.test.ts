@@ -22,6 +22,7 @@ describe("the check of names", () => {
       "has a function of 5 parameters; 4 are allowed",
     ],
     ["a method of five", "class A { constructor(a, b, c, d, e) {} }", "has a function of 5 parameters; 4 are allowed"],
+    ["an exported function", "export function timeOf() {}", "exports timeOf: name what it returns or does"],
     ["columns called a place", "const place = { id: 1 };\nfind(place);", "calls an object a place: name what it holds"],
   ])("rejects %s", (_name, text, words) => {
     expect(problemsOf({ "src/base/planted.ts": text })).toEqual([`src/base/planted.ts:1 ${words}`]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readinessOf } from "../../src/server/readiness.js";
+import { watchReadiness } from "../../src/server/readiness.js";
 import type { SinkName } from "../../src/sinks/sink.js";
 
 const NOW = 1_800_000_000_000;
@@ -36,7 +36,7 @@ async function reportIn(situation: Situation) {
       return Buffer.from("wrapped");
     },
   };
-  return readinessOf({ database, rootKey }, { now: () => NOW }, new AbortController().signal, { sinks }).check();
+  return watchReadiness({ database, rootKey }, { now: () => NOW }, new AbortController().signal, { sinks }).check();
 }
 
 const WELL = { serving: undefined, database: undefined, keys: undefined, clock: undefined };
@@ -90,7 +90,7 @@ describe("readiness", () => {
       oldestDue: async () => new Map(),
     };
     const rootKey = { id: "root", wrap: async () => Buffer.from("wrapped") };
-    const readiness = readinessOf({ database, rootKey }, { now: () => NOW }, new AbortController().signal);
+    const readiness = watchReadiness({ database, rootKey }, { now: () => NOW }, new AbortController().signal);
     const reports = await Promise.all(Array.from({ length: 20 }, () => readiness.check()));
     expect(reports.map(({ checks }) => checks)).toEqual(reports.map(() => WELL));
     expect(looks).toBe(1);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newUuid } from "../../src/base/ids.js";
 import { deleteApplicationRow, insertApplication } from "../../src/store/access/applications.js";
-import { deleteMessagesOf, insertMessage } from "../../src/store/jobs/outbox.js";
+import { deleteInvitationMessages, insertMessage } from "../../src/store/jobs/outbox.js";
 import { deleteCvc, upsertCvc } from "../../src/store/tokens/token-cvc.js";
 import type { TokenRow } from "../../src/store/tokens/tokens.js";
 import type { Transaction } from "../../src/store/transactions/transaction.js";
@@ -56,7 +56,7 @@ describe("requests that share a transaction", () => {
       [
         async (tx) => tx.enqueue(insertMessage, { id: newUuid(), invitation_id: invited, invitation_revision: 1 }),
         async (tx) => {
-          tx.enqueue(deleteMessagesOf, resent);
+          tx.enqueue(deleteInvitationMessages, resent);
           tx.enqueue(insertMessage, { id: newUuid(), invitation_id: resent, invitation_revision: 2 });
         },
       ],

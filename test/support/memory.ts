@@ -1,5 +1,5 @@
 import type { ArrivedRequest, OpenResponse, WholeResponse } from "../../src/api/connection/exchange.js";
-import { openMemory } from "../../src/api/request/memory-of.js";
+import { openMemory } from "../../src/api/request/open-memory.js";
 import { newUuid, type TenantId, type Uuid } from "../../src/base/ids.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import type { Proof } from "../../src/memory/request-memory.js";

@@ -1,12 +1,12 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf";
-import { type RestMethod, restMethodsOf } from "../../src/api/rest/rest-method.js";
+import { compileRestMethods, type RestMethod } from "../../src/api/rest/rest-method.js";
 import { methods } from "./methods.js";
 
 /** The routes that the transcoder derives from all methods, whether or not they have a handler. */
 export const routes: readonly RestMethod[] = methods
   .filter((method): method is DescMethodUnary => method.methodKind === "unary")
   .flatMap((desc) =>
-    restMethodsOf(
+    compileRestMethods(
       {
         desc,
         serve: () => Promise.reject(new Error("not called")),

@@ -10,7 +10,7 @@ import { applyPatch, type PatchAuthor } from "../../src/tokens/patch.js";
 import type { Token } from "../../src/tokens/token.js";
 import type { TokenPatch } from "../../src/tokens/token-patch.js";
 import { tokenType } from "../../src/tokens/types/registry.js";
-import { viewOf } from "../../src/tokens/view.js";
+import { viewToken } from "../../src/tokens/view.js";
 import { newTenantKeys } from "../support/tenant-keys.js";
 
 const KEYS = newTenantKeys();
@@ -79,7 +79,7 @@ function patched(author: PatchAuthor, token: Token, patch: TokenPatch): { told: 
   try {
     const { cvc: _, ...changed } = applyPatch(author, token, patch);
     const left = { ...token, ...changed };
-    const views = [viewOf(TENANT, left, "mask"), viewOf(TENANT, left, "redact")];
+    const views = [viewToken(TENANT, left, "mask"), viewToken(TENANT, left, "redact")];
     return { told: { views, indexValues: left.indexValues, isDeduplicated: left.isDeduplicated }, left };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;

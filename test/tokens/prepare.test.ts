@@ -3,7 +3,7 @@ import type { TenantSettings } from "../../src/access/tenant-settings.js";
 import { Fault, invalidFields } from "../../src/base/fault.js";
 import type { Json } from "../../src/base/json.js";
 import { readDraft } from "../../src/tokens/draft.js";
-import { atPlace, containersOf, movedTo, type PreparedToken, prepareToken } from "../../src/tokens/prepare.js";
+import { atPlace, movedTo, type PreparedToken, prepareToken, tokenContainers } from "../../src/tokens/prepare.js";
 import type { TokenDraft } from "../../src/tokens/token.js";
 import { tokenType, tokenTypes } from "../../src/tokens/types/registry.js";
 import { faultFields } from "../expressions/faults.js";
@@ -160,22 +160,22 @@ describe("the containers of a token", () => {
   const type = tokenType("card");
 
   it("are those of its type by default, in lower case, and each once", () => {
-    expect(containersOf(type, [])).toEqual(["/pci/high/"]);
-    expect(containersOf(type, ["/B/", "/a/", "/b/"])).toEqual(["/b/", "/a/"]);
+    expect(tokenContainers(type, [])).toEqual(["/pci/high/"]);
+    expect(tokenContainers(type, ["/B/", "/a/", "/b/"])).toEqual(["/b/", "/a/"]);
   });
 
   it("are named by their place in the request if one is malformed", () => {
-    expect(faultFields(() => containersOf(type, ["/a/", "/b/", "c"]))).toHaveProperty(["containers[2]"]);
+    expect(faultFields(() => tokenContainers(type, ["/a/", "/b/", "c"]))).toHaveProperty(["containers[2]"]);
   });
 
   it("lie in at most 400 containers, with those above them", () => {
     const deep = (levels: number, root: string) => `/${root}/${"x/".repeat(levels - 1)}`;
-    expect(containersOf(type, [deep(190, "a"), deep(190, "b"), deep(20, "c")])).toHaveLength(3);
-    expect(faultFields(() => containersOf(type, [deep(190, "a"), deep(190, "b"), deep(21, "c")]))).toEqual({
+    expect(tokenContainers(type, [deep(190, "a"), deep(190, "b"), deep(20, "c")])).toHaveLength(3);
+    expect(faultFields(() => tokenContainers(type, [deep(190, "a"), deep(190, "b"), deep(21, "c")]))).toEqual({
       containers: ["must lie in at most 400 containers, those above them included"],
     });
     // Shared ancestors count once.
-    expect(containersOf(type, [deep(190, "a"), `${deep(190, "a")}b/`, `${deep(190, "a")}c/`])).toHaveLength(3);
+    expect(tokenContainers(type, [deep(190, "a"), `${deep(190, "a")}b/`, `${deep(190, "a")}c/`])).toHaveLength(3);
   });
 });
 

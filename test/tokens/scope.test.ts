@@ -6,7 +6,7 @@ import { Denied } from "../../src/access/refusal.js";
 import type { ScopeAlternative } from "../../src/store/tokens/token-selection.js";
 import { requireContainerInScope } from "../../src/tokens/cursor-list.js";
 import { visibleScopes } from "../../src/tokens/scope.js";
-import { containerTerm, indexTerm, metadataTerm, termsOf } from "../../src/tokens/terms.js";
+import { containerTerm, indexTerm, metadataTerm, tokenTerms } from "../../src/tokens/terms.js";
 import { cursorFilter } from "../../src/tokens/token-filter.js";
 import { arbitrary, rightsOf } from "../access/rights.js";
 import { applicationCaller } from "../support/caller.js";
@@ -17,7 +17,7 @@ const NOW = new Date("2026-01-01T00:00:00Z");
 
 /** The terms by which the database finds a token. */
 function storedTerms({ id, containers }: AccessTarget): ReadonlySet<string> {
-  const terms = termsOf(KEYS, { id, containers, createdAt: NOW, metadata: {}, indexValues: [] });
+  const terms = tokenTerms(KEYS, { id, containers, createdAt: NOW, metadata: {}, indexValues: [] });
   return new Set(terms.map(({ term }) => term.toString("hex")));
 }
 
@@ -116,13 +116,13 @@ describe("the search terms of a token", () => {
     ...{ id: "some-id", createdAt: NOW, containers: [storedContainer("/a/b/"), storedContainer("/a/c/")] },
     ...{ metadata: { Name: "Zoë", b: "x" }, indexValues: ["one", "One", "one"] },
   };
-  const terms = termsOf(KEYS, findable).map(({ term }) => term.toString("hex"));
+  const terms = tokenTerms(KEYS, findable).map(({ term }) => term.toString("hex"));
 
   it("are one for each container with its ancestors, metadata pair and index value, each once", () => {
     expect(terms).toHaveLength(["/a/", "/a/b/", "/a/c/", "Name", "b", "one", "One"].length);
     expect(new Set(terms).size).toBe(terms.length);
-    expect(termsOf(KEYS, findable)).toEqual(termsOf(KEYS, findable));
-    for (const row of termsOf(KEYS, findable)) expect(row).toMatchObject({ created_at: NOW, token_id: "some-id" });
+    expect(tokenTerms(KEYS, findable)).toEqual(tokenTerms(KEYS, findable));
+    for (const row of tokenTerms(KEYS, findable)) expect(row).toMatchObject({ created_at: NOW, token_id: "some-id" });
   });
 
   it.each<[string, Buffer, boolean]>([

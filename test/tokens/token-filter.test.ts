@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { storedContainer } from "../../src/access/container.js";
-import { fingerprintOf, showFingerprint } from "../../src/crypto/keyed-hash.js";
+import { hashFingerprint, showFingerprint } from "../../src/crypto/keyed-hash.js";
 import type { KeyFilter } from "../../src/store/tokens/token-selection.js";
 import { containerTerm, indexTerm, metadataTerm } from "../../src/tokens/terms.js";
 import {
@@ -16,7 +16,7 @@ import { faultFields } from "../expressions/faults.js";
 import { newTenantKeys } from "../support/tenant-keys.js";
 
 const KEYS = newTenantKeys();
-const PRINT = fingerprintOf(KEYS.fingerprint, "card", "4242424242424242");
+const PRINT = hashFingerprint(KEYS.fingerprint, "card", "4242424242424242");
 
 /** A filter in words, with the terms that the tests below use by their names. */
 function inWords(filter: KeyFilter): string {

@@ -7,7 +7,7 @@ import { Sensitive } from "../../src/crypto/sensitive.js";
 import { ShownToken } from "../../src/tokens/shown-token.js";
 import type { Token, TokenAttributes } from "../../src/tokens/token.js";
 import { tokenTypes } from "../../src/tokens/types/registry.js";
-import { referenceOnlyView, viewOf, viewToJson, withoutCvc, writeResponseTransform } from "../../src/tokens/view.js";
+import { referenceOnlyView, viewToJson, viewToken, withoutCvc, writeResponseTransform } from "../../src/tokens/view.js";
 import { arbitraryJson } from "../support/json.js";
 import { BANK, CARD, tokenOf } from "../support/token.js";
 import { withoutIds } from "../support/without-ids.js";
@@ -49,7 +49,7 @@ describe("a token under a transform", () => {
       false,
     ],
   ])("%s", (_, type, data, attributes, transform, shown, mask, hasDetails) => {
-    const view = viewOf(TENANT, tokenOf(type, data, attributes), transform);
+    const view = viewToken(TENANT, tokenOf(type, data, attributes), transform);
     expect(view.data).toEqual(shown);
     expect(view.mask).toEqual(mask);
     expect("card" in view || "bank" in view).toBe(hasDetails);
@@ -63,7 +63,7 @@ describe("a token under a transform", () => {
       fc.property(arbitraryJson, arbitraryJson, fc.constantFrom(...tokenTypes), masks, (one, other, type, mask) => {
         const token = tokenOf(type.name, one, mask === undefined ? {} : { mask });
         const same: Token = { ...token, data: new Sensitive(other) };
-        const [first, second] = [token, same].map((each) => viewToJson(viewOf(TENANT, each, "redact")));
+        const [first, second] = [token, same].map((each) => viewToJson(viewToken(TENANT, each, "redact")));
         expect(first).toEqual(second);
       }),
     );
@@ -87,7 +87,7 @@ describe("a token under a transform", () => {
         (one, other, type, given) => {
           const token = tokenOf(type.name, one, given);
           const [first, second] = [token, { ...token, data: new Sensitive(other) }].map((each) =>
-            viewToJson(viewOf(TENANT, each, "mask")),
+            viewToJson(viewToken(TENANT, each, "mask")),
           );
           expect(first).toEqual(second);
         },
@@ -97,10 +97,12 @@ describe("a token under a transform", () => {
 
   it("shows the expression of the fingerprint that counts, and the fingerprint if there is one", () => {
     const fingerprint = Buffer.alloc(32, 7);
-    expect(viewOf(TENANT, tokenOf("card", CARD), "mask")).toMatchObject({ fingerprintExpression: "{{ data.number }}" });
-    expect(viewOf(TENANT, tokenOf("card", CARD), "mask")).not.toHaveProperty("fingerprint");
+    expect(viewToken(TENANT, tokenOf("card", CARD), "mask")).toMatchObject({
+      fingerprintExpression: "{{ data.number }}",
+    });
+    expect(viewToken(TENANT, tokenOf("card", CARD), "mask")).not.toHaveProperty("fingerprint");
     const own = tokenOf("card", CARD, { fingerprintExpression: "{{ data }}" }, { fingerprint });
-    expect(viewOf(TENANT, own, "redact")).toMatchObject({
+    expect(viewToken(TENANT, own, "redact")).toMatchObject({
       fingerprintExpression: "{{ data }}",
       fingerprint: expect.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{44,46}$/),
     });
@@ -136,15 +138,15 @@ describe("a view without the verification code", () => {
     ["mask", { code: "987", year: 2030 }, { year: 2030 }],
     ["redact", undefined, undefined],
   ])("under %s shows %j as %j", (transform, shown, lasting) => {
-    const view = viewOf(TENANT, withCode, transform);
+    const view = viewToken(TENANT, withCode, transform);
     expect(view.data).toEqual(shown);
     expect(withoutCvc(view).data).toEqual(lasting);
     expect(withoutIds(viewToJson(withoutCvc(view)))).not.toContain("987");
   });
 
   it("keeps that the token was deduplicated, and is the same object for a token without a code", () => {
-    expect(withoutCvc({ ...viewOf(TENANT, withCode, "mask"), deduplicated: true }).deduplicated).toBe(true);
-    const plain = viewOf(TENANT, tokenOf("card", CARD), "mask");
+    expect(withoutCvc({ ...viewToken(TENANT, withCode, "mask"), deduplicated: true }).deduplicated).toBe(true);
+    const plain = viewToken(TENANT, tokenOf("card", CARD), "mask");
     expect(withoutCvc(plain)).toBe(plain);
   });
 });
@@ -161,7 +163,7 @@ describe("a token in JSON", () => {
         ...{ modifiedBy: newUuid(), modifiedAt: at },
       },
     );
-    const json = viewToJson({ ...viewOf(TENANT, token, "mask"), deduplicated: false });
+    const json = viewToJson({ ...viewToken(TENANT, token, "mask"), deduplicated: false });
     expect(json).toMatchObject({
       ...{ id: token.id, tenant_id: TENANT, type: "card", data: MASKED_CARD, mask: MASKED_CARD },
       ...{ containers: ["/pci/high/"], metadata: { a: "1" }, search_indexes: ["{{ data.number }}"] },

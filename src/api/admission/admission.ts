@@ -1,7 +1,7 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { AuthMode, PageAccess as PagePolicy, policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
 import type { Authenticator } from "../../access/authenticate.js";
-import { type Caller, keyProofOf, partyOf } from "../../access/caller.js";
+import { type Caller, callerKeyProof, callerParty } from "../../access/caller.js";
 import type { FramePasses } from "../../access/frame-passes.js";
 import { type PageAccess, requirePageAccess } from "../../access/page-access.js";
 import { isPermission, mayHold, type Permission } from "../../access/permissions.js";
@@ -11,7 +11,7 @@ import type { Uuid } from "../../base/ids.js";
 import type { PersonAuthenticator } from "../../people/person-authenticator.js";
 import type { Database } from "../../store/database.js";
 import type { RequestHead } from "../request/request-head.js";
-import { type Credential, credentialOf } from "./credential.js";
+import { type Credential, readCredential } from "./credential.js";
 import { admitPerson } from "./person-admission.js";
 
 export interface Admission {
@@ -74,15 +74,15 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
 
   return {
     async admit(head) {
-      const credential = credentialOf(head);
+      const credential = readCredential(head);
       const renew = () => {
         if (credential.kind === "key") authenticator.forget(credential.text ?? "");
         return authorize(head, credential);
       };
       const caller = await authorize(head, credential);
       if (caller) {
-        database.shared.requireRoom(caller.tenantId, partyOf(caller));
-        head.memory.prove(keyProofOf(caller));
+        database.shared.requireRoom(caller.tenantId, callerParty(caller));
+        head.memory.prove(callerKeyProof(caller));
       }
       return { head, caller, renew };
     },

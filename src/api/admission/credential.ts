@@ -10,7 +10,7 @@ export type Credential =
  * The credential of a request. REST requests never have a cookie here.
  * @throws {Fault} validation_failed for a key together with a cookie: it would not be clear who acts.
  */
-export function credentialOf(head: Pick<RequestHead, "header" | "visit">): Credential {
+export function readCredential(head: Pick<RequestHead, "header" | "visit">): Credential {
   const key = head.header("bt-api-key");
   const cookie = head.visit?.cookie("sign_in");
   if (cookie === undefined) return { kind: "key", text: key };

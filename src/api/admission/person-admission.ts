@@ -1,12 +1,12 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { AuthMode, policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
-import { type Caller, personOf } from "../../access/caller.js";
+import { type Caller, callingPerson } from "../../access/caller.js";
 import { type Denied, deniedWith, recordDenial } from "../../access/refusal.js";
 import type { Role } from "../../access/role.js";
 import { secondFactorRequired } from "../../access/second-factor.js";
 import { Fault, invalid } from "../../base/fault.js";
 import type { PersonAuthenticator } from "../../people/person-authenticator.js";
-import { type MethodRoles, methodRolesOf, operationOf } from "../../services/method-roles.js";
+import { type MethodRoles, operationName, readMethodRoles } from "../../services/method-roles.js";
 import type { Database } from "../../store/database.js";
 import type { RequestHead } from "../request/request-head.js";
 import type { Credential } from "./credential.js";
@@ -24,7 +24,7 @@ export function admitPerson(
   desc: DescMethod,
   { people, database }: PersonParts,
 ): (head: RequestHead, credential: Credential) => Promise<Caller | undefined> {
-  const cell = methodRolesOf(desc);
+  const cell = readMethodRoles(desc);
   const isSigningIn = getOption(desc, policyOption).auth === AuthMode.SIGNING_IN;
   return async ({ visit, audit, memory }, credential) => {
     if (credential.kind === "key" && credential.text !== undefined) {
@@ -45,8 +45,8 @@ export function admitPerson(
 }
 
 function refusal(desc: DescMethod, { roles, needsSecondFactor }: MethodRoles, caller: Caller): Denied | undefined {
-  const { role, memberId, secondFactorUntil } = personOf(caller);
-  const operation = operationOf(desc);
+  const { role, memberId, secondFactorUntil } = callingPerson(caller);
+  const operation = operationName(desc);
   const isAllowed = roles.includes(role);
   if (isAllowed && (!needsSecondFactor || secondFactorUntil !== undefined)) return undefined;
   const fault = isAllowed

@@ -47,12 +47,12 @@ export function createRateGate(
 
 const refusals = new WeakMap<ArrivedRequest, Fault>();
 
-export function rateRefusalOf(request: ArrivedRequest): Fault | undefined {
+export function findRateRefusal(request: ArrivedRequest): Fault | undefined {
   return refusals.get(request);
 }
 
 /** The scope of a method by its policy, shared by every way to call it. */
-export function rateScopeOf(method: DescMethod): RateScope | undefined {
+export function readRateScope(method: DescMethod): RateScope | undefined {
   switch (getOption(method, policy).rateScope) {
     case ProtoScope.TOKEN_READ:
       return "token_read";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { runFor } from "../../base/caller-turns.js";
 import { Fault } from "../../base/fault.js";
-import { ambiguityOf } from "../connection/ambiguous-request.js";
+import { findAmbiguity } from "../connection/ambiguous-request.js";
 import { CONNECTION_LIMITS } from "../connection/connection-limits.js";
 import { hasExcessHeaders, headersTooLarge } from "../connection/excess-headers.js";
 import type { ArrivedRequest, OpenResponse, WholeResponse } from "../connection/exchange.js";
@@ -11,8 +11,8 @@ import { dropUnreadBody } from "../connection/unread-body.js";
 import { isHealthCheck } from "../health/health.js";
 import { oncePerSecond } from "../observation/once-per-second.js";
 import type { ProxyRoute } from "../proxy/proxy-route.js";
-import { openAudit } from "../request/audit-of.js";
-import { openMemory } from "../request/memory-of.js";
+import { openMemory } from "../request/open-memory.js";
+import { openAudit } from "../request/request-audit.js";
 import type { RestPort } from "../rest/rest-port.js";
 import type { RpcPort } from "../rpc/rpc-port.js";
 import { isGrpc } from "../rpc/unary-fast-path/grpc-wire.js";
@@ -45,7 +45,7 @@ function hasUnknownExpectation({ headers: { expect }, httpVersion }: IncomingMes
 
 /** Why the request is refused and its connection closed. Undefined: it is served. */
 function faultOfConnection(request: IncomingMessage, draining: AbortSignal): Fault | undefined {
-  const ambiguity = ambiguityOf(request);
+  const ambiguity = findAmbiguity(request);
   if (ambiguity) return new Fault("malformed_body", ambiguity);
   if (hasExcessHeaders(request, CONNECTION_LIMITS)) return TOO_LARGE;
   return draining.aborted && !isHealthCheck(request) ? STOPPING : undefined;
@@ -101,11 +101,11 @@ export function createListener(options: ServerOptions, edge: RequestEdge, ways: 
     stream(stream, headers, rawHeaders) {
       if (!isGrpc(headers) || headers.expect !== undefined || options.readiness.draining.aborted) return false;
       const request = new StreamRequest(stream, headers, rawHeaders);
-      if (ambiguityOf(request) || hasExcessHeaders(request, CONNECTION_LIMITS)) return false;
+      if (findAmbiguity(request) || hasExcessHeaders(request, CONNECTION_LIMITS)) return false;
       const serve = ways.call(request);
       const caller = turnGate.callerOf(request);
       // The listener of requests refuses what has no place.
-      if (!serve || !turnGate.hasPlace(caller)) return false;
+      if (!serve || !turnGate.hasSlot(caller)) return false;
       const response = new StreamResponse(stream);
       edge.inFlight.begin(response);
       open(request, response);

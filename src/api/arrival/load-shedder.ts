@@ -14,8 +14,8 @@ export interface OverloadCheck {
 }
 
 /** Whether a request of a caller may wait for its turn: see `TurnGate`. */
-export interface WaitingPlaces {
-  hasPlace(caller: CallerTurns): boolean;
+export interface WaitingSlots {
+  hasSlot(caller: CallerTurns): boolean;
 }
 
 /** Created once, because a new error per request would cost more than its rejection. */
@@ -31,12 +31,12 @@ const NO_PLACE = unavailable("more requests arrive than the server can handle");
  */
 export function createLoadShedder(
   overload: OverloadCheck,
-  places: WaitingPlaces,
+  places: WaitingSlots,
   begin: (request: IncomingMessage, response: ServerResponse) => string,
   onShed: () => void,
 ): LoadShedder {
   const faultOf = (request: IncomingMessage, caller: CallerTurns): Fault | undefined => {
-    if (!places.hasPlace(caller)) return NO_PLACE;
+    if (!places.hasSlot(caller)) return NO_PLACE;
     const apiKey = request.headers["bt-api-key"];
     return typeof apiKey !== "string" || isRpc(request) ? undefined : overload.overloadFault(apiKey);
   };

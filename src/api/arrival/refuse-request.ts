@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Fault } from "../../base/fault.js";
 import { dropUnreadBody } from "../connection/unread-body.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
-import { faultHeaders, PROBLEM_TYPE, problemOf } from "../faults/problem.js";
-import { proxyErrorOf } from "../proxy/proxy-problem.js";
+import { faultHeaders, PROBLEM_TYPE, problemDetails } from "../faults/problem.js";
+import { toProxyError } from "../proxy/proxy-problem.js";
 import { isProxied } from "../proxy/proxy-route.js";
-import { connectErrorOf } from "../rpc/rpc-error.js";
+import { toConnectError } from "../rpc/rpc-error.js";
 import { refusalIn } from "../rpc/rpc-refusal.js";
 
 /** Whether a request is a call over gRPC, gRPC-Web or Connect. */
@@ -21,14 +21,19 @@ export function isRpc({ url = "" }: IncomingMessage): boolean {
 export function refuseRequest(request: IncomingMessage, response: ServerResponse, fault: Fault, traceId: string): void {
   for (const [name, value] of Object.entries(faultHeaders(fault))) response.setHeader(name, value);
   if (isRpc(request)) void refuseCall(request, response, fault, traceId);
-  else sendProblem(response, fault, isProxied(request) ? proxyErrorOf(fault, traceId).body : problemOf(fault, traceId));
+  else
+    sendProblem(
+      response,
+      fault,
+      isProxied(request) ? toProxyError(fault, traceId).body : problemDetails(fault, traceId),
+    );
   void dropUnreadBody(request).then((isAllRead) => {
     if (!isAllRead) request.destroy();
   });
 }
 
 async function refuseCall({ headers }: IncomingMessage, response: ServerResponse, fault: Fault, traceId: string) {
-  const { status, header, body, trailer } = refusalIn(headers["content-type"] ?? "", connectErrorOf(fault, traceId));
+  const { status, header, body, trailer } = refusalIn(headers["content-type"] ?? "", toConnectError(fault, traceId));
   for (const [name, value] of header ?? []) response.setHeader(name, value);
   response.writeHead(status);
   for await (const bytes of body ?? []) response.write(bytes);

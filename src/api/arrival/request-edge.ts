@@ -3,7 +3,7 @@ import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.
 import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { Health } from "../../../gen/health/v1/health_pb.js";
 import type { BeginRequest } from "../admission/begin-request.js";
-import { type RouteScope, rateScopeOf } from "../admission/rate-gate.js";
+import { type RouteScope, readRateScope } from "../admission/rate-gate.js";
 import { type Cors, createCors } from "../browser/cors.js";
 import { prepareResponse } from "../browser/prepare-response.js";
 import type { ArrivedRequest, OpenResponse } from "../connection/exchange.js";
@@ -50,7 +50,7 @@ function rpcScopesOf(services: readonly DescService[]): ReadonlyMap<string, Rout
   const methods = [...services, ServerReflection, ServerReflectionAlpha].flatMap((service) => service.methods);
   const pathOf = ({ parent, name }: DescMethod) => `/${parent.typeName}/${name}`;
   return new Map([
-    ...methods.map((method): [string, RouteScope] => [pathOf(method), rateScopeOf(method)]),
+    ...methods.map((method): [string, RouteScope] => [pathOf(method), readRateScope(method)]),
     ...Health.methods.map((method): [string, RouteScope] => [pathOf(method), "uncounted"]),
   ]);
 }

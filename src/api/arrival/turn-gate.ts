@@ -42,7 +42,7 @@ export class TurnGate {
    * Whether a request may wait here: not of a caller that has overloaded the server for a second, and not if as many of
    * its caller wait as there are places left: some are always left for a newcomer.
    */
-  hasPlace(caller: CallerTurns): boolean {
+  hasSlot(caller: CallerTurns): boolean {
     if (this.#waiting === 0) return true;
     const flow = caller.flow();
     const waiting = this.#turns.waitingOf(flow);

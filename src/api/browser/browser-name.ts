@@ -18,7 +18,7 @@ const SYSTEMS: readonly (readonly [string, RegExp])[] = [
 ];
 
 /** Names browser and system of a user agent, as in "Firefox on Linux". The text of the user agent is never kept. */
-export function browserNameOf(userAgent = ""): string {
+export function describeBrowser(userAgent = ""): string {
   const named = (names: typeof BROWSERS) => names.find(([, mark]) => mark.test(userAgent))?.[0];
   const browser = named(BROWSERS) ?? "another program";
   const system = named(SYSTEMS);

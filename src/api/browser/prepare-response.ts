@@ -1,5 +1,5 @@
 import type { ArrivedRequest, OpenResponse } from "../connection/exchange.js";
-import { traceOf } from "../observation/trace.js";
+import { requestTraceId } from "../observation/trace.js";
 import type { Cors } from "./cors.js";
 import { setSecurityHeaders } from "./security-headers.js";
 
@@ -8,7 +8,7 @@ import { setSecurityHeaders } from "./security-headers.js";
  * @returns the trace id.
  */
 export function prepareResponse(cors: Cors, request: ArrivedRequest, response: OpenResponse): string {
-  const traceId = traceOf(request);
+  const traceId = requestTraceId(request);
   // From here on every protocol finds a well-formed header.
   request.headers["bt-trace-id"] = traceId;
   response.setHeader("bt-trace-id", traceId);

@@ -5,8 +5,8 @@ import { Fault } from "../../base/fault.js";
 import { COOKIES, type CookieName, type NewCookie, type Visit } from "../../people/visit.js";
 import type { ReadClient } from "../connection/client-address.js";
 import type { ArrivedRequest } from "../connection/exchange.js";
-import { auditOf } from "../request/audit-of.js";
-import { browserNameOf } from "./browser-name.js";
+import { requestAudit } from "../request/request-audit.js";
+import { describeBrowser } from "./browser-name.js";
 
 /** The header that our pages add to each call. A form cannot send it, and other origins' scripts get no permission to. */
 const OUR_HEADER = "x-cloakroom-console";
@@ -86,7 +86,7 @@ class RequestVisit implements Visit {
   }
 
   get client(): string {
-    return browserNameOf(this.#request.headers["user-agent"]);
+    return describeBrowser(this.#request.headers["user-agent"]);
   }
 
   get isIdle(): boolean {
@@ -94,7 +94,7 @@ class RequestVisit implements Visit {
   }
 
   get context(): AuditContext {
-    return auditOf(this.#request).context;
+    return requestAudit(this.#request).context;
   }
 
   cookie(name: CookieName): string | undefined {

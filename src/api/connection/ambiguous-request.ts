@@ -6,7 +6,7 @@ import { isOverHttp2, type StreamRequest } from "./stream-exchange.js";
  * unambiguous one. Node rejects most such requests itself: two lengths, a length beside chunks, folded headers, bare
  * line feeds. These are the rest (RFC 9112, 2.3, 3.2 and 6.1; RFC 9113, 8.3.1).
  */
-export function ambiguityOf(request: IncomingMessage | StreamRequest): string | undefined {
+export function findAmbiguity(request: IncomingMessage | StreamRequest): string | undefined {
   const { headers, rawHeaders, httpVersion } = request;
   const hosts = hostsIn(rawHeaders);
   if (hosts.length > 1) return "The request has more than one Host header.";

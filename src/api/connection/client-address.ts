@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 import type { LoggedAddresses } from "../../base/logged-addresses.js";
-import { clientOf, type Network, networkOf, plainAddress } from "../../base/network.js";
+import { clientNetwork, countedClient, type Network, plainAddress } from "../../base/network.js";
 import type { ArrivedRequest } from "./exchange.js";
 
 /** The client's address as log rows have it; undefined if they have none, or it is unknown. */
@@ -12,7 +12,7 @@ export function addressReader(trusted: readonly Network[], logged: LoggedAddress
   return (request) => {
     const address = addressOf(request);
     if (isIP(address) === 0) return undefined;
-    return logged === "full" ? withoutZone(address) : networkOf(address);
+    return logged === "full" ? withoutZone(address) : clientNetwork(address);
   };
 }
 
@@ -26,7 +26,7 @@ export type ReadClient = (request: Pick<ArrivedRequest, "socket" | "headers">) =
 /** Reads the network of a client: neighbours count together. */
 export function networkReader(trusted: readonly Network[]): ReadClient {
   const addressOf = peerReader(trusted);
-  return (request) => networkOf(addressOf(request));
+  return (request) => clientNetwork(addressOf(request));
 }
 
 export function proxyCheck(trusted: readonly Network[]): (address: string) => boolean {
@@ -38,7 +38,7 @@ export function proxyCheck(trusted: readonly Network[]): (address: string) => bo
 /** Reads the client for counting: IPv6 by /64. */
 export function clientReader(trusted: readonly Network[]): ReadClient {
   const addressOf = peerReader(trusted);
-  return (request) => clientOf(addressOf(request));
+  return (request) => countedClient(addressOf(request));
 }
 
 /**

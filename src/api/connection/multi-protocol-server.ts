@@ -14,7 +14,7 @@ import type { ConnectionLimits } from "./connection-limits.js";
 import { Http1Connections } from "./http1-connections.js";
 import { Http2Sessions } from "./http2-sessions.js";
 import type { ServerCertificate } from "./server-certificate.js";
-import { stopperOf } from "./stop-listening.js";
+import { createStopper } from "./stop-listening.js";
 import { TrackedConnections } from "./tracked-connections.js";
 import { UnreadableRequests } from "./unreadable-request.js";
 
@@ -101,7 +101,7 @@ export function createMultiProtocolServer(
     socket.once("close", () => clearTimeout(silence));
   });
   const closed = new Promise<void>((resolve) => server.once("close", resolve));
-  const stopListening = stopperOf(server);
+  const stopListening = createStopper(server);
   return {
     server,
     stopListening,

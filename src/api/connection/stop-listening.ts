@@ -14,7 +14,7 @@ const MAX_WAITING = 511;
 const SHORT_TURN_MS = 0.2;
 
 /** Creates the function that stops `server` from listening. Every call waits for the same close. */
-export function stopperOf(server: Server): () => Promise<void> {
+export function createStopper(server: Server): () => Promise<void> {
   let stopping: Promise<void> | undefined;
   return () => (stopping ??= stopListening(server));
 }

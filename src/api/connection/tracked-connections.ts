@@ -1,7 +1,7 @@
 import { IncomingMessage, type ServerResponse } from "node:http";
 import { Http2ServerRequest, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import { networkOf, plainAddress } from "../../base/network.js";
+import { clientNetwork, plainAddress } from "../../base/network.js";
 import type { ArrivedRequest } from "./exchange.js";
 import { IdleConnections, type IdleLimits, type OpenExchange, type TrackedConnection } from "./idle-connections.js";
 import { StreamRequest } from "./stream-exchange.js";
@@ -10,7 +10,7 @@ import { StreamRequest } from "./stream-exchange.js";
 const tracked = new WeakMap<object, TrackedConnection>();
 
 /** The connection of a request; undefined for one that is not tracked. To be called before the request has ended. */
-export function trackedConnectionOf(request: ArrivedRequest): TrackedConnection | undefined {
+export function findTrackedConnection(request: ArrivedRequest): TrackedConnection | undefined {
   if (request instanceof IncomingMessage) return tracked.get(request.socket);
   const isOnStream = request instanceof StreamRequest || request instanceof Http2ServerRequest;
   const session = isOnStream ? request.stream.session : undefined;
@@ -53,7 +53,7 @@ export class TrackedConnections {
   #track(key: object, socket: Socket, close: (hasUnread: boolean) => void): void {
     const address = plainAddress(socket.remoteAddress ?? "");
     if (this.#isProxy(address)) return;
-    const connection = this.#idle.open({ address, network: networkOf(address) }, close);
+    const connection = this.#idle.open({ address, network: clientNetwork(address) }, close);
     tracked.set(key, connection);
     socket.once("close", () => connection.end());
   }

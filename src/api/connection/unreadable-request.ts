@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { Fault } from "../../base/fault.js";
 import { newUuid } from "../../base/ids.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
-import { PROBLEM_TYPE, problemOf } from "../faults/problem.js";
+import { PROBLEM_TYPE, problemDetails } from "../faults/problem.js";
 import type { ConnectionLimits } from "./connection-limits.js";
 import { headersTooLarge } from "./excess-headers.js";
 
@@ -57,7 +57,7 @@ function parserFault({ code }: ParserError, limits: ConnectionLimits): Fault {
 
 function refusalBytes(fault: Fault): Buffer {
   const traceId = newUuid();
-  const body = Buffer.from(JSON.stringify(problemOf(fault, traceId)));
+  const body = Buffer.from(JSON.stringify(problemDetails(fault, traceId)));
   const { http } = FAULT_TABLE[fault.code];
   const head = [
     `HTTP/1.1 ${http} ${STATUS_CODES[http] ?? ""}`,

@@ -18,7 +18,7 @@ export interface Problem {
   readonly errors?: Readonly<Record<string, readonly string[]>>;
 }
 
-export function problemOf(fault: Fault, traceId: string): Problem {
+export function problemDetails(fault: Fault, traceId: string): Problem {
   const { http, title } = FAULT_TABLE[fault.code];
   return {
     type: `/docs/guides/errors#${fault.code}`,
@@ -40,7 +40,7 @@ export function faultHeaders({ code, retryAfter }: Fault): Readonly<Record<strin
 }
 
 export function problemJson(fault: Fault, traceId: string): JsonObject {
-  const { errors, ...rest } = problemOf(fault, traceId);
+  const { errors, ...rest } = problemDetails(fault, traceId);
   const json: JsonObject = { ...rest };
   if (errors) json.errors = Object.fromEntries(Object.entries(errors).map(([field, texts]) => [field, [...texts]]));
   return json;

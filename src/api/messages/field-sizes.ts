@@ -3,7 +3,7 @@ import { type FieldRules, field as rulesOption } from "@bufbuild/protovalidate/g
 
 const known = new WeakMap<DescField, number>();
 
-export function maxEntriesOf(field: DescField): number {
+export function fieldMaxEntries(field: DescField): number {
   const most = known.get(field) ?? readMaxEntries(field);
   known.set(field, most);
   return most;
@@ -35,7 +35,7 @@ export interface TextSizes {
 
 const knownTexts = new WeakMap<DescField, TextSizes>();
 
-export function textSizesOf(field: DescField): TextSizes {
+export function fieldTextSizes(field: DescField): TextSizes {
   const sizes = knownTexts.get(field) ?? readTextSizes(field);
   knownTexts.set(field, sizes);
   return sizes;

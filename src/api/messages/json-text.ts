@@ -2,7 +2,13 @@ import { isAscii, isUtf8 } from "node:buffer";
 import { atOnce, inTurns, type Steps } from "../../base/caller-turns.js";
 import { Fault } from "../../base/fault.js";
 import type { Json } from "../../base/json.js";
-import { exceededLimit, type JsonStructure, MAX_NAMES, MAX_VALUES, structureOf } from "../../base/json-structure.js";
+import {
+  exceededLimit,
+  type JsonStructure,
+  MAX_NAMES,
+  MAX_VALUES,
+  measureStructure,
+} from "../../base/json-structure.js";
 import { isLarge, yieldToEventLoop } from "../../base/yield-to-event-loop.js";
 import { BodyFault } from "../../memory/body-fault.js";
 import { MAX_DEPTH } from "../../services/value.js";
@@ -35,7 +41,7 @@ export async function readJsonBytes(bytes: Uint8Array): Promise<Json> {
 }
 
 function* readInSteps(bytes: Uint8Array): Steps<Json> {
-  const { exceeded, hasSuspects } = yield* structureOf(bytes, LIMITS);
+  const { exceeded, hasSuspects } = yield* measureStructure(bytes, LIMITS);
   requireWithin(exceeded, bytes);
   if (!isUtf8(bytes)) throw notUtf8();
   yield;

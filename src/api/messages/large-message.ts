@@ -13,7 +13,7 @@ import { yieldToEventLoop } from "../../base/yield-to-event-loop.js";
 import { toValue } from "../../services/value.js";
 import { RECURSION_LIMIT } from "./message-structure.js";
 import { NonCanonicalEncoding, readValue } from "./value-wire.js";
-import { fieldNumber, WireCursor, wireTypeOf } from "./wire-cursor.js";
+import { fieldNumber, tagWireType, WireCursor } from "./wire-cursor.js";
 
 const BINARY_OPTIONS = { recursionLimit: RECURSION_LIMIT, readUnknownFields: false };
 
@@ -55,9 +55,9 @@ function splitValues(type: DescMessage, bytes: Uint8Array): SplitMessage | undef
   while (cursor.at < bytes.length) {
     const tagAt = cursor.at;
     const tag = cursor.uint32();
-    const field = wireTypeOf(tag) === WireType.LengthDelimited ? fields.get(fieldNumber(tag)) : undefined;
+    const field = tagWireType(tag) === WireType.LengthDelimited ? fields.get(fieldNumber(tag)) : undefined;
     if (!field) {
-      cursor.skip(wireTypeOf(tag));
+      cursor.skip(tagWireType(tag));
       continue;
     }
     if (values.some((value) => value.field === field)) return undefined;

@@ -3,7 +3,7 @@ import { WireType } from "@bufbuild/protobuf/wire";
 import { Fault } from "../../base/fault.js";
 import { MAX_NAMES, MAX_VALUES } from "../../base/json-structure.js";
 import { badlyStructured, malformedJson, TOO_MANY_NAMES, TOO_MANY_VALUES } from "./json-text.js";
-import { fieldNumber, WireCursor, wireTypeOf } from "./wire-cursor.js";
+import { fieldNumber, tagWireType, WireCursor } from "./wire-cursor.js";
 
 /**
  * A level of JSON takes two messages, a Value and its Struct or ListValue. A response has 128 levels where a mask of 64
@@ -51,9 +51,9 @@ class MessageWalk extends WireCursor {
     for (let seen = 1; this.at < end; seen += 1) {
       const tag = this.uint32();
       if (seen > uncounted) this.#countValue();
-      const field = wireTypeOf(tag) === WireType.LengthDelimited ? fields.get(fieldNumber(tag)) : undefined;
+      const field = tagWireType(tag) === WireType.LengthDelimited ? fields.get(fieldNumber(tag)) : undefined;
       // Our messages have no groups, and an unknown group may have any number of fields.
-      if (!field) this.skip(wireTypeOf(tag));
+      if (!field) this.skip(tagWireType(tag));
       else if (field.kind === "map") this.#entry(field.value, this.#end(), level + 1);
       else this.message(field.shape(), this.#end(), level + 1);
     }
@@ -67,10 +67,10 @@ class MessageWalk extends WireCursor {
     for (let seen = 1; this.at < end; seen += 1) {
       const tag = this.uint32();
       if (seen > 2) this.#countValue();
-      const number = wireTypeOf(tag) === WireType.LengthDelimited ? fieldNumber(tag) : 0;
+      const number = tagWireType(tag) === WireType.LengthDelimited ? fieldNumber(tag) : 0;
       if (number === 1) this.#name(this.#end());
       else if (number === 2 && value) this.message(value(), this.#end(), level + 1);
-      else this.skip(wireTypeOf(tag));
+      else this.skip(tagWireType(tag));
     }
     if (this.at !== end) throw unreadable();
   }

@@ -77,6 +77,6 @@ export function fieldNumber(tag: number): number {
   return tag >>> 3;
 }
 
-export function wireTypeOf(tag: number): number {
+export function tagWireType(tag: number): number {
   return tag & 7;
 }

@@ -1,4 +1,4 @@
-import { actorOf, type Caller } from "../../access/caller.js";
+import { type Caller, loggedActor } from "../../access/caller.js";
 import { Fault } from "../../base/fault.js";
 import type { TenantId } from "../../base/ids.js";
 import { EgressError } from "../../egress/egress-error.js";
@@ -105,7 +105,7 @@ export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => 
 
 function ownerFields({ caller, tenantId }: Observation): LogFields {
   if (caller) {
-    const { id, type } = actorOf(caller);
+    const { id, type } = loggedActor(caller);
     return { tenant_id: caller.tenantId, ...(type === "user" ? { user_id: id } : { application_id: id }) };
   }
   return tenantId === undefined ? {} : { tenant_id: tenantId };

@@ -18,8 +18,8 @@ const ALPHABETS: readonly (readonly [characters: RegExp, size: number])[] = [
 const BASE64 = 64;
 
 /**
- * Checks an idempotency key. A public application's key is known to everybody, so anyone who guesses an
- * idempotency key could repeat the request: those of public applications must be random.
+ * A public application's key is known to everybody, so anyone who guesses an idempotency key could repeat the request:
+ * those of public applications must be random.
  * @throws {Fault} validation_failed naming the header.
  */
 export function requireIdempotencyKey(key: string, caller: Caller): void {

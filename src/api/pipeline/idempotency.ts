@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { type DescMessage, fromBinary, isMessage, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import { actorOf, type Caller } from "../../access/caller.js";
+import { type Caller, loggedActor } from "../../access/caller.js";
 import type { CallerTransaction } from "../../access/caller-transaction.js";
 import { DAY_MS } from "../../base/clock.js";
 import { Fault } from "../../base/fault.js";
@@ -71,7 +71,7 @@ export class Idempotency {
     this.#resource = resource;
     this.#rule = rule;
     // A page knows the idempotency keys of its frames, and may hold their key: replays belong to the pass.
-    const scope = [actorOf(caller).id, caller.session?.id ?? "", caller.frame?.pass ?? "", method, ...resource];
+    const scope = [loggedActor(caller).id, caller.session?.id ?? "", caller.frame?.pass ?? "", method, ...resource];
     this.#keyHash = createHmac("sha256", keys.proof)
       .update(lengthPrefixed(["cloakroom/idempotency/1", ...scope, key]))
       .digest();

@@ -9,16 +9,16 @@ import { KeyVersionUnknown } from "../../crypto/sealed.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { NewCookie } from "../../people/visit.js";
 import type { Reply, ResponseHeaders, ServedMethod, VerbatimResponse } from "../../services/call.js";
-import { fieldChecksOf } from "../../services/field-checks.js";
+import { compileFieldChecks } from "../../services/field-checks.js";
 import { forFrame } from "../../services/frame-faults.js";
-import { operationOf } from "../../services/method-roles.js";
+import { operationName } from "../../services/method-roles.js";
 import { StaleAuthorization } from "../../store/postgres/database-error.js";
 import type { Keyring } from "../../tenancy/keyring.js";
 import { type Admission, type AdmissionParts, createAdmission, type MethodAdmission } from "../admission/admission.js";
 import type { Visits } from "../browser/visits.js";
 import type { OperatorLog } from "../observation/operator-log.js";
 import type { RequestHead } from "../request/request-head.js";
-import { pathVariablesOf } from "../routes/http-rule.js";
+import { readPathVariables } from "../routes/http-rule.js";
 import { Idempotency } from "./idempotency.js";
 import { replayForFailedRepeat } from "./replay-for-failed-repeat.js";
 import { type CallParts, TransactingCall } from "./transacting-call.js";
@@ -97,7 +97,7 @@ function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
   const { desc } = method;
   const rpc = rpcOf(desc);
   const validate = compileValidation(desc.input);
-  const fieldChecks = fieldChecksOf(desc);
+  const fieldChecks = compileFieldChecks(desc);
   const idempotencyOf = idempotencyReader(method);
   const updateMask = desc.input.fields.find(({ message }) => message?.typeName === "google.protobuf.FieldMask");
 
@@ -176,7 +176,7 @@ async function recorded(
   { desc }: ServedMethod,
   { database }: PipelineParts,
 ): Promise<unknown> {
-  const denial = thrown instanceof Fault ? unrecordedDenial(caller, thrown, operationOf(desc)) : thrown;
+  const denial = thrown instanceof Fault ? unrecordedDenial(caller, thrown, operationName(desc)) : thrown;
   return denial instanceof Denied ? recordDenial(database, denial) : thrown;
 }
 
@@ -196,7 +196,7 @@ function idempotencyReader({ desc, replay: rule }: ServedMethod): ReadIdempotenc
   const { idempotent } = getOption(desc, policyOption);
   const rpc = rpcOf(desc);
   if (idempotent && !rule) throw new Error(`${rpc} takes idempotency keys and has no rule for replays`);
-  const path = pathVariablesOf(desc);
+  const path = readPathVariables(desc);
   const resourceFields = desc.input.fields.filter(({ name }) => path.includes(name));
   return async (head, request, caller, keys) => {
     const key = idempotent ? head.header("bt-idempotency-key") : undefined;

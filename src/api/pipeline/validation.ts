@@ -7,10 +7,10 @@ import { processorTurns } from "../../base/caller-turns.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
 import type { ProcessorTurns } from "../../base/processor-turns.js";
 import {
+  fieldMaxEntries,
+  fieldTextSizes,
   isFarTooLong,
-  maxEntriesOf,
   type TextSizes,
-  textSizesOf,
   tooLongText,
   tooManyEntries,
 } from "../messages/field-sizes.js";
@@ -131,17 +131,17 @@ function checkFields(message: ReflectMessage, place: string, faults: FieldFaultL
     if (!message.isSet(field)) continue;
     const name = place ? `${place}.${field.name}` : field.name;
     if (field.fieldKind === "scalar") {
-      isSized = checkText(message.get(field), name, textSizesOf(field).value, faults) && isSized;
+      isSized = checkText(message.get(field), name, fieldTextSizes(field).value, faults) && isSized;
     } else if (field.fieldKind === "message" && !field.message.typeName.startsWith("google.protobuf.")) {
       isSized = checkFields(message.get(field), name, faults) && isSized;
     } else if (field.fieldKind === "list" || field.fieldKind === "map") {
-      const most = maxEntriesOf(field);
+      const most = fieldMaxEntries(field);
       if (message.get(field).size > most) {
         faults.add(name, tooManyEntries(most));
         isSized = false;
       } else if (field.fieldKind === "map") {
-        isSized = checkMap(message.get(field), name, textSizesOf(field), faults) && isSized;
-      } else isSized = checkList(message.get(field), name, textSizesOf(field), faults) && isSized;
+        isSized = checkMap(message.get(field), name, fieldTextSizes(field), faults) && isSized;
+      } else isSized = checkList(message.get(field), name, fieldTextSizes(field), faults) && isSized;
     }
   }
   return isSized;

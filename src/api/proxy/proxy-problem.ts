@@ -3,7 +3,7 @@ import type { Json } from "../../base/json.js";
 import { FunctionFailed } from "../../functions/function-failed.js";
 import { DestinationFailed } from "../../proxy/destination-failed.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
-import { functionProblem, problemOf } from "../faults/problem.js";
+import { functionProblem, problemDetails } from "../faults/problem.js";
 import { toFault } from "../observation/observation.js";
 
 export interface ShownError {
@@ -16,15 +16,15 @@ export interface ShownError {
 }
 
 /** The error in our form, which `proxy_error` distinguishes from the destination's. */
-export function proxyErrorOf(error: unknown, traceId: string): ShownError {
+export function toProxyError(error: unknown, traceId: string): ShownError {
   if (error instanceof DestinationFailed) {
     const { reason, destinationStatus } = error;
     if (reason instanceof FunctionFailed) return transformFailure(reason, traceId, { destinationStatus });
-    return { ...proxyErrorOf(reason, traceId), destinationStatus };
+    return { ...toProxyError(reason, traceId), destinationStatus };
   }
   if (error instanceof FunctionFailed) return transformFailure(error, traceId);
   const fault = toFault(error);
-  const problem = problemOf(fault, traceId);
+  const problem = problemDetails(fault, traceId);
   const shown = { ...problem, ...(fault.code === "validation_failed" ? { title: "Invalid proxy request" } : {}) };
   const body: Json = { proxy_error: JSON.parse(JSON.stringify(shown)) };
   const destinationStatus = fault.code === "destination_timeout" ? GATEWAY_TIMEOUT : undefined;

@@ -1,26 +1,26 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Http2ServerRequest } from "node:http2";
 import { finished } from "node:stream/promises";
-import { keyProofOf } from "../../access/caller.js";
+import { callerKeyProof } from "../../access/caller.js";
 import { Fault } from "../../base/fault.js";
-import { headerOf } from "../../base/header-of.js";
+import { joinedHeader } from "../../base/joined-header.js";
 import { type HeaderPair, headerPairs } from "../../egress/request-framing.js";
 import type { Proof } from "../../memory/request-memory.js";
 import type { CallOwner, ProxyCall, ProxyResponse, ProxyTarget } from "../../proxy/call.js";
 import { DestinationFailed } from "../../proxy/destination-failed.js";
 import { proxyKeyIn } from "../../proxy/forward.js";
 import type { BeginRequest } from "../admission/begin-request.js";
-import { rateRefusalOf } from "../admission/rate-gate.js";
+import { findRateRefusal } from "../admission/rate-gate.js";
 import { isFromBrowser, refuseLoadAsPage } from "../browser/fetch-metadata.js";
 import { pipeBody } from "../connection/pipe-body.js";
 import { dropUnreadBody } from "../connection/unread-body.js";
 import { faultHeaders, PROBLEM_TYPE } from "../faults/problem.js";
 import { isCancelled, type Observe } from "../observation/observation.js";
-import { parentSpanIn, traceOf } from "../observation/trace.js";
-import { auditOf } from "../request/audit-of.js";
+import { parentSpanIn, requestTraceId } from "../observation/trace.js";
 import { CallerBody } from "../request/caller-body.js";
-import { memoryOf } from "../request/memory-of.js";
-import { proxyErrorOf } from "./proxy-problem.js";
+import { requestMemory } from "../request/open-memory.js";
+import { requestAudit } from "../request/request-audit.js";
+import { toProxyError } from "./proxy-problem.js";
 import { DESTINATION_STATUS, requireSendable, writeHead } from "./proxy-response.js";
 
 export type InvokeProxy = (call: ProxyCall) => Promise<ProxyResponse>;
@@ -61,7 +61,7 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const traceId = traceOf(request);
+  const traceId = requestTraceId(request);
   const observation = observe({ rpc: "InvokeProxy", route: "/proxy", traceId, parent: parentSpanIn(request) });
   const gone = new AbortController();
   // Stop if the client disconnected during the rate-limit check.
@@ -73,7 +73,7 @@ async function serve(
   const body = hasBody(request) ? new CallerBody(request) : Buffer.alloc(0);
   try {
     gone.signal.throwIfAborted();
-    const refused = rateRefusalOf(request);
+    const refused = findRateRefusal(request);
     if (refused) throw refused;
     refuseLoadAsPage(request.headers);
     if (!METHODS.includes(request.method ?? "")) {
@@ -83,7 +83,7 @@ async function serve(
     const onOwner: ProxyCall["onOwner"] = (owner) => {
       observation.tenantId = owner.tenantId;
       observation.caller = owner.caller;
-      memoryOf(request).prove(presentedProof(owner));
+      requestMemory(request).prove(presentedProof(owner));
     };
     const call = { ...callOf(request, body, gone.signal), onOwner };
     const returned = await call.memory.during(() => invoke(call));
@@ -101,7 +101,7 @@ async function serve(
       if (!gone.signal.aborted) observation.breakOff(error);
       return breakOff(response, request);
     }
-    const shown = proxyErrorOf(error, traceId);
+    const shown = toProxyError(error, traceId);
     if (isCancelled(error instanceof DestinationFailed ? error.reason : error, gone.signal))
       observation.cancel("canceled");
     else if (shown.fault) observation.fail(shown.status, shown.fault);
@@ -115,7 +115,7 @@ async function serve(
 async function sendError(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, body, destinationStatus, fault }: ReturnType<typeof proxyErrorOf>,
+  { status, body, destinationStatus, fault }: ReturnType<typeof toProxyError>,
 ): Promise<void> {
   // A client that is still sending may otherwise see the connection reset instead of the response.
   const isAllRead = await dropUnreadBody(request);
@@ -142,7 +142,7 @@ async function leaveReusable(request: IncomingMessage, body: CallerBody | Buffer
 
 /** The key of an anonymous proxy is public, so its calls use the small share of unauthenticated callers. */
 function presentedProof({ tenantId, keyHolder, proxy }: CallOwner): Proof {
-  if (keyHolder) return keyProofOf(keyHolder);
+  if (keyHolder) return callerKeyProof(keyHolder);
   return { kind: "address", tenantId, name: `proxy ${proxy?.proxy.id}` };
 }
 
@@ -160,11 +160,11 @@ function callOf(request: IncomingMessage, body: CallerBody | Buffer, signal: Abo
     query,
     headers: passedHeaders(request),
     body,
-    apiKey: headerOf(request, "bt-api-key"),
-    target: targetOf(headerOf(request, "bt-proxy-key"), headerOf(request, "bt-proxy-url"), query),
+    apiKey: joinedHeader(request, "bt-api-key"),
+    target: targetOf(joinedHeader(request, "bt-proxy-key"), joinedHeader(request, "bt-proxy-url"), query),
     signal,
-    memory: memoryOf(request),
-    audit: auditOf(request),
+    memory: requestMemory(request),
+    audit: requestAudit(request),
   };
 }
 

@@ -5,8 +5,8 @@ import { BodyTooLarge } from "../../memory/body-errors.js";
 import { BodyFault } from "../../memory/body-fault.js";
 import { collectBody } from "../../memory/collect-body.js";
 import { malformedJson, readJsonBytes } from "../messages/json-text.js";
-import { contentLengthOf } from "../request/content-length.js";
-import { memoryOf } from "../request/memory-of.js";
+import { announcedLength } from "../request/content-length.js";
+import { requestMemory } from "../request/open-memory.js";
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9.-]+\+json)$|^text\/json$/;
 const FORM_TYPE = "application/x-www-form-urlencoded";
@@ -66,19 +66,16 @@ export function requireCaller(request: IncomingMessage): void {
   if (request.aborted) throw malformedJson("ended before it was complete");
 }
 
-/**
- * All bytes of a body.
- * @throws {Fault} body_too_large, malformed_body, unsupported_media_type for a compressed one, or unavailable.
- */
+/** @throws {Fault} body_too_large, malformed_body, unsupported_media_type for a compressed one, or unavailable. */
 export async function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   requireCaller(request);
-  const announced = contentLengthOf(request);
+  const announced = announcedLength(request);
   if (announced === 0 && request.httpVersionMajor < 2) return Buffer.alloc(0);
   if (request.headers["content-encoding"] !== undefined && request.headers["content-encoding"] !== "identity") {
     throw new Fault("unsupported_media_type", "Send this request without a Content-Encoding.");
   }
   try {
-    return await collectBody(request, memoryOf(request), { maxBytes, announced });
+    return await collectBody(request, requestMemory(request), { maxBytes, announced });
   } catch (error) {
     if (error instanceof BodyTooLarge) {
       throw new BodyFault("too_large", "body_too_large", `The body must not be larger than ${error.maxBytes} bytes.`);

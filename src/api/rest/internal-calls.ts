@@ -1,7 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { TokenizeService, TokenService } from "../../../gen/cloakroom/v1/tokens_pb.js";
 import type { Authenticator } from "../../access/authenticate.js";
-import { applicationOf } from "../../access/caller.js";
+import { callingApplication } from "../../access/caller.js";
 import { newUuid } from "../../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
 import type { ApiResponse, CallApi } from "../../functions/serve-host-calls.js";
@@ -13,7 +13,7 @@ import { problemJson } from "../faults/problem.js";
 import { toFault } from "../observation/observation.js";
 import type { Pipeline } from "../pipeline/pipeline.js";
 import { compileFieldReader, compileJsonReader } from "./json-reader.js";
-import { type RestMethod, restMethodsOf } from "./rest-method.js";
+import { compileRestMethods, type RestMethod } from "./rest-method.js";
 
 /** A method as tenants' code calls it: arguments and result as on the wire. */
 interface InternalMethod {
@@ -35,7 +35,7 @@ export function internalCalls(
   return async (caller, name, args, signal) => {
     const traceId = newUuid();
     const { tenantId, context } = caller;
-    const { id } = applicationOf(caller);
+    const { id } = callingApplication(caller);
     const memory = budget.openFor(tenantId, id);
     try {
       const head = {
@@ -120,7 +120,7 @@ function patching(pipelines: readonly Pipeline[], desc: DescMethod): InternalMet
 
 function methodOf(pipelines: readonly Pipeline[], desc: DescMethod, read: (args: Json) => Message): InternalMethod {
   const pipeline = pipelines.find(({ method }) => method.desc === desc);
-  const [rest] = pipeline ? restMethodsOf(pipeline.method, 0) : [];
+  const [rest] = pipeline ? compileRestMethods(pipeline.method, 0) : [];
   if (!pipeline || !rest) throw new Error(`${desc.name} is not served`);
   return { pipeline, rest, read };
 }

@@ -5,7 +5,7 @@ import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwnProperty } from "../../base/json.js";
 import { type FieldNames, suggestedField, unknownFieldFaults } from "../../base/unknown-fields.js";
 import { toValue } from "../../services/value.js";
-import { maxEntriesOf, tooManyEntries } from "../messages/field-sizes.js";
+import { fieldMaxEntries, tooManyEntries } from "../messages/field-sizes.js";
 import { restFields, restName } from "./field-name.js";
 
 /**
@@ -53,7 +53,7 @@ export function compileFieldReader(field: DescField): (json: Json) => unknown {
 }
 
 /** Creates an empty message with proto3's defaults. */
-export function defaultsOf(desc: DescMessage): () => Message & Record<string, unknown> {
+export function compileDefaults(desc: DescMessage): () => Message & Record<string, unknown> {
   return () => {
     const message: Message & Record<string, unknown> = { $typeName: desc.typeName };
     for (const member of desc.members) {
@@ -72,7 +72,7 @@ function messageReader(desc: DescMessage, known: Map<string, ReadMessage>): Read
   if (found) return found;
   let fields: { name: string; localName: string; takesNull: boolean; read: ReadValue }[] | undefined;
   const names = fieldNamesOf(desc);
-  const makeDefaults = defaultsOf(desc);
+  const makeDefaults = compileDefaults(desc);
   const read: ReadMessage = (json, place, faults) => {
     if (!isJsonObject(json)) return fail(faults, place || "body", "must be an object");
     // Compiled at the first read, since messages may contain themselves.
@@ -110,7 +110,7 @@ function messageReader(desc: DescMessage, known: Map<string, ReadMessage>): Read
 }
 
 function valueReader(field: DescField, known: Map<string, ReadMessage>): ReadValue {
-  const maxEntries = maxEntriesOf(field);
+  const maxEntries = fieldMaxEntries(field);
   if (field.fieldKind === "list") {
     const readItem = singleReader(field, known);
     const makeEntry = entryDefault(field);
@@ -167,7 +167,7 @@ function singleReader(field: DescField, known: Map<string, ReadMessage>): ReadVa
 
 /** Creates an entry of a list without a value. */
 function entryDefault(field: DescField): () => unknown {
-  if (field.message) return defaultsOf(field.message);
+  if (field.message) return compileDefaults(field.message);
   const zero = field.scalar === undefined ? 0 : zeroOf(field.scalar);
   return () => zero;
 }

@@ -7,7 +7,7 @@ import { passedHeaders } from "../browser/origin-headers.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
 import { functionProblem, PROBLEM_TYPE } from "../faults/problem.js";
 import { isCancelled, type Observation, type Observe, toFault } from "../observation/observation.js";
-import { parentSpanIn, traceOf } from "../observation/trace.js";
+import { parentSpanIn, requestTraceId } from "../observation/trace.js";
 import type { RequestHead } from "../request/request-head.js";
 import { type RestExchange, type RestReply, sendFaultReply, sendReply } from "./rest-exchange.js";
 import { RestHead } from "./rest-head.js";
@@ -22,7 +22,7 @@ export async function respond(
   observe: Observe,
 ): Promise<void> {
   const { request, response } = exchange;
-  const traceId = traceOf(request);
+  const traceId = requestTraceId(request);
   const observation = observe({
     rpc: rest.method.desc.name,
     route: rest.path.text,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Fault } from "../../base/fault.js";
 import { dropUnreadBody } from "../connection/unread-body.js";
-import { faultHeaders, PROBLEM_TYPE, problemOf } from "../faults/problem.js";
+import { faultHeaders, PROBLEM_TYPE, problemDetails } from "../faults/problem.js";
 
 export interface RestExchange {
   readonly request: IncomingMessage;
@@ -30,7 +30,7 @@ export async function sendReply({ request, response }: RestExchange, { status, t
 }
 
 export async function sendFaultReply(exchange: RestExchange, fault: Fault, traceId: string): Promise<void> {
-  const problem = problemOf(fault, traceId);
+  const problem = problemDetails(fault, traceId);
   for (const [name, value] of Object.entries(faultHeaders(fault))) exchange.response.setHeader(name, value);
   await sendReply(exchange, { status: problem.status, type: PROBLEM_TYPE, body: JSON.stringify(problem) });
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { headerOf } from "../../base/header-of.js";
+import { joinedHeader } from "../../base/joined-header.js";
 import type { RequestMemory } from "../../memory/request-memory.js";
-import { auditOf } from "../request/audit-of.js";
-import { memoryOf } from "../request/memory-of.js";
+import { requestMemory } from "../request/open-memory.js";
+import { requestAudit } from "../request/request-audit.js";
 import type { RequestAudit, RequestHead } from "../request/request-head.js";
 
 export class RestHead implements RequestHead {
@@ -18,15 +18,15 @@ export class RestHead implements RequestHead {
   }
 
   header(name: string): string | undefined {
-    return headerOf(this.#request, name);
+    return joinedHeader(this.#request, name);
   }
 
   get memory(): RequestMemory {
-    return memoryOf(this.#request);
+    return requestMemory(this.#request);
   }
 
   get audit(): RequestAudit {
-    return auditOf(this.#request);
+    return requestAudit(this.#request);
   }
 
   /** Created on first use: most methods never use it, and an aborted controller costs 20 us. */

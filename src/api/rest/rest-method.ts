@@ -8,12 +8,12 @@ import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwnProperty } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
 import type { ReceivedRequest } from "../pipeline/pipeline.js";
-import { type HttpVerb, patternOf } from "../routes/http-rule.js";
+import { type HttpVerb, readPattern } from "../routes/http-rule.js";
 import { type PathTemplate, parsePathTemplate } from "../routes/path-template.js";
 import { readsBareList } from "./bare-list.js";
 import { readJsonBody, requireCaller } from "./body.js";
 import { restFields } from "./field-name.js";
-import { compileFieldReader, compilePartialJsonReader, defaultsOf } from "./json-reader.js";
+import { compileDefaults, compileFieldReader, compilePartialJsonReader } from "./json-reader.js";
 import { compileFieldWriter, compileJsonWriter } from "./json-writer.js";
 import { compileQueryReader, type UnknownParameters } from "./query.js";
 
@@ -42,7 +42,7 @@ export interface RestMethod {
 const MAX_LISTED = 100;
 
 /** The routes declared by a method's google.api.http rule; none without a rule. */
-export function restMethodsOf(method: ServedMethod, defaultBodyLimit: number): RestMethod[] {
+export function compileRestMethods(method: ServedMethod, defaultBodyLimit: number): RestMethod[] {
   if (!hasOption(method.desc, http)) return [];
   const rule = getOption(method.desc, http);
   return [rule, ...rule.additionalBindings].map((binding) => restMethod(method, binding, defaultBodyLimit));
@@ -51,7 +51,7 @@ export function restMethodsOf(method: ServedMethod, defaultBodyLimit: number): R
 function restMethod(method: ServedMethod, rule: HttpRule, defaultBodyLimit: number): RestMethod {
   const { input, output } = method.desc;
   const policy = getOption(method.desc, policyOption);
-  const { verb, text } = patternOf(rule);
+  const { verb, text } = readPattern(rule);
   const path = parsePathTemplate(text);
   const isEmpty = output.typeName === "google.protobuf.Empty";
   const writeBody = rule.responseBody
@@ -111,7 +111,7 @@ function requestReader(
   rules: BodyRules & { readonly unknownParameters: UnknownParameters; readonly bareList: boolean },
 ): RestMethod["read"] {
   const variables = path.variables.map((name) => fieldOf(input, name));
-  const makeDefaults = defaultsOf(input);
+  const makeDefaults = compileDefaults(input);
   const bound = [...path.variables, ...(body ? [body] : [])];
   const readQuery = compileQueryReader(input, bound, rules.unknownParameters);
   const readBody = bodyReader(input, body, path, rules);

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Fault } from "../../base/fault.js";
 import type { BeginRequest } from "../admission/begin-request.js";
-import { rateRefusalOf } from "../admission/rate-gate.js";
+import { findRateRefusal } from "../admission/rate-gate.js";
 import type { Observe } from "../observation/observation.js";
-import { traceOf } from "../observation/trace.js";
+import { requestTraceId } from "../observation/trace.js";
 import { respond } from "./respond.js";
 import { type RestExchange, sendFaultReply } from "./rest-exchange.js";
 import { type FoundPath, type RestPath, RestPaths } from "./rest-paths.js";
@@ -26,8 +26,8 @@ export function createRestPort(routes: readonly RestRoute[], begin: BeginRequest
     const { method = "" } = request;
     const route = path.routes.get(method) ?? (method === "HEAD" ? path.routes.get("GET") : undefined);
     await begin(request, response, { template: path.text, scope: route?.scope });
-    const refused = rateRefusalOf(request) ?? faultOfPath(request, parameters);
-    if (refused) return sendFaultReply(exchange, refused, traceOf(request));
+    const refused = findRateRefusal(request) ?? faultOfPath(request, parameters);
+    if (refused) return sendFaultReply(exchange, refused, requestTraceId(request));
     if (!route) return refuseMethod(exchange, path);
     return respond(route, parameters, exchange, observe);
   };
@@ -50,5 +50,5 @@ function refuseMethod(exchange: RestExchange, { routes }: RestPath): Promise<voi
   const allow = [...routes.keys()].join(", ");
   exchange.response.setHeader("allow", allow);
   const fault = new Fault("method_not_allowed", `This path takes ${allow}.`);
-  return sendFaultReply(exchange, fault, traceOf(exchange.request));
+  return sendFaultReply(exchange, fault, requestTraceId(exchange.request));
 }

@@ -1,6 +1,6 @@
-import { type RouteScope, rateScopeOf } from "../admission/rate-gate.js";
+import { type RouteScope, readRateScope } from "../admission/rate-gate.js";
 import type { Pipeline } from "../pipeline/pipeline.js";
-import { type RestMethod, restMethodsOf } from "./rest-method.js";
+import { compileRestMethods, type RestMethod } from "./rest-method.js";
 
 export interface RestRoute {
   readonly rest: RestMethod;
@@ -8,8 +8,12 @@ export interface RestRoute {
   readonly scope: RouteScope;
 }
 
-export function restRoutesOf(pipelines: readonly Pipeline[], bodyLimit: number): RestRoute[] {
+export function listRestRoutes(pipelines: readonly Pipeline[], bodyLimit: number): RestRoute[] {
   return pipelines.flatMap((pipeline) =>
-    restMethodsOf(pipeline.method, bodyLimit).map((rest) => ({ rest, pipeline, scope: rateScopeOf(rest.method.desc) })),
+    compileRestMethods(pipeline.method, bodyLimit).map((rest) => ({
+      rest,
+      pipeline,
+      scope: readRateScope(rest.method.desc),
+    })),
   );
 }

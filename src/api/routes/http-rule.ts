@@ -6,11 +6,11 @@ import { parsePathTemplate } from "./path-template.js";
 export type HttpVerb = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** The fields that a method's path binds: they name the resource it works on. */
-export function pathVariablesOf(desc: DescMethod): readonly string[] {
-  return hasOption(desc, http) ? parsePathTemplate(patternOf(getOption(desc, http)).text).variables : [];
+export function readPathVariables(desc: DescMethod): readonly string[] {
+  return hasOption(desc, http) ? parsePathTemplate(readPattern(getOption(desc, http)).text).variables : [];
 }
 
-export function patternOf({ pattern }: HttpRule): { verb: HttpVerb; text: string } {
+export function readPattern({ pattern }: HttpRule): { verb: HttpVerb; text: string } {
   switch (pattern.case) {
     case "get":
       return { verb: "GET", text: pattern.value };

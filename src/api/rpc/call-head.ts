@@ -1,10 +1,10 @@
-import { headerOf } from "../../base/header-of.js";
+import { joinedHeader } from "../../base/joined-header.js";
 import type { RequestMemory } from "../../memory/request-memory.js";
 import type { Visit } from "../../people/visit.js";
 import type { Visits } from "../browser/visits.js";
 import type { ArrivedRequest } from "../connection/exchange.js";
-import { auditOf } from "../request/audit-of.js";
-import { memoryOf } from "../request/memory-of.js";
+import { requestMemory } from "../request/open-memory.js";
+import { requestAudit } from "../request/request-audit.js";
 import type { RequestAudit, RequestHead } from "../request/request-head.js";
 
 /** Has the signal that ends a call. */
@@ -26,7 +26,7 @@ export class CallHead implements RequestHead {
   }
 
   header(name: string): string | undefined {
-    return headerOf(this.#request, name);
+    return joinedHeader(this.#request, name);
   }
 
   get signal(): AbortSignal {
@@ -34,11 +34,11 @@ export class CallHead implements RequestHead {
   }
 
   get memory(): RequestMemory {
-    return memoryOf(this.#request);
+    return requestMemory(this.#request);
   }
 
   get audit(): RequestAudit {
-    return auditOf(this.#request);
+    return requestAudit(this.#request);
   }
 
   get visit(): Visit {

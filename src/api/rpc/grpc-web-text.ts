@@ -8,7 +8,7 @@ import {
 import { malformedJson } from "../messages/json-text.js";
 import { toFault } from "../observation/observation.js";
 import { PREFIX_BYTES } from "./framing.js";
-import { connectErrorOf } from "./rpc-error.js";
+import { toConnectError } from "./rpc-error.js";
 
 /** gRPC-Web as base64, for browsers that read only text. It is the default of Google's client for the web. */
 const TEXT_TYPE = /^application\/grpc-web-text(?:\+proto)?$/;
@@ -70,7 +70,7 @@ async function* decoded(body: AsyncIterable<Uint8Array>, messageBytes: number): 
   try {
     yield fromBase64(Buffer.concat(chunks));
   } catch (error) {
-    throw connectErrorOf(toFault(error));
+    throw toConnectError(toFault(error));
   }
 }
 

@@ -6,10 +6,10 @@ import { BodyTooLarge } from "../../memory/body-errors.js";
 import { BodyFault } from "../../memory/body-fault.js";
 import { collectBody } from "../../memory/collect-body.js";
 import { CompressedBodyMemory } from "../../memory/compressed-body-memory.js";
-import { readingEndOf } from "../../memory/reading-end.js";
+import { endOnAbort } from "../../memory/reading-end.js";
 import type { RequestMemory } from "../../memory/request-memory.js";
 import { malformedJson } from "../messages/json-text.js";
-import { contentLengthOf } from "../request/content-length.js";
+import { announcedLength } from "../request/content-length.js";
 import { COMPRESSED, MAX_FRAMES, PREFIX_BYTES } from "./framing.js";
 import type { ReadAhead } from "./read-ahead.js";
 
@@ -57,7 +57,7 @@ async function collected(
   signal: AbortSignal,
   { messageBytes, overhead }: { readonly messageBytes: number; readonly overhead: number },
 ): Promise<Buffer> {
-  const limits = { maxBytes: messageBytes + overhead, announced: contentLengthOf(raw), end: readingEndOf(signal) };
+  const limits = { maxBytes: messageBytes + overhead, announced: announcedLength(raw), end: endOnAbort(signal) };
   try {
     return await collectBody(raw, memory, limits);
   } catch (error) {

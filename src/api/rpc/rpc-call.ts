@@ -6,18 +6,18 @@ import { policy } from "../../../gen/cloakroom/v1/options_pb.js";
 import { Fault } from "../../base/fault.js";
 import { CompressedBodyMemory } from "../../memory/compressed-body-memory.js";
 import type { Admission } from "../admission/admission.js";
-import { rateRefusalOf } from "../admission/rate-gate.js";
+import { findRateRefusal } from "../admission/rate-gate.js";
 import { dropUnreadBody } from "../connection/unread-body.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
-import { PROBLEM_TYPE, problemOf } from "../faults/problem.js";
+import { PROBLEM_TYPE, problemDetails } from "../faults/problem.js";
 import { type Observation, toFault } from "../observation/observation.js";
-import { traceIdOf } from "../observation/trace.js";
-import { memoryOf } from "../request/memory-of.js";
+import { chooseTraceId } from "../observation/trace.js";
+import { requestMemory } from "../request/open-memory.js";
 import { type InflatingCall, inflatingFor } from "./inflation.js";
 import { ReadAhead } from "./read-ahead.js";
 import { type CallMemory, callMemory, checkedBody } from "./rpc-body.js";
 import { shortenDeadline } from "./rpc-deadline.js";
-import { connectErrorOf } from "./rpc-error.js";
+import { toConnectError } from "./rpc-error.js";
 import { readRefusal, refusalFault, refusalIn } from "./rpc-refusal.js";
 
 export interface RpcLimits {
@@ -27,7 +27,7 @@ export interface RpcLimits {
 }
 
 /** The limits of one method: its own limit overrides the configured one. */
-export function limitsOf(method: DescMethod, limits: RpcLimits): RpcLimits {
+export function methodLimits(method: DescMethod, limits: RpcLimits): RpcLimits {
   return { ...limits, messageBytes: getOption(method, policy).bodyLimitBytes || limits.messageBytes };
 }
 
@@ -72,7 +72,7 @@ async function handledCall(
   call: RpcCall,
   limits: RpcLimits,
 ): Promise<UniversalServerResponse> {
-  const memory = callMemory(call.raw, memoryOf(call.raw), limits.messageBytes);
+  const memory = callMemory(call.raw, requestMemory(call.raw), limits.messageBytes);
   const isJson = /json/i.test(call.raw.headers["content-type"] ?? "");
   const ahead = new ReadAhead(handler.method.input, isJson, limits.messageBytes);
   call.ahead = ahead;
@@ -92,7 +92,7 @@ async function handledCall(
     const { header } = request;
     return refusalIn(
       header.get("content-type") ?? "",
-      connectErrorOf(fault, traceIdOf(header.get("bt-trace-id") ?? undefined)),
+      toConnectError(fault, chooseTraceId(header.get("bt-trace-id") ?? undefined)),
     );
   }
 }
@@ -131,7 +131,7 @@ function refusedWith(call: RpcCall, error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   const fault = toFault(error);
   call.refusal = fault;
-  return connectErrorOf(fault);
+  return toConnectError(fault);
 }
 
 async function inOurWords(
@@ -140,9 +140,9 @@ async function inOurWords(
   { raw, observation, admission, refusal: earlier, isRead }: RpcCall,
   { messageBytes }: RpcLimits,
 ): Promise<UniversalServerResponse> {
-  const traceId = traceIdOf(header.get("bt-trace-id") ?? undefined);
+  const traceId = chooseTraceId(header.get("bt-trace-id") ?? undefined);
   if (response.status === 405 || response.status === 415) {
-    const refused = rateRefusalOf(raw);
+    const refused = findRateRefusal(raw);
     if (refused) return problem(refused, traceId, { "retry-after": String(refused.retryAfter ?? 1) });
   }
   if (response.status === 405) {
@@ -156,11 +156,11 @@ async function inOurWords(
   const fault = earlier ?? refusalFault(refusal.error, messageBytes);
   const seen = fault ?? new Fault("unsupported_media_type", "The call uses an unsupported encoding.");
   observation?.fail(FAULT_TABLE[seen.code].http, seen);
-  return refusal.rewrite(fault ? connectErrorOf(fault, traceId) : refusal.error);
+  return refusal.rewrite(fault ? toConnectError(fault, traceId) : refusal.error);
 }
 
 function problem(fault: Fault, traceId: string, headers: Record<string, string> = {}): UniversalServerResponse {
-  const body = Buffer.from(JSON.stringify(problemOf(fault, traceId)));
+  const body = Buffer.from(JSON.stringify(problemDetails(fault, traceId)));
   return {
     status: FAULT_TABLE[fault.code].http,
     header: new Headers({ "content-type": PROBLEM_TYPE, ...headers }),

@@ -9,7 +9,7 @@ import { FAULT_TABLE } from "../faults/fault-table.js";
  * A fault for gRPC and Connect: ErrorInfo with our code, BadRequest with the fields, RetryInfo with the wait. The trace
  * id is absent before the call is known.
  */
-export function connectErrorOf(fault: Fault, traceId?: string): ConnectError {
+export function toConnectError(fault: Fault, traceId?: string): ConnectError {
   const trace = traceId === undefined ? {} : { trace_id: traceId };
   const details = [
     {

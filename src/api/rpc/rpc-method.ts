@@ -8,7 +8,7 @@ import { FAULT_TABLE } from "../faults/fault-table.js";
 import { isCancelled, type Observation, toFault } from "../observation/observation.js";
 import type { MethodResponse, Pipeline } from "../pipeline/pipeline.js";
 import type { RequestHead } from "../request/request-head.js";
-import { connectErrorOf, connectErrorOfFunction } from "./rpc-error.js";
+import { connectErrorOfFunction, toConnectError } from "./rpc-error.js";
 
 /** Admits or refuses a call before its message is read. @throws {ConnectError} in the caller's form. */
 export async function admitCall(
@@ -66,7 +66,7 @@ export async function runCall(
 export function recordFailure(error: unknown, observation: Observation, traceId: string): ConnectError {
   const fault = toFault(error);
   observation.fail(FAULT_TABLE[fault.code].http, fault);
-  return connectErrorOf(fault, traceId);
+  return toConnectError(fault, traceId);
 }
 
 /** REST fills the mask from the keys present, which may be none. An RPC caller with an empty mask forgot it. */

@@ -10,18 +10,18 @@ import {
 } from "@connectrpc/connect";
 import { Fault } from "../../base/fault.js";
 import type { MethodAdmission } from "../admission/admission.js";
-import { rateRefusalOf } from "../admission/rate-gate.js";
+import { findRateRefusal } from "../admission/rate-gate.js";
 import type { Visits } from "../browser/visits.js";
 import { checkJsonBytes } from "../messages/json-text.js";
 import { RECURSION_LIMIT } from "../messages/message-structure.js";
 import { type Observe, toFault } from "../observation/observation.js";
-import { parentSpanIn, traceOf } from "../observation/trace.js";
+import { parentSpanIn, requestTraceId } from "../observation/trace.js";
 import type { Pipeline } from "../pipeline/pipeline.js";
 import { CallHead } from "./call-head.js";
 import { withTextForm } from "./grpc-web-text.js";
 import { COMPRESSIONS } from "./inflation.js";
-import { limitsOf, type RpcCall, type RpcLimits, translateRpcErrors } from "./rpc-call.js";
-import { connectErrorOf } from "./rpc-error.js";
+import { methodLimits, type RpcCall, type RpcLimits, translateRpcErrors } from "./rpc-call.js";
+import { toConnectError } from "./rpc-error.js";
 import { readMessageJson } from "./rpc-json-faults.js";
 import { admitCall, recordFailure, runCall } from "./rpc-method.js";
 import { KEYLESS_RPC_LIMITS, type RpcOptions } from "./rpc-port.js";
@@ -61,18 +61,18 @@ export function rpcOptions(
     jsonOptions: jsonOptionsFor(checkJsonBytes),
     contextValues: (raw) => createContextValues().set(callKey, { raw, isRead: false }),
     requestGate: async (context) => {
-      const refused = rateRefusalOf(callOf(context).raw);
+      const refused = findRateRefusal(callOf(context).raw);
       if (refused) throw refuseAtOnce(refused, context, observe);
       const admission = admissions.get(context.method);
       if (admission) await gate(admission, context, parts);
     },
     routes(router) {
       for (const method of services.flatMap(({ methods }) => methods)) {
-        if (isUnary(method)) serveUnary(router, method, byMethod.get(method), limitsOf(method, limits));
+        if (isUnary(method)) serveUnary(router, method, byMethod.get(method), methodLimits(method, limits));
       }
       serveStreams(router, streams, callOf);
       for (const [index, handler] of router.handlers.entries()) {
-        const own = isUnary(handler.method) ? limitsOf(handler.method, limits) : STREAM_LIMITS;
+        const own = isUnary(handler.method) ? methodLimits(handler.method, limits) : STREAM_LIMITS;
         router.handlers[index] = translateRpcErrors(handler, own, (values) => values?.get(callKey));
       }
       const ours = router.handlers.length;
@@ -93,7 +93,7 @@ function jsonOptionsFor(read: (bytes: Uint8Array) => string) {
         try {
           return read(bytes);
         } catch (error) {
-          throw connectErrorOf(toFault(error));
+          throw toConnectError(toFault(error));
         }
       },
     },
@@ -118,7 +118,7 @@ function checkTypes({ input }: DescMethodUnary, bytes: Uint8Array): string {
 
 async function gate(pipeline: MethodAdmission, context: HandlerContext, { observe, visits }: RpcParts): Promise<void> {
   const call = callOf(context);
-  const traceId = traceOf(call.raw);
+  const traceId = requestTraceId(call.raw);
   call.observation = observe({ rpc: context.method.name, traceId, parent: parentSpanIn(call.raw) });
   const head = new CallHead(call.raw, traceId, visits, context);
   call.admission = await admitCall(pipeline, head, call.observation);
@@ -126,7 +126,7 @@ async function gate(pipeline: MethodAdmission, context: HandlerContext, { observ
 
 function refuseAtOnce(fault: Fault, context: HandlerContext, observe: Observe): ConnectError {
   const { raw } = callOf(context);
-  const traceId = traceOf(raw);
+  const traceId = requestTraceId(raw);
   return recordFailure(fault, observe({ rpc: context.method.name, traceId, parent: parentSpanIn(raw) }), traceId);
 }
 
@@ -169,5 +169,5 @@ function serveUnary(
 
 function notServed(method: DescMethodUnary, context: HandlerContext): ConnectError {
   const fault = new Fault("method_not_allowed", `${method.name} is not served by this version.`);
-  return connectErrorOf(fault, traceOf(callOf(context).raw));
+  return toConnectError(fault, requestTraceId(callOf(context).raw));
 }

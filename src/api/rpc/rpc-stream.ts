@@ -3,7 +3,7 @@ import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@co
 import { Fault } from "../../base/fault.js";
 import type { StreamPipeline } from "../pipeline/stream-pipeline.js";
 import type { RpcCall, RpcLimits } from "./rpc-call.js";
-import { connectErrorOf } from "./rpc-error.js";
+import { toConnectError } from "./rpc-error.js";
 import { recordFailure } from "./rpc-method.js";
 import { StreamLimiter } from "./stream-limiter.js";
 
@@ -77,7 +77,7 @@ async function* messagesOf(
     context.signal.throwIfAborted();
     observation.end(200);
     if (!end.aborted) return;
-    throw connectErrorOf(new Fault("unavailable", "The stream has ended. Continue with its last cursor."), traceId);
+    throw toConnectError(new Fault("unavailable", "The stream has ended. Continue with its last cursor."), traceId);
   } catch (error) {
     if (error instanceof ConnectError || context.signal.aborted) throw error;
     throw recordFailure(error, observation, traceId);

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { actorOf, type Caller } from "../../access/caller.js";
+import { type Caller, loggedActor } from "../../access/caller.js";
 import { Fault } from "../../base/fault.js";
 
 /** Streams of one application or person, and of a process: each holds memory. */
@@ -28,7 +28,7 @@ export class StreamLimiter {
   }
 
   #takeNow(caller: Caller): () => void {
-    const { id } = actorOf(caller);
+    const { id } = loggedActor(caller);
     const own = this.#byActor.get(id) ?? 0;
     if (own >= MAX_PER_ACTOR) {
       throw new Fault(

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { Fault } from "../../base/fault.js";
-import { traceOf } from "../observation/trace.js";
-import { connectErrorOf } from "./rpc-error.js";
+import { requestTraceId } from "../observation/trace.js";
+import { toConnectError } from "./rpc-error.js";
 import { refusalIn } from "./rpc-refusal.js";
 
 /** Content types that only calls of a method have. JSON is REST's as well. */
@@ -18,7 +18,7 @@ export function isRpcCall({ method, headers }: IncomingMessage): boolean {
  */
 export async function refuseUnknownMethod(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const fault = new Fault("method_not_allowed", "There is no such method.");
-  const refusal = refusalIn(request.headers["content-type"] ?? "", connectErrorOf(fault, traceOf(request)));
+  const refusal = refusalIn(request.headers["content-type"] ?? "", toConnectError(fault, requestTraceId(request)));
   request.resume();
   await write(response, refusal);
 }

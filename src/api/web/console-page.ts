@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { LOGO } from "./logo.js";
 import type { WebBuild } from "./web-build.js";
-import { documentOf, pageHeaders } from "./web-page.js";
+import { pageHeaders, renderDocument } from "./web-page.js";
 
 /** Features of browsers that the console does not use are off. */
 const HEADERS = {
@@ -15,7 +15,7 @@ const HEADERS = {
  * signed in.
  */
 export function registerConsole(app: FastifyInstance, build: WebBuild): void {
-  const page = documentOf(build, { title: "Cloakroom", entry: "console/main", icon: LOGO });
+  const page = renderDocument(build, { title: "Cloakroom", entry: "console/main", icon: LOGO });
   const headers = { ...pageHeaders({ connect: "'self'", images: "data:" }), ...HEADERS };
   for (const url of ["/console", "/console/*"]) {
     app.get(url, { config: { rateScope: "portal" } }, (_request, reply) => reply.headers(headers).send(page));

@@ -8,12 +8,12 @@ import type { ReadClient } from "../connection/client-address.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
 import { sendFault } from "../faults/send-fault.js";
 import { type Observation, type Observe, toFault } from "../observation/observation.js";
-import { parentSpanIn, traceOf } from "../observation/trace.js";
+import { parentSpanIn, requestTraceId } from "../observation/trace.js";
 import { messagePage } from "./message-page.js";
 import { registerNotice } from "./notice.js";
 import { IMMUTABLE, sendFile } from "./send-file.js";
 import type { WebBuild } from "./web-build.js";
-import { documentOf, pageHeaders } from "./web-page.js";
+import { pageHeaders, renderDocument } from "./web-page.js";
 
 const PORTAL = { config: { rateScope: "portal" } } as const;
 const FRAME = "/elements/v1/frame";
@@ -57,7 +57,7 @@ export function registerElements(app: FastifyInstance, parts: ElementsParts): vo
     const observation = observe({
       rpc: "LoadFrame",
       route: FRAME,
-      traceId: traceOf(request.raw),
+      traceId: requestTraceId(request.raw),
       parent: parentSpanIn(request.raw),
     });
     try {
@@ -79,7 +79,7 @@ export function registerElements(app: FastifyInstance, parts: ElementsParts): vo
 /** Gives the controller's document another pass in place of one that ends. Its body, if it has one, is not read. */
 function registerPass(app: FastifyInstance, { passes, readClient, observe }: ElementsParts): void {
   app.post(PASS, PORTAL, async (request, reply) => {
-    const traceId = traceOf(request.raw);
+    const traceId = requestTraceId(request.raw);
     const observation = observe({ rpc: "RenewPass", route: PASS, traceId, parent: parentSpanIn(request.raw) });
     reply.header("cache-control", "no-store");
     hideFromPages(reply);
@@ -132,7 +132,7 @@ async function sendFrame(
       // Each of its documents has a pass of its own.
       ...(isController ? { "cache-control": "no-store" } : {}),
     })
-    .send(documentOf(build, { title, entry: isController ? "elements/controller" : "elements/field", data }));
+    .send(renderDocument(build, { title, entry: isController ? "elements/controller" : "elements/field", data }));
 }
 
 /** The document holds a pass. Browsers that do not say what they load it for must not give it to a page's script either. */

@@ -3,8 +3,8 @@ import { Fault } from "../../base/fault.js";
 import type { InvitationAcceptance, OpenedInvitation, OwnNames } from "../../tenancy/accept-invitation.js";
 import { INVITATION_PATH, parseLink } from "../../tenancy/invitation-link.js";
 import type { Observe } from "../observation/observation.js";
-import { auditOf } from "../request/audit-of.js";
-import { memoryOf } from "../request/memory-of.js";
+import { requestMemory } from "../request/open-memory.js";
+import { requestAudit } from "../request/request-audit.js";
 import { readForm } from "../rest/body.js";
 import { escaped, type PageContent, respondWithPage } from "./page.js";
 
@@ -33,9 +33,9 @@ export function registerInvitationPage(
       const presented = parseLink(link);
       if (!invited || !presented) return showInvitation(undefined);
       const { tenantId, invitationId } = presented;
-      memoryOf(request.raw).prove({ kind: "address", tenantId, name: `link ${invitationId}` });
+      requestMemory(request.raw).prove({ kind: "address", tenantId, name: `link ${invitationId}` });
       const names = readNames(await readForm(request.raw, FORM_BYTES));
-      return showInvitation(await invitations.accept(link, names, auditOf(request.raw).context));
+      return showInvitation(await invitations.accept(link, names, requestAudit(request.raw).context));
     }),
   );
 }

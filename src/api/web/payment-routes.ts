@@ -9,8 +9,8 @@ import type { ThreeDSSession } from "../../payments/three-ds/session.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
 import { sendFault } from "../faults/send-fault.js";
 import { type Observe, toFault } from "../observation/observation.js";
-import { parentSpanIn, traceOf } from "../observation/trace.js";
-import { memoryOf } from "../request/memory-of.js";
+import { parentSpanIn, requestTraceId } from "../observation/trace.js";
+import { requestMemory } from "../request/open-memory.js";
 import { readAll, readForm } from "../rest/body.js";
 import { escaped, type PageContent, type PageRoute, respondWithPage } from "./page.js";
 
@@ -44,7 +44,7 @@ export function registerPaymentRoutes(
     const observation = observe({
       rpc: "PaymentWebhook",
       route: `${WEBHOOK_PATH}/:address`,
-      traceId: traceOf(request.raw),
+      traceId: requestTraceId(request.raw),
       parent: parentSpanIn(request.raw),
     });
     try {
@@ -54,7 +54,7 @@ export function registerPaymentRoutes(
     } catch (error) {
       const fault = toFault(error);
       observation.fail(FAULT_TABLE[fault.code].http, fault);
-      return sendFault(reply, fault, traceOf(request.raw));
+      return sendFault(reply, fault, requestTraceId(request.raw));
     }
   });
   servePage(app, { observe, rpc: "FinishApproval", route: `${RETURN_PATH}/:address` }, "get", async (request) => {
@@ -116,7 +116,7 @@ function proveAddress(request: FastifyRequest): void {
   const presented = decodeSignedPath(signedAddress(request));
   if (!presented) return;
   const { tenantId, id } = presented;
-  memoryOf(request.raw).prove({ kind: "address", tenantId, name: `link ${id}` });
+  requestMemory(request.raw).prove({ kind: "address", tenantId, name: `link ${id}` });
 }
 
 async function readChoice(request: FastifyRequest): Promise<Choice> {
@@ -130,7 +130,7 @@ async function takeWebhook(incoming: InboundCallbacks, request: FastifyRequest):
   const endpoint = await incoming.endpoint(signedAddress(request));
   if (!endpoint) throw new Fault("not_found", "There is no such webhook address.");
   const { payments, connection } = endpoint;
-  memoryOf(request.raw).prove({ kind: "address", tenantId: payments.tenantId, name: `webhook ${connection.id}` });
+  requestMemory(request.raw).prove({ kind: "address", tenantId: payments.tenantId, name: `webhook ${connection.id}` });
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
   );

@@ -19,7 +19,7 @@ export interface PagePolicy {
 }
 
 /** The document: no inline script or style, nothing from another origin. */
-export function documentOf(build: WebBuild, { title, entry, icon, data }: WebPage): string {
+export function renderDocument(build: WebBuild, { title, entry, icon, data }: WebPage): string {
   const { file, styles, imports, integrity } = build.entry(entry);
   const isModule = imports.length > 0 || entry.startsWith("console/");
   const kind = isModule ? 'type="module"' : "defer";
@@ -45,7 +45,7 @@ ${head.join("\n")}
 `;
 }
 
-/** Headers of a page that {@link documentOf} writes. Trusted Types leave its script no way to parse text as HTML. */
+/** Headers of a page that {@link renderDocument} writes. Trusted Types leave its script no way to parse text as HTML. */
 export function pageHeaders({ connect, images, fonts, frameAncestors = [] }: PagePolicy): Record<string, string> {
   const policy = [
     "default-src 'none'",

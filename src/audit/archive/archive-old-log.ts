@@ -12,11 +12,11 @@ import { MONTHS_AT_ONCE } from "../chain/retain-log.js";
 import type { SealParts } from "../chain/seal-log.js";
 import { exportRange } from "../export/export-range.js";
 import { stampTokens } from "../export/stamp-tokens.js";
-import { asServer } from "../tenant-database.js";
+import { openTenant } from "../tenant-database.js";
 import type { TenantTransaction } from "../tenant-transaction.js";
 import { verifyExport } from "../verify/verify-export.js";
 import { type ArchivedMonth, isSameEntry, type LastEntry, readArchivedMonth, whyOtherMonth } from "./archived-month.js";
-import { ArchiveFailure, archivedFile, type LogArchive, messageOf, readArchive } from "./log-archive.js";
+import { ArchiveFailure, archivedFile, errorMessage, type LogArchive, readArchive } from "./log-archive.js";
 
 export interface ArchiveParts extends SealParts {
   readonly archive: LogArchive;
@@ -45,15 +45,14 @@ export async function archiveOldLog(
   tenantId: TenantId,
   { oldest, now, signal }: { readonly oldest: Date; readonly now: Date; readonly signal: AbortSignal },
 ): Promise<void> {
-  const keys = await parts.keyring.of(tenantId);
-  const log = asServer(parts.database, keys);
+  const log = await openTenant(parts, tenantId);
   const next = () => log.bulk((tx) => dueMonth(tx, parts, oldest));
   // An idle log is closed up to its last row: the file must prove its whole month.
   if (!(await next()) || !(await sealUntilNow(parts, tenantId, now))) return;
   for (let months = 0; months < MONTHS_AT_ONCE && !signal.aborted; months += 1) {
     const due = await next();
     if (!due) return;
-    await archiveMonth(parts, keys, due);
+    await archiveMonth(parts, log.keys, due);
     const isFreed = await log
       .bulk((tx) => freeMonth(tx, due))
       .catch((error: unknown) => {
@@ -112,7 +111,7 @@ async function archiveMonth(parts: ArchiveParts, keys: TenantKeys, { month, unti
     const log = { tenantId, keys, isWhole: true, tokenOf: stampTokens(database) };
     const lines = exportRange(snapshot, log, { since: month, until }, () => {});
     await archive.write(name, encoded(lines)).catch((cause: unknown) => {
-      throw new ArchiveFailure(messageOf(cause), { isDown: true, cause });
+      throw new ArchiveFailure(errorMessage(cause), { isDown: true, cause });
     });
     problem = await whyBad();
   }

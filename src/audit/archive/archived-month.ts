@@ -6,8 +6,8 @@ import { monthStart } from "../../store/audit/log-partitions.js";
 import {
   type EndLine,
   endText,
-  fieldsOf,
   type Manifest,
+  parseLineFields,
   readEnd,
   readManifest,
   readSigned,
@@ -108,6 +108,6 @@ export async function readArchivedMonth(
 
 function readLine<T>(line: Buffer, read: (fields: ReadonlyMap<string, unknown>, text: string) => T): T | undefined {
   const text = line.toString("utf8", 0, line.length - 1);
-  const fields = fieldsOf(text);
+  const fields = parseLineFields(text);
   return fields && read(fields, text);
 }

@@ -44,7 +44,7 @@ export async function* readArchive(archive: LogArchive, name: string): AsyncGene
   try {
     for (;;) {
       const next = await beforeSilence(pieces.next()).catch((cause: unknown) => {
-        throw new ArchiveFailure(`${name} cannot be read: ${messageOf(cause)}`, { isDown: true, cause });
+        throw new ArchiveFailure(`${name} cannot be read: ${errorMessage(cause)}`, { isDown: true, cause });
       });
       if (next.done) return;
       const { buffer, byteOffset, length } = next.value;
@@ -56,7 +56,7 @@ export async function* readArchive(archive: LogArchive, name: string): AsyncGene
   }
 }
 
-export function messageOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : "unknown error";
 }
 

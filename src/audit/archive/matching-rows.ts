@@ -1,8 +1,8 @@
 import { BlockList, isIP } from "node:net";
 import { isUuid, type TenantId, type Uuid } from "../../base/ids.js";
-import type { LogFilter, LogPlace, LogRow } from "../../store/audit/log-listing.js";
+import type { LogFilter, LogPosition, LogRow } from "../../store/audit/log-listing.js";
 import type { RawLogRow } from "../../store/audit/raw-log.js";
-import { fieldsOf } from "../export/export-format.js";
+import { parseLineFields } from "../export/export-format.js";
 import { type RowJson, readRowJson } from "../export/row-json.js";
 import { ArchiveFailure } from "./log-archive.js";
 
@@ -16,7 +16,7 @@ const MILLISECONDS = "2026-11-01T08:00:00.000".length;
 export class NewestRows {
   readonly #limit: number;
   readonly #tenantId: TenantId;
-  readonly #after: LogPlace | undefined;
+  readonly #after: LogPosition | undefined;
   readonly #isMatch: (line: Buffer) => boolean;
   readonly #timeAt: number;
   #rows: LogRow[] = [];
@@ -25,7 +25,7 @@ export class NewestRows {
 
   constructor(
     tenantId: TenantId,
-    filter: LogFilter & { readonly after: LogPlace | undefined; readonly limit: number },
+    filter: LogFilter & { readonly after: LogPosition | undefined; readonly limit: number },
   ) {
     this.#limit = filter.limit;
     this.#tenantId = tenantId;
@@ -52,7 +52,7 @@ export class NewestRows {
     if (this.#after && time > this.#after.createdAt.getTime()) return;
     if (!this.#isMatch(line)) return;
     const text = line.toString("utf8", 0, line.length - 1);
-    const raw = fieldsOf(text) && readRowJson(this.#tenantId, text);
+    const raw = parseLineFields(text) && readRowJson(this.#tenantId, text);
     const row = raw && listedRow(raw);
     if (!row) throw new ArchiveFailure("a row of the archive is not one of this log", { isDown: false });
     if (this.#after && !isBefore(row, this.#after)) return;
@@ -66,9 +66,9 @@ function newestFirst(one: LogRow, other: LogRow): number {
 }
 
 /** Ids sort as PostgreSQL sorts them, byte by byte. */
-function isBefore({ created_at, id }: LogRow, place: LogPlace): boolean {
-  const apart = created_at.getTime() - place.createdAt.getTime();
-  return apart < 0 || (apart === 0 && id < place.id);
+function isBefore({ created_at, id }: LogRow, position: LogPosition): boolean {
+  const apart = created_at.getTime() - position.createdAt.getTime();
+  return apart < 0 || (apart === 0 && id < position.id);
 }
 
 const EQUAL = [

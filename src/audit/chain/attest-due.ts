@@ -1,7 +1,8 @@
 import type { ChainHead } from "../../crypto/log-seal.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import { type HeadRow, moveChainHead } from "../../store/audit/audit-seals.js";
-import { ATTESTED_EVERY_MS, type AttestParts, attest } from "./attestations.js";
+import type { TenantParts } from "../tenant-database.js";
+import { ATTESTED_EVERY_MS, attest } from "./attestations.js";
 import { signHead } from "./chain.js";
 
 export interface AttestableChain {
@@ -10,7 +11,7 @@ export interface AttestableChain {
   readonly head: ChainHead | undefined;
 }
 
-export interface AttestDueParts extends AttestParts {
+export interface AttestDueParts extends TenantParts {
   /** Called if the vault's own chain was truncated or changed. */
   readonly onVaultBroken?: () => void;
 }

@@ -1,11 +1,9 @@
 import { HOUR_MS } from "../../base/clock.js";
 import { type TenantId, VAULT_TENANT_ID } from "../../base/ids.js";
 import { type AttestationRef, type ChainHead, NO_SEAL } from "../../crypto/log-seal.js";
-import type { TenantKeySource } from "../../crypto/tenant-keys.js";
 import { insertSeal, moveChainHead, readAttestation } from "../../store/audit/audit-seals.js";
-import type { Database } from "../../store/database.js";
 import { UniqueViolation } from "../../store/postgres/database-error.js";
-import { asServer } from "../tenant-database.js";
+import { openTenant, type TenantParts } from "../tenant-database.js";
 import type { TenantTransaction } from "../tenant-transaction.js";
 import { type Chain, ChainConflict, isOwnEntry, readChain, signHead, signMark } from "./chain.js";
 import { unsigned } from "./sign-seals.js";
@@ -22,12 +20,6 @@ export interface Attestation extends AttestationRef {
 
 /** A tenant whose log is in use is attested once an hour, otherwise once a day. */
 export const ATTESTED_EVERY_MS = HOUR_MS;
-const TRIES = 5;
-
-export interface AttestParts {
-  readonly database: Database;
-  readonly keyring: TenantKeySource;
-}
 
 export interface AttestTask {
   readonly tenantId: TenantId;
@@ -42,14 +34,23 @@ export interface Attested {
 }
 
 /** Records the last seals of tenants in the vault's own chain. */
-export async function attest(parts: AttestParts, tasks: readonly AttestTask[]): Promise<Attested> {
-  const keys = await parts.keyring.of(VAULT_TENANT_ID);
+export function attest(parts: TenantParts, tasks: readonly AttestTask[]): Promise<Attested> {
+  return appendToVaultChain(parts, 5, (tx) => append(tx, tasks));
+}
+
+/** Runs work that appends to the vault's own chain, again where another process was faster. */
+export async function appendToVaultChain<T>(
+  parts: TenantParts,
+  tries: number,
+  work: (tx: TenantTransaction) => Promise<T>,
+): Promise<T> {
+  const vault = await openTenant(parts, VAULT_TENANT_ID);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await asServer(parts.database, keys).bulk((tx) => append(tx, tasks));
+      return await vault.bulk(work);
     } catch (error) {
       const isTaken = error instanceof UniqueViolation || error instanceof ChainConflict;
-      if (!isTaken || attempt === TRIES) throw error;
+      if (!isTaken || attempt === tries) throw error;
     }
   }
 }
@@ -86,17 +87,15 @@ export function nextPosition(chain: Pick<Chain, "stored" | "last" | "isWhole">, 
 
 /** The latest attestation of each of these tenants that the vault made. */
 export async function latestAttestations(
-  parts: AttestParts,
+  parts: TenantParts,
   tenantIds: readonly TenantId[],
 ): Promise<ReadonlyMap<TenantId, Attestation>> {
-  const keys = await parts.keyring.of(VAULT_TENANT_ID);
-  const rows = await parts.database
-    .of(VAULT_TENANT_ID)
-    .bulk((tx) => Promise.all(tenantIds.map((tenantId) => tx.query(readAttestation, tenantId))));
+  const vault = await openTenant(parts, VAULT_TENANT_ID);
+  const rows = await vault.bulk((tx) => Promise.all(tenantIds.map((tenantId) => tx.query(readAttestation, tenantId))));
   const found = new Map<TenantId, Attestation>();
   for (const [index, tenantId] of tenantIds.entries()) {
     const row = rows[index];
-    if (!row || !isOwnEntry(keys, row)) continue;
+    if (!row || !isOwnEntry(vault.keys, row)) continue;
     const { number, mac, window_start, row_count, digest } = row;
     found.set(tenantId, { number, mac, at: window_start, seal: { number: row_count, mac: digest } });
   }

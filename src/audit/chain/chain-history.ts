@@ -2,7 +2,8 @@ import { LRUCache } from "lru-cache";
 import type { TenantId } from "../../base/ids.js";
 import { lruEntries } from "../../base/lru-entries.js";
 import { readSeal } from "../../store/audit/audit-seals.js";
-import { type AttestParts, latestAttestations } from "./attestations.js";
+import type { TenantParts } from "../tenant-database.js";
+import { latestAttestations } from "./attestations.js";
 import type { Chain } from "./chain.js";
 
 /**
@@ -20,11 +21,11 @@ export type ChainState = "whole" | "broken" | "headless";
 export class ChainHistory {
   readonly #seen = new LRUCache<TenantId, number>(lruEntries(20_000));
 
-  async stateOf(parts: AttestParts, tenantId: TenantId, chain: Chain): Promise<ChainState> {
+  async stateOf(parts: TenantParts, tenantId: TenantId, chain: Chain): Promise<ChainState> {
     return (await this.statesOf(parts, new Map([[tenantId, chain]]))).get(tenantId) ?? "headless";
   }
 
-  async statesOf(parts: AttestParts, chains: ReadonlyMap<TenantId, Chain>): Promise<ReadonlyMap<TenantId, ChainState>> {
+  async statesOf(parts: TenantParts, chains: ReadonlyMap<TenantId, Chain>): Promise<ReadonlyMap<TenantId, ChainState>> {
     const known = new Map([...chains.keys()].map((tenantId) => [tenantId, this.#seen.get(tenantId)]));
     const unseen = [...chains.keys()].filter((tenantId) => known.get(tenantId) === undefined);
     const contradicted = await this.#contradicted(parts, unseen);
@@ -47,7 +48,7 @@ export class ChainHistory {
   }
 
   /** The tenants without the seal that their latest attestation names. */
-  async #contradicted(parts: AttestParts, tenantIds: readonly TenantId[]): Promise<ReadonlySet<TenantId>> {
+  async #contradicted(parts: TenantParts, tenantIds: readonly TenantId[]): Promise<ReadonlySet<TenantId>> {
     const attested = tenantIds.length > 0 ? [...(await latestAttestations(parts, tenantIds))] : [];
     const sealed = attested.filter(([, { seal }]) => seal.number > 0);
     const seals = await parts.database.jointly(

@@ -1,7 +1,7 @@
 import { MINUTE_MS } from "../../base/clock.js";
 import type { RawLogRow } from "../../store/audit/raw-log.js";
 
-export function minuteOf({ micros }: Pick<RawLogRow, "micros">): Date {
+export function minuteStart({ micros }: Pick<RawLogRow, "micros">): Date {
   return new Date(Math.floor(Number(micros) / 1_000 / MINUTE_MS) * MINUTE_MS);
 }
 
@@ -13,7 +13,7 @@ export class MinuteCounts {
   }
 
   add(row: RawLogRow): void {
-    const minute = minuteOf(row);
+    const minute = minuteStart(row);
     const last = this.#list.at(-1);
     if (last?.minute.getTime() === minute.getTime()) last.count += 1;
     else this.#list.push({ minute, count: 1 });

@@ -1,8 +1,8 @@
 import type { TenantId } from "../../base/ids.js";
 import type { SealedMinute } from "../../crypto/log-seal.js";
 import { RowDigest } from "../../crypto/row-digest.js";
-import { cellsOf, type RawLogRow } from "../../store/audit/raw-log.js";
-import { minuteOf } from "./minute-counts.js";
+import { type RawLogRow, rowCells } from "../../store/audit/raw-log.js";
+import { minuteStart } from "./minute-counts.js";
 import { RowCounts } from "./row-counts.js";
 
 /** A minute with its row count and digest, and what its rows say, before it has a position in the chain. */
@@ -20,12 +20,12 @@ export class MinuteDigests {
   }
 
   add(row: RawLogRow): void {
-    const windowStart = minuteOf(row);
+    const windowStart = minuteStart(row);
     if (this.#open?.windowStart.getTime() !== windowStart.getTime()) {
       this.#close();
       this.#open = { windowStart, digest: new RowDigest(this.#tenantId), counts: new RowCounts() };
     }
-    this.#open.digest.add(cellsOf(row));
+    this.#open.digest.add(rowCells(row));
     this.#open.counts.add(row);
   }
 

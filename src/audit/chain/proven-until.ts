@@ -4,7 +4,7 @@ import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import { closeLog } from "../../store/audit/audit-seals.js";
 import type { LogSnapshot } from "../../store/audit/log-snapshot.js";
 import { isOwnEntry, verifiedHead } from "./chain.js";
-import { minuteOf } from "./minute-counts.js";
+import { minuteStart } from "./minute-counts.js";
 import { sealedUntil } from "./next-seals.js";
 import { type SealParts, sealClosed } from "./seal-log.js";
 
@@ -51,7 +51,7 @@ export async function provenUntil(snapshot: LogSnapshot, keys: TenantKeys): Prom
   // A log that was closed while the clock ran fast may be set back to the present.
   const until = Math.min(closedUntil.getTime(), lastClosable(takenAt).getTime());
   for await (const [unsealed] of snapshot.rows("main", from)) {
-    return new Date(unsealed ? Math.min(until, minuteOf(unsealed).getTime()) : until);
+    return new Date(unsealed ? Math.min(until, minuteStart(unsealed).getTime()) : until);
   }
   return new Date(until);
 }

@@ -9,9 +9,9 @@ import {
 } from "../../store/audit/audit-seals.js";
 import { readSealsAfter, readSinkPositions } from "../../store/audit/audit-sinks.js";
 import { monthStart } from "../../store/audit/log-partitions.js";
-import { asServer } from "../tenant-database.js";
+import { openTenant, type TenantParts } from "../tenant-database.js";
 import type { TenantTransaction } from "../tenant-transaction.js";
-import { type AttestParts, nextPosition } from "./attestations.js";
+import { nextPosition } from "./attestations.js";
 import { type Chain, ChainConflict, readChain, signHead, signMark } from "./chain.js";
 import { MONTHS_AT_ONCE } from "./retain-log.js";
 import { unsigned } from "./sign-seals.js";
@@ -28,20 +28,18 @@ const PAGE = 500;
  * One call removes at most {@link MONTHS_AT_ONCE}, as `freeOldLog` does.
  */
 export async function pruneVaultChain(
-  parts: AttestParts & { readonly sinks?: readonly SinkName[] },
+  parts: TenantParts & { readonly sinks?: readonly SinkName[] },
   before: Date,
   signal?: AbortSignal,
 ): Promise<void> {
-  const keys = await parts.keyring.of(VAULT_TENANT_ID);
+  const vault = await openTenant(parts, VAULT_TENANT_ID);
   // The first is from before the time from which all are kept.
-  const oldest = await parts.database
-    .of(VAULT_TENANT_ID)
-    .bulk((tx) => tx.query(readSealsAfter, { number: 0, limit: 2 }));
+  const oldest = await vault.bulk((tx) => tx.query(readSealsAfter, { number: 0, limit: 2 }));
   const limit = monthStart(oldest.at(-1)?.window_start ?? before, MONTHS_AT_ONCE);
   const until = before < limit ? before : limit;
   let hasMore = true;
   while (hasMore && !signal?.aborted) {
-    hasMore = await asServer(parts.database, keys)
+    hasMore = await vault
       .bulk((tx) => prunePage(tx, until, parts.sinks ?? []))
       .catch((error: unknown) => {
         // Another process has written an entry. The next run removes the rest.

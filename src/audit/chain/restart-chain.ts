@@ -3,7 +3,7 @@ import { type ChainHead, NO_SEAL } from "../../crypto/log-seal.js";
 import { insertSeal, moveChainHead } from "../../store/audit/audit-seals.js";
 import { OPERATOR_CONTEXT } from "../audit-context.js";
 import { ANY_ENTITY_ID } from "../log-entry.js";
-import { asServer } from "../tenant-database.js";
+import { openTenant } from "../tenant-database.js";
 import { attestWhenDue } from "./attest-due.js";
 import { attest, latestAttestations, nextPosition } from "./attestations.js";
 import { ChainConflict, readChain, signHead, signMark } from "./chain.js";
@@ -24,9 +24,9 @@ export interface KnownFindings {
  * @returns the number of the new entry.
  */
 export async function restartChain(parts: SealParts, tenantId: TenantId, known: KnownFindings): Promise<number> {
-  const { database, keyring, history = new ChainHistory() } = parts;
-  const keys = await keyring.of(tenantId);
-  const work = asServer(database, keys);
+  const { history = new ChainHistory() } = parts;
+  const work = await openTenant(parts, tenantId);
+  const { keys } = work;
   const { chain, before, at } = await work.bulk(async (tx) => {
     const chain = await readChain(tx);
     return { chain, before: tenantId === VAULT_TENANT_ID ? undefined : await lastSignedBody(tx, chain), at: tx.now };

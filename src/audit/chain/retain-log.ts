@@ -7,7 +7,7 @@ import { COUNTED_DAYS, COUNTED_HOURS_DAYS, forgetLogCounts, hasLogCounts } from 
 import { monthStart } from "../../store/audit/log-partitions.js";
 import { readRawLog } from "../../store/audit/raw-log.js";
 import { scheduleDue } from "../../store/jobs/due.js";
-import { asServer } from "../tenant-database.js";
+import { openTenant } from "../tenant-database.js";
 import { attestWhenDue } from "./attest-due.js";
 import { ChainConflict, readChain, signHead } from "./chain.js";
 import { oldestMonth } from "./log-months.js";
@@ -38,11 +38,10 @@ export async function freeOldLog(
   tenantId: TenantId,
   { now, dueAt }: { readonly now: Date; readonly dueAt: Date },
 ): Promise<void> {
-  const { database, keyring, days, frees, sinks = [] } = parts;
-  const keys = await keyring.of(tenantId);
-  const log = asServer(database, keys);
+  const { database, days, frees, sinks = [] } = parts;
+  const log = await openTenant(parts, tenantId);
   const chain = await log.bulk((tx) => readChain(tx));
-  if (chain.isWhole) await attestWhenDue(parts, [{ ...chain, keys }], now);
+  if (chain.isWhole) await attestWhenDue(parts, [{ ...chain, keys: log.keys }], now);
   // A server with a fast clock must not remove rows early by the database's clock.
   const today = new Date(Math.min(now.getTime(), (await database.ping()).getTime()));
   if (days > 0 && frees !== "none") {
@@ -57,7 +56,7 @@ export async function freeOldLog(
       const sent = sentUntil(await tx.query(readSinkPositions, "all"), sinks);
       const keptFrom = new Date(Math.min(wanted, most, sealedUntil(last).getTime(), sent));
       if (head.keptFrom && head.keptFrom >= keptFrom) return;
-      const moved = signHead(keys, { ...head, keptFrom, archivedFrom: undefined });
+      const moved = signHead(tx.keys, { ...head, keptFrom, archivedFrom: undefined });
       if (!(await tx.query(moveChainHead, { before: stored.mac, head: moved }))) throw new ChainConflict();
     });
   }

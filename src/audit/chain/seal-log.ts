@@ -1,11 +1,10 @@
 import { MINUTE_MS } from "../../base/clock.js";
 import type { TenantId } from "../../base/ids.js";
-import type { TenantKeySource } from "../../crypto/tenant-keys.js";
 import { closeLog, deleteLogDue } from "../../store/audit/audit-seals.js";
 import { type RawLogRow, readRawLog } from "../../store/audit/raw-log.js";
 import type { Database } from "../../store/database.js";
 import { UniqueViolation } from "../../store/postgres/database-error.js";
-import { asServer } from "../tenant-database.js";
+import { openTenant } from "../tenant-database.js";
 import { type AttestDueParts, attestWhenDue } from "./attest-due.js";
 import { type Chain, ChainConflict, readChain } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
@@ -17,7 +16,6 @@ import { lastSignedBody } from "./sign-seals.js";
 const PAGE = 5_000;
 
 export interface SealParts extends AttestDueParts, SealReceivers {
-  readonly keyring: TenantKeySource;
   /** What this process knows of chains. Absent: nothing yet. */
   readonly history?: ChainHistory;
 }
@@ -57,8 +55,8 @@ export async function sealLog(
   if (!hasClosed) return "early";
   const outcome = await sealClosed(parts, tenantId, { until, signal });
   if (outcome === "sealed" || outcome === "broken") {
-    const keys = await parts.keyring.of(tenantId);
-    await asServer(database, keys).bulk(async (tx) => {
+    const tenant = await openTenant(parts, tenantId);
+    await tenant.bulk(async (tx) => {
       tx.enqueue(deleteLogDue, { kind: "log_seal", minute: dueAt });
       if (outcome === "broken") tx.log("log", tenantId, "break");
     });
@@ -74,9 +72,10 @@ export async function sealClosed(
   tenantId: TenantId,
   { until, signal }: { readonly until: Date; readonly signal?: AbortSignal | undefined },
 ): Promise<ClosedOutcome> {
-  const { database, keyring, history = new ChainHistory() } = parts;
-  const keys = await keyring.of(tenantId);
-  const { chain, now, signed } = await asServer(database, keys).bulk(async (tx) => {
+  const { database, history = new ChainHistory() } = parts;
+  const tenant = await openTenant(parts, tenantId);
+  const { keys } = tenant;
+  const { chain, now, signed } = await tenant.bulk(async (tx) => {
     const chain = await readChain(tx);
     return { chain, now: tx.now, signed: await lastSignedBody(tx, chain) };
   });

@@ -30,7 +30,7 @@ export class SealedRows {
 
   /** The remaining rows before `until` of a seal's group, in chunks of at most a page. */
   async *before(seal: Pick<SealRow, "number" | "window_start">, until: Date): AsyncGenerator<readonly RawLogRow[]> {
-    const group = sealedGroupOf(seal, this.#snapshot.setBacks);
+    const group = sealedGroup(seal, this.#snapshot.setBacks);
     yield* group === "main" ? this.#ofMain(until) : this.#asideOf(group).pieces(until);
   }
 
@@ -68,7 +68,7 @@ export class SealedRows {
 }
 
 /** Which rows of its minute a seal covers: those that a later set-back set aside, or those without a mark. */
-export function sealedGroupOf(
+export function sealedGroup(
   { number, window_start }: Pick<SealRow, "number" | "window_start">,
   setBacks: readonly SealRow[],
 ): number | "main" {

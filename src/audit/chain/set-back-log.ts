@@ -12,7 +12,7 @@ import {
   setRowsAside,
 } from "../../store/audit/log-clock.js";
 import { ANY_ENTITY_ID } from "../log-entry.js";
-import { asServer } from "../tenant-database.js";
+import { openTenant } from "../tenant-database.js";
 import { nextPosition } from "./attestations.js";
 import { ChainConflict, readChain, signHead, signMark } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
@@ -43,7 +43,7 @@ export type SetBackOutcome =
  * are touched: the past cannot be reopened. Any process can interrupt and repeat it at any point.
  */
 export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<SetBackOutcome> {
-  const { database, keyring, history = new ChainHistory() } = given;
+  const { database, history = new ChainHistory() } = given;
   const parts = { ...given, history };
   const log = database.of(tenantId);
   const closing = await log.bulk((tx) => tx.query(readLogClosing, "closing"));
@@ -61,8 +61,8 @@ export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<
   // A crash between closing and sealing leaves closed minutes without seals.
   const sealed = await sealClosed(parts, tenantId, { until: closedUntil });
   if (sealed === "refused" || sealed === "overtaken") return { kind: sealed };
-  const keys = await keyring.of(tenantId);
-  const work = asServer(database, keys);
+  const work = await openTenant(parts, tenantId);
+  const { keys } = work;
   const chain = await work.bulk(readChain);
   const isWhole = (await history.stateOf(parts, tenantId, chain)) === "whole";
   const { number, previous } = nextPosition({ ...chain, isWhole }, history.reached(tenantId));

@@ -25,10 +25,7 @@ export async function lastSignedBody(tx: Transaction, { last }: Pick<Chain, "las
   return last?.signed_body ?? (last ? ((await tx.query(readLastSigned, "last")) ?? undefined) : undefined);
 }
 
-/**
- * Signs consecutive entries of a tenant's chain.
- * @param before the last signed text of the chain.
- */
+/** @param before the last signed text of the chain. */
 export async function signSeals(
   keys: TenantKeys,
   seals: readonly UnsignedSeal[],

@@ -1,12 +1,11 @@
-import { newUuid, type TenantId, VAULT_TENANT_ID } from "../../base/ids.js";
+import { newUuid, type TenantId } from "../../base/ids.js";
 import { writeVaultLog } from "../../store/audit/audit-logs.js";
 import { insertSeal, moveChainHead } from "../../store/audit/audit-seals.js";
 import type { RawLogRow } from "../../store/audit/raw-log.js";
-import { UniqueViolation } from "../../store/postgres/database-error.js";
 import { EMPTY_CONTEXT, OPERATOR_CONTEXT } from "../audit-context.js";
-import { asServer } from "../tenant-database.js";
+import type { TenantParts } from "../tenant-database.js";
 import type { TenantTransaction } from "../tenant-transaction.js";
-import { type AttestParts, nextPosition } from "./attestations.js";
+import { appendToVaultChain, nextPosition } from "./attestations.js";
 import { ChainConflict, readChain, signHead, signMark } from "./chain.js";
 import { unsigned } from "./sign-seals.js";
 import { vaultRowDigest } from "./vault-row.js";
@@ -41,27 +40,14 @@ export interface VaultEvent {
   readonly isByServer?: boolean;
 }
 
-const TRIES = 20;
-
-/**
- * Records an event in the vault's own log. The row and its entry of the vault's own chain are written together, so it is
- * sealed from the beginning.
- */
-export async function recordVaultEvent(parts: AttestParts, event: VaultEvent): Promise<void> {
-  const keys = await parts.keyring.of(VAULT_TENANT_ID);
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await asServer(parts.database, keys).bulk((tx) => append(tx, event));
-    } catch (error) {
-      const isTaken = error instanceof UniqueViolation || error instanceof ChainConflict;
-      if (!isTaken || attempt === TRIES) throw error;
-    }
-  }
+/** The row and its entry of the vault's own chain are written together, so it is sealed from the beginning. */
+export function recordVaultEvent(parts: TenantParts, event: VaultEvent): Promise<void> {
+  return appendToVaultChain(parts, 20, (tx) => append(tx, event));
 }
 
 /** Records that a tenant was created or deleted: its own log is deleted with it. */
 export function recordTenantEvent(
-  parts: AttestParts,
+  parts: TenantParts,
   operation: "create" | "delete",
   tenantId: TenantId,
   by: Pick<VaultEvent, "remark" | "isByServer">,

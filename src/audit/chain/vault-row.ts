@@ -1,11 +1,11 @@
 import { VAULT_TENANT_ID } from "../../base/ids.js";
 import { rowLeaf } from "../../crypto/row-digest.js";
-import { cellsOf, type RawLogRow } from "../../store/audit/raw-log.js";
+import { type RawLogRow, rowCells } from "../../store/audit/raw-log.js";
 import { type Acknowledged, Findings } from "./findings.js";
 
 /** What an entry of the vault's own chain says about its row. */
 export function vaultRowDigest(row: RawLogRow): Buffer {
-  return rowLeaf(VAULT_TENANT_ID, cellsOf(row));
+  return rowLeaf(VAULT_TENANT_ID, rowCells(row));
 }
 
 /** Compares the rows of the vault's own log with the entries of its chain: one row for each. */

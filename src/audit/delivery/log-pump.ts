@@ -42,10 +42,7 @@ export class LogPump {
     this.#sink = sink;
   }
 
-  /**
-   * Sends some of a tenant's log.
-   * @throws {SinkFailed} if the sink does not take it.
-   */
+  /** @throws {SinkFailed} if the sink does not take it. */
   async turn(tenantId: TenantId, signal: AbortSignal): Promise<TurnOutcome> {
     const start = this.#ahead.get(tenantId) ?? (await this.#stored(tenantId));
     let batches = 0;

@@ -6,7 +6,7 @@ import { readSealsAfter, readSetBacksAfter, type SinkPosition } from "../../stor
 import { type RawLogRow, readRawLog, type SealedGroup } from "../../store/audit/raw-log.js";
 import type { Database, TenantTransactions } from "../../store/database.js";
 import { sealedUntil } from "../chain/next-seals.js";
-import { sealedGroupOf } from "../chain/sealed-rows.js";
+import { sealedGroup } from "../chain/sealed-rows.js";
 import { recordOfRow, recordOfSeal } from "./sink-record.js";
 
 /** Records that are sent at a time: about 250 KB. */
@@ -56,7 +56,7 @@ async function* partsAfter(database: Database, tenantId: TenantId, start: SinkPo
       return { seals, setBacks };
     });
     for (const seal of seals) {
-      const group = sealedGroupOf(seal, setBacks);
+      const group = sealedGroup(seal, setBacks);
       for await (const rows of seal.kind === "minute"
         ? minuteRows(database.of(tenantId), seal, group, position.row)
         : []) {

@@ -76,7 +76,7 @@ export function endText(
 type Fields = ReadonlyMap<string, unknown>;
 
 /** The fields of a line; undefined if it is no object of JSON. */
-export function fieldsOf(text: string): Fields | undefined {
+export function parseLineFields(text: string): Fields | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? new Map(Object.entries(value)) : undefined;

@@ -58,10 +58,7 @@ const MAX_GROUPS = 50;
 /** Actors that are counted together have it. */
 const NO_ACTOR = "00000000-0000-0000-0000-000000000000";
 
-/**
- * Prepares a question about the activity.
- * @throws {Fault} validation_failed for a time that is not one, a range that is too long, and filters of actors.
- */
+/** @throws {Fault} validation_failed for a time that is not one, a range that is too long, and filters of actors. */
 export function prepareActivity(query: ActivityQuery, now: Date): (tx: Transaction) => Promise<Activity> {
   const range = activityRange(query, now);
   const by = askedGrouping(query);

@@ -4,7 +4,7 @@ import {
   type LogFilter,
   type LogIndexRange,
   type LogListing,
-  type LogPlace,
+  type LogPosition,
   type LogRow,
   listLogRows,
 } from "../../store/audit/log-listing.js";
@@ -25,7 +25,7 @@ const FIRST_ROWS = 1_000;
 export interface FoundRows {
   readonly rows: readonly LogRow[];
   /** The search ended here before the page was full. Older rows were not compared. */
-  readonly endedAt: LogPlace | undefined;
+  readonly endedAt: LogPosition | undefined;
 }
 
 /**

@@ -8,25 +8,28 @@ import { entityTypesMatching } from "../log-entry.js";
 import { loggedTrace } from "../trace-id.js";
 
 /** A caller's filter of the log, unparsed. */
-export interface LogFilterQuery {
+export interface LogFilterQuery
+  extends Pick<
+    LogFilter,
+    | "entityId"
+    | "outcome"
+    | "operation"
+    | "transform"
+    | "destinationHost"
+    | "sourceIp"
+    | "client"
+    | "code"
+    | "hasReason"
+    | "actorType"
+    | "viaType"
+  > {
   readonly entityType?: string | undefined;
-  readonly entityId?: string | undefined;
   readonly startDate?: string | undefined;
   readonly endDate?: string | undefined;
   readonly actorId?: string | undefined;
   readonly keyId?: string | undefined;
-  readonly outcome?: string | undefined;
-  readonly operation?: string | undefined;
-  readonly transform?: string | undefined;
   readonly traceId?: string | undefined;
-  readonly destinationHost?: string | undefined;
-  readonly sourceIp?: string | undefined;
-  readonly client?: string | undefined;
-  readonly code?: string | undefined;
   readonly viaId?: string | undefined;
-  readonly hasReason?: boolean | undefined;
-  readonly actorType?: string | undefined;
-  readonly viaType?: string | undefined;
   readonly id?: string | undefined;
 }
 
@@ -34,7 +37,6 @@ export interface LogFilterQuery {
 const MAX_DAYS = 31;
 
 /**
- * Checks a filter.
  * @throws {Fault} validation_failed for an invalid value, or for a filter without an index and without a time window.
  */
 export function readLogFilter(query: LogFilterQuery, now: Date): LogFilter {

@@ -23,10 +23,7 @@ export interface LogPage {
 /** Lists rows, newest first. */
 export type FindRows = (listing: LogListing) => Promise<FoundRows>;
 
-/**
- * Prepares a page of the log, newest first.
- * @throws {Fault} validation_failed for an invalid filter, or a cursor of another list.
- */
+/** @throws {Fault} validation_failed for an invalid filter, or a cursor of another list. */
 export function prepareLogPage(keys: TenantKeys, query: LogQuery, now: Date): (find: FindRows) => Promise<LogPage> {
   const filter = nameOfFilter(query);
   if (query.wholeCalls && query.start === undefined && query.page > 1) {

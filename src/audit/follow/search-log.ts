@@ -1,13 +1,10 @@
 import type { TenantId } from "../../base/ids.js";
-import type { TenantKeySource } from "../../crypto/tenant-keys.js";
-import { writeLog } from "../../store/audit/audit-logs.js";
 import { type LogFilter, type LogRow, listLogRows } from "../../store/audit/log-listing.js";
-import type { Database } from "../../store/database.js";
 import { OPERATOR_CONTEXT } from "../audit-context.js";
 import { isOwnEntry, readChain } from "../chain/chain.js";
 import { sealedUntil } from "../chain/next-seals.js";
-import { ANY_ENTITY_ID, logEntry } from "../log-entry.js";
-import { asServer } from "../tenant-database.js";
+import { ANY_ENTITY_ID } from "../log-entry.js";
+import { openTenant, type TenantParts } from "../tenant-database.js";
 
 const PAGE = 500;
 
@@ -29,11 +26,6 @@ export interface LogCoverage {
   readonly keptFrom: Date | undefined;
 }
 
-export interface LogSearchParts {
-  readonly database: Database;
-  readonly keyring: TenantKeySource;
-}
-
 export interface LogSearch {
   readonly filter: LogFilter;
   readonly isWanted: (row: LogRow) => boolean;
@@ -48,17 +40,17 @@ export interface LogSearch {
  * (PCI DSS 10.2.1.3), unless nothing was found.
  */
 export async function searchLog(
-  { database, keyring }: LogSearchParts,
+  parts: TenantParts,
   tenantId: TenantId,
   { filter, isWanted, limit, remark }: LogSearch,
 ): Promise<LogQueryResult> {
-  const keys = await keyring.of(tenantId);
-  const coverage = await asServer(database, keys).bulk(async (tx): Promise<LogCoverage> => {
+  const tenant = await openTenant(parts, tenantId);
+  const coverage = await tenant.bulk(async (tx): Promise<LogCoverage> => {
     const { last, head, isWhole } = await readChain(tx);
     return {
       sealedUntil: last && sealedUntil(last),
       lastSeal: last?.number,
-      isWhole: isWhole && head !== undefined && (!last || isOwnEntry(keys, last)),
+      isWhole: isWhole && head !== undefined && (!last || isOwnEntry(tenant.keys, last)),
       keptFrom: head?.keptFrom,
     };
   });
@@ -66,16 +58,14 @@ export async function searchLog(
   let after: { readonly createdAt: Date; readonly id: string } | undefined;
   for (;;) {
     const listing = { ...filter, after, offset: 0, limit: PAGE };
-    const page = await database.of(tenantId).bulk((tx) => tx.query(listLogRows, listing));
+    const page = await tenant.bulk((tx) => tx.query(listLogRows, listing));
     rows.push(...page.filter(isWanted));
     const last = page.at(-1);
     if (!last || page.length < PAGE || rows.length > limit) break;
     after = { createdAt: last.created_at, id: last.id };
   }
   if (rows.length > 0) {
-    await database
-      .of(tenantId)
-      .bulk(async (tx) => writeLog(tx, logEntry("log", ANY_ENTITY_ID, "read", { remark, context: OPERATOR_CONTEXT })));
+    await tenant.bulk(async (tx) => tx.log("log", ANY_ENTITY_ID, "read", { remark, context: OPERATOR_CONTEXT }));
   }
   return { rows: rows.slice(0, limit), hasMore: rows.length > limit, coverage };
 }

@@ -1,9 +1,9 @@
 import type { TenantId } from "../../base/ids.js";
 import { NO_SEAL } from "../../crypto/log-seal.js";
 import { RowDigest } from "../../crypto/row-digest.js";
-import { cellsOf, type RawLogRow } from "../../store/audit/raw-log.js";
+import { type RawLogRow, rowCells } from "../../store/audit/raw-log.js";
 import { type FindingKind, Findings } from "../chain/findings.js";
-import { minuteOf } from "../chain/minute-counts.js";
+import { minuteStart } from "../chain/minute-counts.js";
 import { NO_BODY, type SealBody } from "../chain/seal-body.js";
 
 /** An entry of a chain, wherever it was read. Hashes are in hexadecimal. */
@@ -72,7 +72,7 @@ export class LogWalk {
   /** Step 1, for each row: in its order, and in the minute of the next entry. */
   row(row: RawLogRow): void {
     this.rows += 1;
-    const minute = minuteOf(row);
+    const minute = minuteStart(row);
     if (this.#lastMinute && minute <= this.#lastMinute) {
       this.findings.add("rows_added", minute, "a row is of a minute that was sealed before");
       return;
@@ -82,7 +82,7 @@ export class LogWalk {
       this.findings.add("rows_changed", minute, "the rows of this minute are not in their order");
     }
     this.#open ??= { minute, digest: new RowDigest(this.#source.tenantId), last: row };
-    this.#open.digest.add(cellsOf(row));
+    this.#open.digest.add(rowCells(row));
     this.#open.last = row;
   }
 

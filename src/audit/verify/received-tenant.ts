@@ -3,7 +3,7 @@ import { MINUTE_MS } from "../../base/clock.js";
 import type { TenantId } from "../../base/ids.js";
 import { hashOfSigned, isLogSignature } from "../../crypto/log-signing.js";
 import type { RawLogRow } from "../../store/audit/raw-log.js";
-import { minuteOf } from "../chain/minute-counts.js";
+import { minuteStart } from "../chain/minute-counts.js";
 import type { SealBody } from "../chain/seal-body.js";
 import { LogWalk } from "./log-walk.js";
 
@@ -15,7 +15,6 @@ export interface ReceivedRow {
   readonly line: string;
 }
 
-/** An entry of the chain, with the signed text that it was read from. */
 export interface ReceivedSeal {
   readonly body: SealBody;
   readonly text: string;
@@ -68,7 +67,7 @@ export class ReceivedTenant {
     this.repeated += 1;
     const kind = row ? "rows_changed" : "seal_changed";
     const detail = "a record is there twice, with different content";
-    if (known !== own) this.walk.findings.add(kind, row && minuteOf(row), detail);
+    if (known !== own) this.walk.findings.add(kind, row && minuteStart(row), detail);
     return true;
   }
 }

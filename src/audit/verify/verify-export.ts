@@ -10,8 +10,8 @@ import {
   type EndLine,
   EXPORT_FORMAT,
   endText,
-  fieldsOf,
   type Manifest,
+  parseLineFields,
   readEnd,
   readManifest,
   readSigned,
@@ -53,7 +53,6 @@ export interface ExportVerdict {
   readonly last: WalkedEntry | undefined;
 }
 
-/** What an auditor has from another source than the file. */
 export interface TrustedEvidence {
   /** The tenant's. Without it, anyone's key would do. */
   readonly fingerprint: string | undefined;
@@ -153,7 +152,7 @@ class ExportCheck {
   }
 
   #start(text: string): void {
-    const fields = fieldsOf(text);
+    const fields = parseLineFields(text);
     const format = fields?.get("format");
     const tenantId = fields?.get("tenant_id");
     if (typeof format === "string" && /^cloakroom-audit-export\/[0-9]+$/.test(format) && format !== EXPORT_FORMAT) {
@@ -180,13 +179,13 @@ class ExportCheck {
   }
 
   #row(entries: ExportEntries, text: string): void {
-    const row = this.#manifest && fieldsOf(text) && readRowJson(this.#manifest.tenant_id, text);
+    const row = this.#manifest && parseLineFields(text) && readRowJson(this.#manifest.tenant_id, text);
     if (!row) throw new Unreadable(`row ${entries.walk.rows + 1} is not one of this log`);
     entries.walk.row(row);
   }
 
   #other(entries: ExportEntries, text: string): void {
-    const fields = fieldsOf(text);
+    const fields = parseLineFields(text);
     const kind = fields?.get("kind");
     const signed = fields && (kind === "seal" || kind === "link") ? readSigned(fields, text) : undefined;
     const stamp = fields && kind === "stamp" ? readStamp(fields, text) : undefined;

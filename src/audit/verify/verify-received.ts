@@ -5,7 +5,7 @@ import { SEAL_FORMAT } from "../../crypto/log-seal.js";
 import { isLogSignature } from "../../crypto/log-signing.js";
 import type { Finding } from "../chain/findings.js";
 import { otherFormat, readBody } from "../chain/seal-body.js";
-import { fieldsOf } from "../export/export-format.js";
+import { parseLineFields } from "../export/export-format.js";
 import { readRowJson } from "../export/row-json.js";
 import { rawLines, Unreadable } from "./raw-lines.js";
 import { ReceivedTenant } from "./received-tenant.js";
@@ -61,7 +61,7 @@ class ReceivedCheck {
 
   line(text: string): void {
     const isRow = text.startsWith(ROW);
-    const fields = isRow || ENTRY.test(text) ? fieldsOf(text) : undefined;
+    const fields = isRow || ENTRY.test(text) ? parseLineFields(text) : undefined;
     const tenantId = fields?.get("tenant_id");
     if (!fields || typeof tenantId !== "string" || !isTenantId(tenantId)) {
       this.#otherLines += 1;

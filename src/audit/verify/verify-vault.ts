@@ -10,7 +10,6 @@ import { VaultRows } from "../chain/vault-row.js";
 import { BEGINNING, whyMisplaced } from "./log-walk.js";
 import type { AttestedSeal } from "./verify-log.js";
 
-/** The content of the vault's own chain, and its findings. */
 export interface VaultVerdict {
   readonly attested: ReadonlyMap<TenantId, AttestedSeal & { readonly entry: number }>;
   readonly reached: number;

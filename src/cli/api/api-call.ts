@@ -3,7 +3,7 @@ import { terminal } from "../../base/terminal.js";
 import { UsageError } from "../usage-error.js";
 import type { CommandArguments } from "./command-arguments.js";
 import { type Credentials, findCredentials } from "./credentials.js";
-import { clientNamesOf } from "./field-names.js";
+import { toClientNames } from "./field-names.js";
 import { Output } from "./output.js";
 import { OWN_PAGE_HEADERS } from "./own-page-headers.js";
 import { confirm } from "./prompt.js";
@@ -106,7 +106,7 @@ export class ApiCall implements AsyncDisposable {
       throw new UsageError("--from must be a JSON object.");
     }
     const given = Object.entries(fields).filter(([, value]) => value !== undefined);
-    return JSON.stringify({ ...Object(clientNamesOf(body)), ...Object.fromEntries(given) });
+    return JSON.stringify({ ...Object(toClientNames(body)), ...Object.fromEntries(given) });
   }
 
   /** How many items a list shows, and how many to ask for at once. */

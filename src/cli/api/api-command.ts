@@ -21,6 +21,6 @@ export const COMMON_FLAGS = {
   help: switchFlag("show this help"),
 } as const satisfies Flags;
 
-export function flagsOf(command: ApiCommand): Flags {
+export function commandFlags(command: ApiCommand): Flags {
   return { ...command.flags, ...COMMON_FLAGS };
 }

@@ -1,7 +1,7 @@
 import type { CreateApplicationInput, UpdateApplicationInput } from "@cloakroom/client";
 import type { ApiCall } from "./api-call.js";
 import type { Action } from "./api-command.js";
-import { clientNamesOf, restNamesOf } from "./field-names.js";
+import { toClientNames, toRestNames } from "./field-names.js";
 
 const COLUMNS = ["id", "name", "type", "created_at"];
 const KEY_COLUMNS = ["id", "name", "owner", "created_at", "expires_at", "last_used_at"];
@@ -22,7 +22,7 @@ export const updateApplication: Action = async (call) => {
   // A list in place of a stored one is plain JSON, whose names are those of the REST API.
   const { templates, ...rest } = given;
   const input =
-    templates === undefined ? rest : { ...rest, templates: JSON.parse(JSON.stringify(restNamesOf(templates))) };
+    templates === undefined ? rest : { ...rest, templates: JSON.parse(JSON.stringify(toRestNames(templates))) };
   call.output.one(await call.client.applications.update(call.argument(0), input, call.options()));
 };
 
@@ -53,7 +53,7 @@ async function givenFields(call: ApiCall) {
     name: call.text("name"),
     permissions: call.list("permission"),
     allowedOrigins: call.list("origin"),
-    templates: clientNamesOf(await call.json("templates")),
+    templates: toClientNames(await call.json("templates")),
     allowPageRequests: allowed === undefined ? undefined : allowed === "yes",
   };
 }

@@ -1,12 +1,12 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { suggestionFor } from "../../base/suggestion.js";
 import { UsageError } from "../usage-error.js";
-import { type ApiCommand, flagsOf } from "./api-command.js";
+import { type ApiCommand, commandFlags } from "./api-command.js";
 import type { CommandArguments } from "./command-arguments.js";
 
 /** @throws {UsageError} for what the command does not take. No message repeats a value, which may be a secret. */
 export function parseArguments(command: ApiCommand, args: readonly string[]): CommandArguments {
-  const flags = flagsOf(command);
+  const flags = commandFlags(command);
   const options: ParseArgsOptionsConfig = { h: { type: "boolean", short: "h" } };
   for (const [name, { kind }] of Object.entries(flags)) {
     options[name] = { type: kind === "switch" ? "boolean" : "string" };
@@ -47,7 +47,7 @@ function checkCount(command: ApiCommand, positionals: readonly string[]): void {
 }
 
 function unknownOption(command: ApiCommand, given: string): UsageError {
-  const names = Object.keys(flagsOf(command)).map((name) => `--${name}`);
+  const names = Object.keys(commandFlags(command)).map((name) => `--${name}`);
   const close = suggestionFor(given, names);
   const hint = close === undefined ? "" : ` Did you mean ${close}?`;
   return new UsageError(`There is no option ${given}.${hint} Run: cloakroom ${command.name} --help`);

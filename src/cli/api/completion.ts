@@ -1,6 +1,6 @@
 import { OPERATOR_COMMANDS } from "../operator-commands.js";
 import { UsageError } from "../usage-error.js";
-import { type ApiCommand, flagsOf } from "./api-command.js";
+import { type ApiCommand, commandFlags } from "./api-command.js";
 import { API_COMMANDS } from "./commands.js";
 
 // The scripts stay the same in all versions: the program itself says what may come next. None of them evaluates it, as
@@ -49,7 +49,7 @@ export function argumentAt(words: readonly string[]): TypedArgument | undefined 
   const rest = words.slice(command?.name.split(" ").length);
   const start = rest.pop();
   if (!command || start === undefined || start.startsWith("-")) return undefined;
-  const flags = flagsOf(command);
+  const flags = commandFlags(command);
   const before: string[] = [];
   const options = new Map<string, string>();
   while (rest.length > 0) {
@@ -68,12 +68,12 @@ export function argumentAt(words: readonly string[]): TypedArgument | undefined 
 }
 
 /** What may take the place of the last word, from the tables of commands alone. */
-export function completionsOf(words: readonly string[]): readonly string[] {
+export function findCompletions(words: readonly string[]): readonly string[] {
   const [last = "", ...before] = [...words].reverse();
   const typed = before.reverse();
   const command = API_COMMANDS.find(({ name }) => name.split(" ").every((word, index) => typed[index] === word));
   if (command) {
-    const flags = flagsOf(command);
+    const flags = commandFlags(command);
     const open = flags[(typed.at(-1) ?? "").replace(/^--/, "")];
     const isValue = typed.at(-1)?.startsWith("--") && open !== undefined && open.kind !== "switch";
     if (isValue) return (open.choices ?? []).filter((choice) => choice.startsWith(last));

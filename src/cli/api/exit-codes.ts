@@ -41,6 +41,6 @@ const BY_ERROR: Readonly<Record<string, number>> = {
 };
 
 /** The exit code for an error of the client, by its `code`. */
-export function exitCodeOf(code: string): number {
+export function exitCodeFor(code: string): number {
   return BY_ERROR[code] ?? EXIT_CODES.failed;
 }

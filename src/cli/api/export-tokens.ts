@@ -2,11 +2,11 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { terminal } from "../../base/terminal.js";
 import { requireNew, writeNewFile } from "../new-file.js";
-import { progressOf } from "../progress.js";
+import { progressReporter } from "../progress.js";
 import { UsageError } from "../usage-error.js";
 import type { ApiCall } from "./api-call.js";
 import type { Action } from "./api-command.js";
-import { restNamesOf } from "./field-names.js";
+import { toRestNames } from "./field-names.js";
 import { pgpRecipient } from "./pgp.js";
 
 const PAGE = 500;
@@ -29,14 +29,14 @@ export const exportTokens: Action = async (call) => {
   const key = call.text("pgp-key");
   await requireNew(file);
   const recipient = key === undefined ? undefined : await pgpRecipient(key);
-  const tell = progressOf((line) => terminal().stderr.write(`${line}\n`), "Export", 0);
+  const tell = progressReporter((line) => terminal().stderr.write(`${line}\n`), "Export", 0);
   let tokens = 0;
   let withoutData = 0;
   const lines = async function* () {
     if (isCsv) yield csvLine(COLUMNS);
     const filter = { container: call.text("container"), type: call.text("type"), size: PAGE, withoutData: !recipient };
     for await (const token of call.client.tokens.export(filter, call.options())) {
-      const shown = Object(restNamesOf(token));
+      const shown = Object(toRestNames(token));
       yield isCsv ? csvLine(COLUMNS.map((name) => cellOf(shown[name]))) : `${JSON.stringify(shown)}\n`;
       tokens += 1;
       if (token.data === undefined) withoutData += 1;

@@ -6,7 +6,7 @@ import { printableJson } from "../printable.js";
 import { UsageError } from "../usage-error.js";
 import { messageForCommands } from "./client-words.js";
 import { NotSignedIn } from "./credentials.js";
-import { EXIT_CODES, exitCodeOf } from "./exit-codes.js";
+import { EXIT_CODES, exitCodeFor } from "./exit-codes.js";
 import { Interrupted } from "./interrupted.js";
 import { cellText } from "./text-table.js";
 
@@ -58,7 +58,7 @@ function failureReport(error: unknown): Report {
   }
   if (error instanceof CloakroomError) {
     const { code, fields, traceId } = error;
-    return { exitCode: exitCodeOf(code), code, message: messageForCommands(error), fields, traceId };
+    return { exitCode: exitCodeFor(code), code, message: messageForCommands(error), fields, traceId };
   }
   const system = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
   // Messages of libraries may hold what must not be printed.

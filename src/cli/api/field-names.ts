@@ -15,21 +15,21 @@ const OPAQUE = new Set([
 /** Names of the client where the REST API's name is not the same in snake case. */
 const REST_NAMES: Readonly<Record<string, string>> = { extras: "_extras" };
 
-export function restNamesOf(value: unknown): unknown {
+export function toRestNames(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString();
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
   return renamed(
     value,
     (name) => REST_NAMES[name] ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    restNamesOf,
+    toRestNames,
   );
 }
 
-export function clientNamesOf(value: unknown): unknown {
+export function toClientNames(value: unknown): unknown {
   return renamed(
     value,
     (name) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
-    clientNamesOf,
+    toClientNames,
   );
 }
 

@@ -22,7 +22,6 @@ export function commandHelp(command: Command<unknown>, common: Flags): string {
   ].join("\n");
 }
 
-/** All commands, or those whose names begin with a word. */
 export function overview(group?: string): string {
   const isShown = ({ name }: Summary) => group === undefined || name.split(" ")[0] === group;
   const ofVault = API_COMMANDS.filter(isShown);

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { terminal } from "../../base/terminal.js";
 import type { TokenFile } from "../../token-files/records.js";
-import { progressOf } from "../progress.js";
+import { progressReporter } from "../progress.js";
 import { UsageError } from "../usage-error.js";
 import type { ApiCall } from "./api-call.js";
 import { gpgReader } from "./gpg.js";
@@ -89,7 +89,7 @@ class OpenFile implements AsyncDisposable {
 
   async *bytes(what: string): AsyncGenerator<Buffer> {
     const { size } = await this.#file.stat();
-    const tell = progressOf((line) => terminal().stderr.write(`${line}\n`), what, size, "bytes");
+    const tell = progressReporter((line) => terminal().stderr.write(`${line}\n`), what, size, "bytes");
     for (let position = 0; !this.#isClosed; ) {
       const reading = this.#file.read(Buffer.allocUnsafe(PIECE_BYTES), 0, PIECE_BYTES, position);
       this.#reading = reading.catch(() => {});

@@ -3,16 +3,16 @@ import { CloakroomError } from "@cloakroom/client";
 import { terminal } from "../../base/terminal.js";
 import {
   type BatchSender,
-  batchesOf,
   type FileRow,
+  importBatches,
+  mappedRows,
   type ResultLine,
-  rowsOf,
   sendBatch,
 } from "../../token-files/import-batch.js";
 import { LAYOUTS } from "../../token-files/layouts.js";
 import { type Mapping, readMapping } from "../../token-files/mapping.js";
 import { shownMasked } from "../../token-files/masked-row.js";
-import { type FileFormat, formatOf, recordsOf } from "../../token-files/records.js";
+import { detectFileFormat, type FileFormat, readRecords } from "../../token-files/records.js";
 import { printable } from "../printable.js";
 import { UsageError } from "../usage-error.js";
 import type { ApiCall } from "./api-call.js";
@@ -29,7 +29,7 @@ export const importTokens: Action = async (call) => {
   const mapping = chosenMapping(call);
   await using source = await openImportSource(call, file);
   const format = chosenFormat(call, source.name);
-  const rows = rowsOf(recordsOf(source, format), mapping, format);
+  const rows = mappedRows(readRecords(source, format), mapping, format);
   if (call.isSet("dry-run")) return void (await showFirst(call, rows));
   const resultsFile = call.text("results") ?? `${file}.results.ndjson`;
   await using results = await ImportResults.open(resultsFile);
@@ -51,7 +51,7 @@ function chosenFormat(call: ApiCall, file: string): FileFormat {
   const given = call.text("format");
   if (given === "csv" || given === "ndjson") return given;
   if (given !== undefined) throw new UsageError("--format must be csv or ndjson.");
-  const format = formatOf(file);
+  const format = detectFileFormat(file);
   if (format) return format;
   throw new UsageError(`${file} must end in .csv, .ndjson or .jsonl, or say --format.`);
 }
@@ -82,7 +82,7 @@ async function* answersOf(
 ): AsyncGenerator<readonly ResultLine[]> {
   const waiting: Promise<readonly ResultLine[]>[] = [];
   const sender = senderOf(call, results.importId);
-  for await (const batch of batchesOf(rows)) {
+  for await (const batch of importBatches(rows)) {
     call.signal.throwIfAborted();
     if (batch.position <= results.rowsBefore) continue;
     const answer = sendBatch(sender, batch);

@@ -1,4 +1,3 @@
-/** The user pressed Ctrl-C. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { terminal } from "../../base/terminal.js";
 import { printableJson } from "../printable.js";
-import { restNamesOf } from "./field-names.js";
+import { toRestNames } from "./field-names.js";
 import { missingStep, partOfResult } from "./result-path.js";
 import { cellText, tableLines } from "./text-table.js";
 
@@ -33,7 +33,7 @@ export class Output {
   }
 
   one(result: unknown): void {
-    const shown = restNamesOf(result);
+    const shown = toRestNames(result);
     if (this.#options.quiet) this.#ids([shown]);
     else if (this.#isForPrograms) this.#data(shown);
     else if (typeof shown !== "object" || shown === null) this.line(cellText(shown));
@@ -42,7 +42,7 @@ export class Output {
 
   /** Prints a list in one piece: a table of some columns for people. */
   list(items: readonly unknown[], columns: readonly string[]): void {
-    const shown = items.map(restNamesOf);
+    const shown = items.map(toRestNames);
     if (this.#options.quiet || this.#isForPrograms) {
       if (this.#options.quiet) this.#ids(shown);
       else this.#data(shown);
@@ -57,7 +57,7 @@ export class Output {
 
   /** Prints one item of a list whose end is not known: a JSON document per line, or its columns with tabs between them. */
   item(item: unknown, columns: readonly string[]): void {
-    const shown = restNamesOf(item);
+    const shown = toRestNames(item);
     if (this.#options.quiet) this.#ids([shown]);
     else if (this.#isForPrograms) this.#data(shown);
     else this.line(columns.map((column) => cellText(partOfResult(shown, column))).join("\t"));

@@ -7,7 +7,6 @@ import { commandHelp } from "./help.js";
 import { Interrupted } from "./interrupted.js";
 import { refuseSecretArguments } from "./secret-arguments.js";
 
-/** Runs a command over the API and sets the exit code. */
 export async function runApiCommand(command: ApiCommand, args: readonly string[]): Promise<void> {
   const interrupt = new AbortController();
   const onInterrupt = () => interrupt.abort(new Interrupted());

@@ -76,7 +76,7 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
     summary: "List who read or used a token, when, how it was shown, from where and why",
     arguments: ["TOKEN"],
     flags: TENANT_HISTORY,
-    load: async () => (await import("../audit-who-read.js")).auditWhoRead,
+    load: async () => (await import("../audit-questions.js")).auditWhoRead,
   },
   {
     name: "audit what-did",
@@ -86,7 +86,7 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
       ...TENANT_HISTORY,
       rows: switchFlag("the rows too; --since is 30d unless given"),
     },
-    load: async () => (await import("../audit-what-did.js")).auditWhatDid,
+    load: async () => (await import("../audit-questions.js")).auditWhatDid,
   },
   {
     name: "audit denied",
@@ -97,7 +97,7 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
       "sign-ins": switchFlag("failed sign-ins alone, passkeys that were refused included"),
       by: textFlag("GROUP", "counts by actor, key, address, code or day in place of rows"),
     },
-    load: async () => (await import("../audit-denied.js")).auditDenied,
+    load: async () => (await import("../audit-questions.js")).auditDenied,
   },
   {
     name: "audit reveals",
@@ -109,7 +109,7 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
       actor: textFlag("ID", "those that were shown to this application or person alone"),
       by: textFlag("GROUP", "counts by actor, key, address or day in place of rows"),
     },
-    load: async () => (await import("../audit-reveals.js")).auditReveals,
+    load: async () => (await import("../audit-questions.js")).auditReveals,
   },
   {
     name: "audit changes",
@@ -120,7 +120,7 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
     notes: [
       "With ID, of an application, member, invitation, proxy, reactor, webhook or tenant, it lists its changes alone.",
     ],
-    load: async () => (await import("../audit-changes.js")).auditChanges,
+    load: async () => (await import("../audit-questions.js")).auditChanges,
   },
   {
     name: "audit operations",

@@ -9,12 +9,12 @@ export const TENANT_COMMANDS: readonly OperatorCommand[] = [
       name: textFlag("N", "name of the tenant"),
       "owner-email": textFlag("E", "e-mail address of its owner"),
     },
-    load: async () => (await import("../tenants-create.js")).tenantsCreate,
+    load: async () => (await import("../tenants.js")).tenantsCreate,
   },
   {
     name: "tenants list",
     summary: "List all tenants",
-    load: async () => (await import("../tenants-list.js")).tenantsList,
+    load: async () => (await import("../tenants.js")).tenantsList,
   },
   {
     name: "tenants update",
@@ -24,7 +24,7 @@ export const TENANT_COMMANDS: readonly OperatorCommand[] = [
       "included-monthly-active-tokens": textFlag("N", "a number, or default for none"),
       "stop-export-approval": switchFlag("switch the setting require_export_approval off, which no member may"),
     },
-    load: async () => (await import("../tenants-update.js")).tenantsUpdate,
+    load: async () => (await import("../tenants.js")).tenantsUpdate,
   },
   {
     name: "members sign-in-link",

@@ -1,8 +1,8 @@
 import { pathProblem } from "../json-path.js";
 import type { Operand } from "../operand.js";
-import { characterOf, flagOf, plainTextOf, wholeNumberOf } from "./arguments.js";
+import { literalCharacter, literalFlag, literalText, literalWholeNumber } from "./arguments.js";
 import { EXPIRY_FORMAT_NEEDED, isExpiryFormat } from "./card.js";
-import { hmacAlgorithmOf } from "./encoding.js";
+import { readHmacAlgorithm } from "./encoding.js";
 
 /** What an argument of a filter must be. Its place in the filter's list is its position. */
 interface ArgumentForm {
@@ -86,23 +86,23 @@ function optional(required: ArgumentForm): ArgumentForm {
 }
 
 function number(name: string): ArgumentForm {
-  return form(name, "a whole number", wholeNumberOf);
+  return form(name, "a whole number", literalWholeNumber);
 }
 
 function character(name: string): ArgumentForm {
-  return form(name, "one character", characterOf);
+  return form(name, "one character", literalCharacter);
 }
 
 function text(name: string): ArgumentForm {
-  return form(name, "a text", plainTextOf);
+  return form(name, "a text", literalText);
 }
 
 function flag(name: string): ArgumentForm {
-  return form(name, "true or false", flagOf);
+  return form(name, "true or false", literalFlag);
 }
 
 function algorithm(name: string): ArgumentForm {
-  return form(name, "sha-1, sha-256 or sha-512", (value) => hmacAlgorithmOf(plainTextOf(value) ?? ""));
+  return form(name, "sha-1, sha-256 or sha-512", (value) => readHmacAlgorithm(literalText(value) ?? ""));
 }
 
 function expiryFormat(name: string): ArgumentForm {
@@ -115,5 +115,5 @@ function path(name: string): ArgumentForm {
 
 function textWith(name: string, problemOf: (written: string) => string | undefined): ArgumentForm {
   const { problem } = text(name);
-  return { name, required: true, problem: (value) => problem(value) ?? problemOf(plainTextOf(value) ?? "") };
+  return { name, required: true, problem: (value) => problem(value) ?? problemOf(literalText(value) ?? "") };
 }

@@ -21,7 +21,7 @@ export class FilterArguments {
   wholeNumber(position: number, name: string, fallback?: number): number {
     const value = this.#value(position, name);
     if (value === undefined && fallback !== undefined) return fallback;
-    const number = wholeNumberOf(value);
+    const number = literalWholeNumber(value);
     if (number !== undefined) return number;
     throw this.#needs(name, "a whole number");
   }
@@ -29,7 +29,7 @@ export class FilterArguments {
   /** A boolean, false by default; the documented samples write it in quotes. */
   flag(position: number, name: string): boolean {
     const value = this.#value(position, name);
-    const flag = value === undefined ? false : flagOf(value);
+    const flag = value === undefined ? false : literalFlag(value);
     if (flag !== undefined) return flag;
     throw this.#needs(name, "true or false");
   }
@@ -38,7 +38,7 @@ export class FilterArguments {
   character(position: number, name: string, fallback?: string): string {
     const value = this.#value(position, name);
     if (value === undefined && fallback !== undefined) return fallback;
-    const character = characterOf(value);
+    const character = literalCharacter(value);
     if (character !== undefined) return character;
     throw this.#needs(name, "one character");
   }
@@ -47,7 +47,7 @@ export class FilterArguments {
   text(position: number, name: string, fallback?: string): string {
     const value = this.#value(position, name);
     if (value === undefined && fallback !== undefined) return fallback;
-    const text = plainTextOf(value);
+    const text = literalText(value);
     if (text !== undefined) return text;
     throw this.#needs(name, "a text");
   }
@@ -61,22 +61,22 @@ export class FilterArguments {
   }
 }
 
-export function wholeNumberOf(value: Operand | undefined): number | undefined {
+export function literalWholeNumber(value: Operand | undefined): number | undefined {
   const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
   return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
 }
 
-export function flagOf(value: Operand): boolean | undefined {
+export function literalFlag(value: Operand): boolean | undefined {
   if (value === false || value === "false") return false;
   return value === true || value === "true" ? true : undefined;
 }
 
-export function characterOf(value: Operand | undefined): string | undefined {
+export function literalCharacter(value: Operand | undefined): string | undefined {
   const text = typeof value === "number" ? String(value) : value;
   return typeof text === "string" && [...text].length === 1 ? text : undefined;
 }
 
-export function plainTextOf(value: Operand | undefined): string | undefined {
+export function literalText(value: Operand | undefined): string | undefined {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
     ? String(value)
     : undefined;

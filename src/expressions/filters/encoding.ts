@@ -11,14 +11,14 @@ const ALGORITHMS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** OpenSSL's name of a documented algorithm, in any case. */
-export function hmacAlgorithmOf(name: string): string | undefined {
+export function readHmacAlgorithm(name: string): string | undefined {
   return ALGORITHMS.get(name.toLowerCase());
 }
 
 /** Filters that make or encode bytes. They reject null: a missing value must not pass as an encoded one. */
 export const encodingFilters: FilterFamily = {
   hmac(input, args) {
-    const algorithm = hmacAlgorithmOf(args.text(0, "algorithm", "sha-256"));
+    const algorithm = readHmacAlgorithm(args.text(0, "algorithm", "sha-256"));
     if (algorithm === undefined) throw unevaluable("hmac needs sha-1, sha-256 or sha-512 as algorithm");
     return createHmac(algorithm, args.text(1, "key")).update(operandText(input, "hmac")).digest();
   },

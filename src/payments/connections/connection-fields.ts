@@ -11,8 +11,7 @@ export interface GivenField {
 }
 
 /**
- * Validates the fields against the formula. An omitted secret keeps its value from `kept`; only an empty value removes
- * it.
+ * An omitted secret keeps its value from `kept`; only an empty value removes it.
  * @param kept the fields of the connection that is replaced; undefined for a new one.
  * @throws {Fault} validation_failed naming each wrong or missing field by its place or key.
  */

@@ -1,5 +1,5 @@
 import { type Authorship, changedAuthorship, newAuthorship, readAuthorship } from "../../access/authorship.js";
-import { actorOf } from "../../access/caller.js";
+import { loggedActor } from "../../access/caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../../access/caller-transaction.js";
 import { StoredEntities } from "../../access/stored-entities.js";
 import { ANY_ENTITY_ID } from "../../audit/log-entry.js";
@@ -113,7 +113,7 @@ export async function createConnection(
   tx.enqueue(insertConnection, {
     ...connectionColumns(tx.keys, connection),
     check_due_at: tx.now,
-    created_by: actorOf(tx.caller).id,
+    created_by: loggedActor(tx.caller).id,
   });
   scheduleDue(tx, { kind: "connection_check", at: tx.now });
   tx.log("connection", connection.id, "create");
@@ -156,7 +156,7 @@ export async function replaceConnection(
   tx.enqueue(updateConnectionRow, {
     ...connectionColumns(tx.keys, changed),
     check_due_at: isChecked ? null : tx.now,
-    modified_by: actorOf(tx.caller).id,
+    modified_by: loggedActor(tx.caller).id,
     revision: row.revision,
   });
   if (!isChecked) scheduleDue(tx, { kind: "connection_check", at: tx.now });

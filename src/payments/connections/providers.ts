@@ -15,7 +15,7 @@ const PROVIDERS: Readonly<Record<FormulaId, Provider>> = {
   "authorizenet-card": authorizenetProvider,
 };
 
-export function providerOf(id: FormulaId): Provider {
+export function findProvider(id: FormulaId): Provider {
   return PROVIDERS[id];
 }
 

@@ -1,25 +1,25 @@
 import type { ConnectorContext } from "../contract/connector.js";
 
 /** A field of the connection. Undefined if the tenant left it empty. */
-export function fieldOf({ fields }: Pick<ConnectorContext, "fields">, key: string): string | undefined {
+export function connectionField({ fields }: Pick<ConnectorContext, "fields">, key: string): string | undefined {
   return fields.get(key)?.reveal();
 }
 
 /** A field that the formula requires: stored connections always have it. @throws Error if it is absent. */
 export function requiredField(context: ConnectorContext, key: string): string {
-  const value = fieldOf(context, key);
+  const value = connectionField(context, key);
   if (value === undefined) throw new Error(`a connection lacks its required field ${key}`);
   return value;
 }
 
 /** The value of `mode`, for services whose key and other fields do not show it. Default: test. */
 export function configuredMode(context: Pick<ConnectorContext, "fields">): string {
-  return fieldOf(context, "mode") ?? "test";
+  return connectionField(context, "mode") ?? "test";
 }
 
 /** Whether the connection uses the service's live environment, for services whose key does not show it. */
 export function isLive(context: Pick<ConnectorContext, "fields">): boolean {
-  return fieldOf(context, "mode") === "live";
+  return connectionField(context, "mode") === "live";
 }
 
 /** Whether a text is a single label of a host name: then it cannot name another host. */

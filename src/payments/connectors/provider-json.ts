@@ -6,7 +6,6 @@ import type { ProviderCall, ProviderCallResult } from "../contract/provider-http
 import type { Unanswered } from "./ending.js";
 import { parseObject } from "./read-json.js";
 
-/** A service's response, as far as it is trustworthy. */
 export type JsonCallResult =
   /** Any 2xx with a JSON object, or any 4xx. The body is empty if the service sent no JSON. */
   | {

@@ -57,7 +57,7 @@ export function parseObject(text: string): JsonObject | undefined {
 }
 
 /** A time in ISO 8601; undefined for anything else. */
-export function isoTimeOf(text: string | undefined): Date | undefined {
+export function parseProviderTime(text: string | undefined): Date | undefined {
   const time = text === undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(time) ? undefined : new Date(time);
 }

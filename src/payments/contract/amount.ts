@@ -1,4 +1,4 @@
-import { exponentOf } from "./currency.js";
+import { currencyExponent } from "./currency.js";
 import type { Money } from "./payment-request.js";
 
 /** How a payment service counts a currency that it treats differently from ISO 4217. */
@@ -20,7 +20,7 @@ export type Inexpressible = undefined;
  * rounded.
  */
 export function toProviderAmount(rules: AmountRules, { amount, currency }: Money): number | Inexpressible {
-  const iso = exponentOf(currency);
+  const iso = currencyExponent(currency);
   if (iso === undefined) return undefined;
   const { exponent = iso, multipleOf = 1 } = rules[currency] ?? {};
   const units = shift(amount, exponent - iso);
@@ -29,7 +29,7 @@ export function toProviderAmount(rules: AmountRules, { amount, currency }: Money
 
 /** The inverse. Returns undefined if the result is not a whole number of ISO 4217 minor units. */
 export function fromProviderAmount(rules: AmountRules, { amount, currency }: Money): number | Inexpressible {
-  const iso = exponentOf(currency);
+  const iso = currencyExponent(currency);
   return iso === undefined ? undefined : shift(amount, iso - (rules[currency]?.exponent ?? iso));
 }
 
@@ -37,7 +37,7 @@ export function fromProviderAmount(rules: AmountRules, { amount, currency }: Mon
  * For services that expect decimals: 1234 EUR as "12.34", 500 JPY as "500". Returns undefined for an unknown currency.
  */
 export function toDecimalText({ amount, currency }: Money): string | Inexpressible {
-  const exponent = exponentOf(currency);
+  const exponent = currencyExponent(currency);
   if (exponent === undefined) return undefined;
   if (exponent === 0) return String(amount);
   const digits = String(amount).padStart(exponent + 1, "0");
@@ -49,7 +49,7 @@ export function toDecimalText({ amount, currency }: Money): string | Inexpressib
  * on.
  */
 export function fromDecimalText(text: string, currency: string): number | Inexpressible {
-  const exponent = exponentOf(currency);
+  const exponent = currencyExponent(currency);
   const [, whole, fraction = ""] = /^(\d{1,16})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
   if (exponent === undefined || whole === undefined) return undefined;
   const kept = fraction.slice(0, exponent).padEnd(exponent, "0");

@@ -19,7 +19,7 @@ const EXPONENTS: ReadonlyMap<string, number> = new Map(
 export const CURRENCIES: readonly string[] = [...EXPONENTS.keys()].sort();
 
 /** Digits after the point in ISO 4217: 2 for EUR, 0 for JPY. Undefined if the currency is not active. */
-export function exponentOf(currency: string): number | undefined {
+export function currencyExponent(currency: string): number | undefined {
   return EXPONENTS.get(currency);
 }
 
@@ -39,6 +39,6 @@ const NUMERIC_CODES: ReadonlyMap<string, string> = new Map(
 );
 
 /** The three digits of a currency in 3DS. Undefined if the currency is not active. */
-export function numericOf(currency: string): string | undefined {
+export function numericCurrency(currency: string): string | undefined {
   return NUMERIC_CODES.get(currency);
 }

@@ -1,9 +1,9 @@
-import { fingerprintOf } from "../../crypto/keyed-hash.js";
+import { hashFingerprint } from "../../crypto/keyed-hash.js";
 import { Sensitive } from "../../crypto/sensitive.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { Connection } from "../connections/connection.js";
-import { providerOf } from "../connections/providers.js";
-import { fieldOf } from "../connectors/fields.js";
+import { findProvider } from "../connections/providers.js";
+import { connectionField } from "../connectors/fields.js";
 import type { Card } from "../contract/card.js";
 import type { LookUpOutcome } from "../contract/outcome.js";
 import type { Provider } from "../contract/provider.js";
@@ -16,10 +16,12 @@ export function accountFingerprint(
   keys: FingerprintKeys,
   { formula, fields }: Pick<Connection, "formula" | "fields">,
 ): string {
-  const provider = providerOf(formula.id);
+  const provider = findProvider(formula.id);
   const selecting = selectingFields(provider, fields);
-  const values = provider.accountFields.map((key) => fieldOf({ fields: selecting }, key) ?? "");
-  return fingerprintOf(keys.fingerprint, "payment account", JSON.stringify([formula.id, ...values])).toString("base64");
+  const values = provider.accountFields.map((key) => connectionField({ fields: selecting }, key) ?? "");
+  return hashFingerprint(keys.fingerprint, "payment account", JSON.stringify([formula.id, ...values])).toString(
+    "base64",
+  );
 }
 
 /**
@@ -37,7 +39,7 @@ function selectingFields({ liveFields = [], modeOf }: Provider, fields: Connecti
 /** Identifies the card that was sent, by number and expiry: a keyed hash, never the number. */
 export function cardFingerprint(keys: FingerprintKeys, { number, expirationMonth, expirationYear }: Card): string {
   const sent = JSON.stringify([number, expirationMonth, expirationYear]);
-  return fingerprintOf(keys.fingerprint, "payment card", sent).toString("base64");
+  return hashFingerprint(keys.fingerprint, "payment card", sent).toString("base64");
 }
 
 /** Whether the known state of a payment came from this account. */

@@ -9,10 +9,7 @@ import type { Change } from "./tenant-payments.js";
 /** A report that is complete in the webhook itself and needs no look-up. */
 export type CompleteReport = Exclude<WebhookEvent["report"], { kind: "changed" }>;
 
-/**
- * Applies a report. A capture or void ends only if the report matches the one under way; a refund ends if the report
- * names it.
- */
+/** A capture or void ends only if the report matches the one under way; a refund ends if the report names it. */
 export function applyReport(current: Payment, report: CompleteReport, now: number, refunds: readonly Refund[]): Change {
   const { attempt } = current;
   switch (report.kind) {

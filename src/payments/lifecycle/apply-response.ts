@@ -18,10 +18,7 @@ export function applyAuthorization(payment: Payment, outcome: AuthorizationOutco
   return isWaiting ? { ...step, payment: scheduleLookUp(step.payment, "accepted", now) } : step;
 }
 
-/**
- * Applies the response to a capture, void or refund.
- * @param attempt as it was sent; `payment` is the current one.
- */
+/** @param attempt as it was sent; `payment` is the current one. */
 export function applyOperation(
   { payment, refunds }: { readonly payment: Payment; readonly refunds: readonly Refund[] },
   { operation, amount, key, refundId, state }: Attempt,

@@ -5,7 +5,7 @@ import type { ErrorCode } from "../contract/error-code.js";
 import type { FollowUpOutcome, PaymentState, ProviderCodes } from "../contract/outcome.js";
 import { rememberEnded, rememberEndedAttempt } from "./ended-operations.js";
 import { lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
-import { type Attempt, type Payment, reconciliationIdOf } from "./payment.js";
+import { type Attempt, type Payment, showReconciliationId } from "./payment.js";
 import { type Event, type Transition, transitionOn } from "./transaction-states.js";
 
 export interface Step {
@@ -62,8 +62,8 @@ export interface FollowUp {
 }
 
 /**
- * Applies the end of a capture or void. A success always counts, even if another party requested it. Any other end
- * counts only while its attempt is under way: a webhook may have ended the attempt before the response arrived.
+ * A success always counts, even if another party requested it. Any other end counts only while its attempt is under
+ * way: a webhook may have ended the attempt before the response arrived.
  */
 export function applyFollowUp(
   payment: Payment,
@@ -126,7 +126,7 @@ export function beginAttempt(payment: Payment, operation: "capture" | "void", am
   const captures = payment.captures + (operation === "capture" ? 1 : 0);
   const voids = payment.voids + (operation === "void" ? 1 : 0);
   const count = operation === "capture" ? captures : voids;
-  const key = `${reconciliationIdOf(payment)}-${operation === "capture" ? "cap" : "void"}-${count}`;
+  const key = `${showReconciliationId(payment)}-${operation === "capture" ? "cap" : "void"}-${count}`;
   return { ...payment, captures, voids, attempt: { operation, key, amount, state: "sent", tries: 0, since: now } };
 }
 

@@ -11,7 +11,7 @@ import { AAD_COLUMNS } from "../../store/tenancy/sealed-columns.js";
 import type { ErrorCode } from "../contract/error-code.js";
 import type { FormulaId } from "../contract/formula.js";
 import type { ProviderCodes, ThreeDSOutcome } from "../contract/outcome.js";
-import type { Intent, PaymentReference, PaymentSource, ThreeDSData } from "../contract/payment-request.js";
+import type { AuthorizationRequest, Money, PaymentReference } from "../contract/payment-request.js";
 import { type IntentOutcome, STATUSES, type Status } from "./transaction-states.js";
 
 export interface CardSnapshot {
@@ -30,19 +30,20 @@ export interface ConnectionSnapshot {
 }
 
 /** The caller's request. Never changes. */
-export interface PaymentOrder {
-  readonly amount: number;
-  readonly currency: string;
-  readonly country: string | undefined;
-  readonly intent: Intent;
-  readonly externalIdentifier: string | undefined;
-  readonly paymentSource: PaymentSource;
-  readonly isMerchantInitiated: boolean;
-  readonly isSubsequentPayment: boolean;
-  readonly previousSchemeTransactionId: string | undefined;
+export interface PaymentOrder
+  extends Money,
+    Pick<
+      AuthorizationRequest,
+      | "intent"
+      | "country"
+      | "externalIdentifier"
+      | "paymentSource"
+      | "isMerchantInitiated"
+      | "isSubsequentPayment"
+      | "previousSchemeTransactionId"
+      | "threeDS"
+    > {
   readonly metadata: JsonObject | undefined;
-  /** External authentication data. Sealed like the rest, and needed to resend the request. */
-  readonly threeDS: ThreeDSData | undefined;
 }
 
 /** An operation at the payment service that is under way or whose end is unknown. A payment has at most one. */
@@ -113,15 +114,15 @@ export interface Payment extends PaymentRecord {
 }
 
 /** Our reference at the payment service. Some accept fewer than 36 characters. */
-export function reconciliationIdOf({ id }: Pick<Payment, "id">): string {
+export function showReconciliationId({ id }: Pick<Payment, "id">): string {
   return compactUuid(id);
 }
 
-export function referenceOf(payment: Payment): PaymentReference {
+export function paymentReference(payment: Payment): PaymentReference {
   const { order, providerId, authorizedAmount } = payment;
   const amount = authorizedAmount > 0 ? authorizedAmount : order.amount;
   return {
-    reconciliationId: reconciliationIdOf(payment),
+    reconciliationId: showReconciliationId(payment),
     providerId,
     intent: order.intent,
     money: { amount, currency: order.currency },
@@ -147,7 +148,7 @@ export function openPayment(keys: TenantKeys, row: PaymentRow): Payment {
   };
 }
 
-export function paymentRowOf(keys: TenantKeys, payment: Payment): Omit<PaymentRow, "created_at"> {
+export function writePaymentRow(keys: TenantKeys, payment: Payment): Omit<PaymentRow, "created_at"> {
   const { id, connectionId, tokenId, containers, status, providerId, revision, createdAt, dueAt, ...record } = payment;
   const { externalIdentifier } = record.order;
   const plain = {

@@ -17,10 +17,7 @@ export function refundNamed(refunds: readonly Refund[], { reference, providerId 
   return byReference ?? refunds.find((refund) => providerId !== undefined && refund.providerId === providerId);
 }
 
-/**
- * Applies a report about a refund to its payment. The amount counts once, from the refund's success, and no longer if
- * the money comes back.
- */
+/** The amount counts once, from the refund's success, and no longer if the money comes back. */
 export function applyRefund(payment: Payment, refund: Refund, outcome: FollowUpOutcome, now: number): Change {
   const after = applyRefundOutcome(refund, outcome, now);
   const change = { moved: false, approved: false, refunds: after === refund ? [] : [after] };

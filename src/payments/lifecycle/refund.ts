@@ -44,10 +44,7 @@ export function plannedRefund({ id, order, attempt }: Payment, reason: string | 
   };
 }
 
-/**
- * The refund after a report of the payment service. An ended refund stays unchanged, unless its money came back: then
- * it has failed, permanently.
- */
+/** An ended refund stays unchanged, unless its money came back: then it has failed, permanently. */
 export function applyRefundOutcome(refund: Refund, outcome: FollowUpOutcome, now: number): Refund {
   if (refund.status === "succeeded" && outcome.kind === "refused") {
     return { ...refund, status: "failed", errorCode: outcome.errorCode, updatedAt: now };

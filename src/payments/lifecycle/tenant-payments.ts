@@ -1,4 +1,5 @@
 import type { EntryDetails } from "../../audit/log-entry.js";
+import type { ServedTenant } from "../../audit/tenant-database.js";
 import type { OrdinaryTenantTransaction, TenantTransaction } from "../../audit/tenant-transaction.js";
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
@@ -14,10 +15,9 @@ import {
 } from "../../store/payments/payments.js";
 import { insertRefund, listRefundRows, readRefund, updateRefund } from "../../store/payments/refunds.js";
 import { deleteCvc } from "../../store/tokens/token-cvc.js";
-import type { ServedTenant } from "../../tenancy/tenants.js";
 import { type Connection, connectionOfPayment, openConnection } from "../connections/connection.js";
 import type { Step } from "./apply.js";
-import { openPayment, type Payment, paymentRowOf } from "./payment.js";
+import { openPayment, type Payment, writePaymentRow } from "./payment.js";
 import { openRefund, plannedRefund, type Refund, sealRefund } from "./refund.js";
 
 export interface Change extends Step {
@@ -81,8 +81,8 @@ export class TenantPayments {
   }
 
   /**
-   * Changes a payment based on its current row. The row is locked and read again, since a webhook may have been faster
-   * than the response. Releases the lease unless `keepsLease` is set. The first approval destroys the verification code.
+   * The row is locked and read again, since a webhook may have been faster than the response. Releases the lease unless
+   * `keepsLease` is set. The first approval destroys the verification code.
    * @returns the changed payment; undefined if it no longer exists.
    */
   change(id: Uuid, changeOf: ChangeOf): Promise<Payment | undefined> {
@@ -117,7 +117,7 @@ function statusDetails({ status, errorCode }: Pick<Payment | Refund, "status" | 
 }
 
 function write(tx: OrdinaryTenantTransaction, { payment, moved, approved, refunds = [], keepsLease }: Change): void {
-  tx.enqueue(updatePayment[keepsLease ? "kept" : "released"], paymentRowOf(tx.keys, payment));
+  tx.enqueue(updatePayment[keepsLease ? "kept" : "released"], writePaymentRow(tx.keys, payment));
   if (payment.dueAt) scheduleDue(tx, { kind: "payment", at: payment.dueAt });
   if (moved) tx.log("transaction", payment.id, "update", statusDetails(payment));
   if (approved) deleteCvc(tx, payment.tokenId);

@@ -11,7 +11,7 @@ import { readConnection } from "../../store/payments/connections.js";
 import { insertPayment } from "../../store/payments/payments.js";
 import { findToken } from "../../store/tokens/token-reads.js";
 import { countMonthlyActivity } from "../../tokens/activity.js";
-import { entityTypeOf } from "../../tokens/entity.js";
+import { loggedTokenType } from "../../tokens/entity.js";
 import { openToken } from "../../tokens/sealing.js";
 import type { Token } from "../../tokens/token.js";
 import { cardBrand } from "../../tokens/types/card-brand.js";
@@ -22,8 +22,8 @@ import {
   type CardSnapshot,
   type Payment,
   type PaymentOrder,
-  paymentRowOf,
-  reconciliationIdOf,
+  showReconciliationId,
+  writePaymentRow,
 } from "../lifecycle/payment.js";
 import { claimThreeDSData } from "../three-ds/claim.js";
 import type { PaymentCall } from "./payment-call.js";
@@ -62,7 +62,7 @@ export async function createPayment(
   const row = await findToken(tx, tokenId);
   if (!row) throw invalid("token", "must be the id of a card token that exists");
   const token = openToken(tx.keys, row);
-  const entityType = entityTypeOf(token.type);
+  const entityType = loggedTokenType(token.type);
   const transform = tx.caller.grant.transformFor("token:use", token);
   if (!transform || transform === "redact") throw denied(tx.caller, "token:use", entityType, tokenId);
   if (token.type.name !== "card") throw invalid("token", "must be the id of a token of type card");
@@ -92,7 +92,7 @@ export async function createPayment(
     },
     threeDSecure: threeDS ? { version: threeDS.version, status: "complete", method: threeDS.method } : undefined,
   };
-  const { revision: _, ...written } = paymentRowOf(tx.keys, payment);
+  const { revision: _, ...written } = writePaymentRow(tx.keys, payment);
   tx.enqueue(insertPayment, written);
   scheduleDue(tx, { kind: "payment", at: new Date(tx.now.getTime() + SENDING_LEASE_MS) });
   const sending = tx.actingAs(sendingTo(tx.caller, hosts.hostOf(connection)));
@@ -128,7 +128,7 @@ function untouched({ id, amount, account, card, now }: Unsent) {
     createdAt: now,
     attempt: {
       operation: "authorize",
-      key: `${reconciliationIdOf({ id })}-auth`,
+      key: `${showReconciliationId({ id })}-auth`,
       amount,
       state: "sent",
       tries: 0,

@@ -8,10 +8,7 @@ export const MAX_REFUNDS = 1_000;
 
 type Amounts = Pick<Payment, "status" | "authorizedAmount" | "capturedAmount" | "refundedAmount">;
 
-/**
- * The amount of a capture. Default: the whole authorization.
- * @throws {Fault} wrong_state, or validation_failed naming the amount.
- */
+/** Default: the whole authorization. @throws {Fault} wrong_state, or validation_failed naming the amount. */
 export function amountToCapture(payment: Amounts, wanted: number | undefined): number {
   const { status, authorizedAmount } = payment;
   if (status !== "authorization_succeeded") {
@@ -46,7 +43,7 @@ export function requireRefundable(payment: Amounts, refundCount: number): void {
 }
 
 /**
- * The amount of a refund. Default: everything that is not refunded yet.
+ * Default: everything that is not refunded yet.
  * @param refunds all refunds of the payment, whatever their status.
  * @throws {Fault} wrong_state, or validation_failed naming the amount.
  */

@@ -3,13 +3,13 @@ import type { TenantId } from "../../base/ids.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { Connection } from "../connections/connection.js";
 import type { Connectors } from "../connections/connectors.js";
-import { providerOf } from "../connections/providers.js";
+import { findProvider } from "../connections/providers.js";
 import type { SensitiveCard } from "../contract/card.js";
 import type { Connector, ConnectorContext } from "../contract/connector.js";
 import { isCredentialsError } from "../contract/error-code.js";
 import type { AuthorizationOutcome, FollowUpOutcome, LookUpOutcome, Unknown } from "../contract/outcome.js";
 import { applyAuthorization, applyOperation } from "../lifecycle/apply-response.js";
-import { type Attempt, type Payment, reconciliationIdOf, referenceOf } from "../lifecycle/payment.js";
+import { type Attempt, type Payment, paymentReference, showReconciliationId } from "../lifecycle/payment.js";
 import { outcomeForAttempt } from "../lifecycle/repeated-response.js";
 import type { ChangeOf, TenantPayments } from "../lifecycle/tenant-payments.js";
 
@@ -32,36 +32,33 @@ export class PaymentRun {
     this.connection = connection;
   }
 
-  /**
-   * Sends a payment's attempt and stores the result. The row is already committed.
-   * @param card only for an authorization.
-   */
+  /** The row is already committed. @param card only for an authorization. */
   async send(payment: Payment, card?: SensitiveCard): Promise<Payment> {
     const { attempt } = payment;
     if (!attempt) return payment;
     const changed = await this.payments.change(payment.id, await this.#respond(payment, attempt, card));
     if (changed?.errorCode && changed.errorCode !== payment.errorCode && isCredentialsError(changed.errorCode)) {
-      const { isSimulated } = providerOf(this.connection.formula.id);
+      const { isSimulated } = findProvider(this.connection.formula.id);
       if (!isSimulated) await this.payments.failCredentials(this.connection);
     }
     return changed ?? payment;
   }
 
   lookUp(payment: Payment): Promise<LookUpOutcome> {
-    return this.#call((connector, context) => connector.lookUp(context, referenceOf(payment)));
+    return this.#call((connector, context) => connector.lookUp(context, paymentReference(payment)));
   }
 
   /** Finishes the approval after the buyer's return. */
   finishApproval(payment: Payment, query: URLSearchParams): Promise<LookUpOutcome> {
     return this.#call((connector, context) =>
-      connector.finishApproval(context, { payment: referenceOf(payment), query }),
+      connector.finishApproval(context, { payment: paymentReference(payment), query }),
     );
   }
 
   /** Releases what an authorization holds. */
   release(payment: Payment, idempotencyKey: string): Promise<FollowUpOutcome> {
     return this.#call((connector, context) =>
-      connector.void(context, { idempotencyKey, payment: referenceOf(payment) }),
+      connector.void(context, { idempotencyKey, payment: paymentReference(payment) }),
     );
   }
 
@@ -84,7 +81,7 @@ export class PaymentRun {
         money: { amount, currency },
         metadata: metadata ?? {},
         idempotencyKey: attempt.key,
-        reconciliationId: reconciliationIdOf(payment),
+        reconciliationId: showReconciliationId(payment),
         returnUrl: this.#parts.returnUrl(this.payments.keys, payment),
       }),
     );
@@ -94,7 +91,7 @@ export class PaymentRun {
     if (operation === "void") return this.release(payment, key);
     const { providerId } = payment;
     if (providerId === undefined) return { kind: "unknown", codes: { rawCode: "no_provider_id" } };
-    const named = { ...referenceOf(payment), providerId };
+    const named = { ...paymentReference(payment), providerId };
     const money = { amount, currency: payment.order.currency };
     if (operation === "capture") {
       return this.#call((connector, context) =>

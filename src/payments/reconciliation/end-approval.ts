@@ -2,7 +2,7 @@ import type { LookUpOutcome } from "../contract/outcome.js";
 import { applyCancellation, expirePayment, unmoved } from "../lifecycle/apply.js";
 import { applyLookUp } from "../lifecycle/apply-look-up.js";
 import { LOOK_UP_LIMIT_MS, lookUpDelay } from "../lifecycle/look-up-schedule.js";
-import { type Payment, reconciliationIdOf } from "../lifecycle/payment.js";
+import { type Payment, showReconciliationId } from "../lifecycle/payment.js";
 import type { Change } from "../lifecycle/tenant-payments.js";
 import type { PaymentRun } from "../operations/payment-run.js";
 
@@ -28,7 +28,7 @@ export async function endApproval(
     return { ...unmoved(isOpen ? { ...current, voids: current.voids + 1 } : current), keepsLease: isOpen };
   });
   if (begun?.status !== "buyer_approval_pending") return begun ?? payment;
-  const outcome = await run.release(begun, `${reconciliationIdOf(begun)}-end-${begun.voids}`);
+  const outcome = await run.release(begun, `${showReconciliationId(begun)}-end-${begun.voids}`);
   const isCertain = outcome.kind === "done" || outcome.kind === "accepted";
   if (isCertain) {
     return (await payments.change(id, (current, at) => applyCancellation(current, outcome, at.getTime()))) ?? begun;

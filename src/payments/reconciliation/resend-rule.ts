@@ -1,4 +1,4 @@
-import { providerOf } from "../connections/providers.js";
+import { findProvider } from "../connections/providers.js";
 import type { FormulaId } from "../contract/formula.js";
 import type { LookUpOutcome } from "../contract/outcome.js";
 import type { Attempt, Payment } from "../lifecycle/payment.js";
@@ -26,5 +26,5 @@ export function shouldResend({ attempt, status, connection }: Payment, found: Lo
 
 /** Whether the service still detects a resent attempt as a repetition. Later it could execute it a second time. */
 function detectsRepetition({ since }: Attempt, formulaId: FormulaId, now: number): boolean {
-  return now - since < providerOf(formulaId).detectsRepeatsForMs;
+  return now - since < findProvider(formulaId).detectsRepeatsForMs;
 }

@@ -1,7 +1,7 @@
 import { expandUuid } from "../../base/compact-uuid.js";
 import { newUuid, type TenantId } from "../../base/ids.js";
 import type { Tenants } from "../../tenancy/tenants.js";
-import { fieldOf } from "../connectors/fields.js";
+import { connectionField } from "../connectors/fields.js";
 import type { WebhookDelivery } from "../contract/webhook.js";
 import { TenantPayments } from "../lifecycle/tenant-payments.js";
 import { encodeSignedPath } from "../signed-path.js";
@@ -47,7 +47,7 @@ export class SimulatorWebhooks {
     const payments = new TenantPayments(await tenants.of(tenantId));
     const payment = await payments.find(id);
     const connection = payment && (await payments.connectionOf(payment));
-    const secret = connection && fieldOf(connection, "webhook_secret");
+    const secret = connection && connectionField(connection, "webhook_secret");
     if (!connection || secret === undefined) return;
     const delivery = writeSimulatorWebhook(secret, newUuid(), reference);
     const address = encodeSignedPath(payments.keys, "payment-webhook", connection.id);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { cardBrand } from "../../tokens/types/card-brand.js";
-import { fieldOf } from "../connectors/fields.js";
+import { connectionField } from "../connectors/fields.js";
 import type { ConnectorContext } from "../contract/connector.js";
 import type { AuthorizationRequest } from "../contract/payment-request.js";
 import { approved, type SimulatedPayment } from "./ledger.js";
@@ -15,8 +15,8 @@ export function decide(
   { verdict, cvv, later, approvesHalf, asyncCapture, asyncVoid, approvesLate }: Behaviour,
   now: number,
 ): SimulatedPayment {
-  const isSlow = asyncCapture || fieldOf(context, "async_capture") === "true";
-  const lifetime = Number(fieldOf(context, "approval_ttl_s") ?? HOUR_S) * 1_000;
+  const isSlow = asyncCapture || connectionField(context, "async_capture") === "true";
+  const lifetime = Number(connectionField(context, "approval_ttl_s") ?? HOUR_S) * 1_000;
   const payment: SimulatedPayment = {
     bankState: "approved",
     ...request.money,

@@ -56,11 +56,11 @@ export function approved(payment: SimulatedPayment, key: string, now: number): S
   return { ...payment, bankState: "approved", entries: payment.intent === "capture" ? [held, taken] : [held] };
 }
 
-export function entryOf({ entries }: SimulatedPayment, kind: Entry["kind"]): Entry | undefined {
+export function findEntry({ entries }: SimulatedPayment, kind: Entry["kind"]): Entry | undefined {
   return entries.find((entry) => entry.kind === kind);
 }
 
-export function totalOf({ entries }: SimulatedPayment, kind: Entry["kind"]): number {
+export function sumEntries({ entries }: SimulatedPayment, kind: Entry["kind"]): number {
   return entries.filter((entry) => entry.kind === kind).reduce((sum, { amount }) => sum + amount, 0);
 }
 

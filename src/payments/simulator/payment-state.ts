@@ -1,11 +1,11 @@
 import type { PaymentState, ProviderCodes, ThreeDSOutcome } from "../contract/outcome.js";
-import { entryOf, type SimulatedPayment, totalOf } from "./ledger.js";
+import { findEntry, type SimulatedPayment, sumEntries } from "./ledger.js";
 
 export function simulatorId(reference: string): string {
   return `sim_${reference}`;
 }
 
-export function paymentStateOf(
+export function readPaymentState(
   reference: string,
   payment: SimulatedPayment,
   now: number,
@@ -33,10 +33,10 @@ function approvedState(
   now: number,
   known: { readonly providerId: string; readonly codes: ProviderCodes; readonly schemeTransactionId: string },
 ): PaymentState {
-  const authorization = entryOf(payment, "authorization");
+  const authorization = findEntry(payment, "authorization");
   const authorizedAmount = authorization?.amount ?? 0;
-  const capture = entryOf(payment, "capture");
-  const voided = entryOf(payment, "void");
+  const capture = findEntry(payment, "capture");
+  const voided = findEntry(payment, "void");
   if (voided) {
     const at = voided.at + payment.voidMs;
     return at > now ? { ...known, kind: "voiding" } : { ...known, kind: "voided", expired: false, at: new Date(at) };
@@ -46,7 +46,7 @@ function approvedState(
   }
   const at = capture.at + payment.captureMs;
   if (at > now) return { ...known, kind: "capturing", authorizedAmount };
-  const refundedAmount = totalOf(payment, "refund");
+  const refundedAmount = sumEntries(payment, "refund");
   return { ...known, kind: "captured", authorizedAmount, amount: capture.amount, refundedAmount, at: new Date(at) };
 }
 

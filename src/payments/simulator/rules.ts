@@ -115,7 +115,7 @@ const RESPONSE_FAULT_BY_AMOUNT: ReadonlyMap<number, ResponseFault> = new Map([
 ]);
 
 /** The simulator's behavior for an authorization: by the card, then by the amount. Default: approval. */
-export function behaviourOf(request: AuthorizationRequest): Behaviour {
+export function simulatedBehaviour(request: AuthorizationRequest): Behaviour {
   const card = request.card.reveal();
   const { amount } = request.money;
   const byCard = verdictOfCard(card, request);

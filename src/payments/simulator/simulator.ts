@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { TenantId } from "../../base/ids.js";
-import { fieldOf } from "../connectors/fields.js";
+import { connectionField } from "../connectors/fields.js";
 import type { Connector, ConnectorContext } from "../contract/connector.js";
 import { isDecline } from "../contract/error-code.js";
 import type { AuthorizationOutcome, CredentialsOutcome, FollowUpOutcome, LookUpOutcome } from "../contract/outcome.js";
@@ -13,9 +13,9 @@ import type {
 } from "../contract/payment-request.js";
 import type { WebhookDelivery, WebhookReading } from "../contract/webhook.js";
 import { decide } from "./decide.js";
-import { type Entry, entryOf, type SimulatedPayment, totalOf } from "./ledger.js";
-import { paymentStateOf, simulatedCodes, simulatorId } from "./payment-state.js";
-import { type Behaviour, behaviourOf } from "./rules.js";
+import { type Entry, findEntry, type SimulatedPayment, sumEntries } from "./ledger.js";
+import { readPaymentState, simulatedCodes, simulatorId } from "./payment-state.js";
+import { type Behaviour, simulatedBehaviour } from "./rules.js";
 import type { SimulatorStore } from "./simulator-store.js";
 import type { SimulatedChange } from "./webhook.js";
 import { readSimulatorWebhook } from "./webhook.js";
@@ -57,7 +57,7 @@ export class Simulator implements Connector {
     const { tenantId } = context;
     const { reconciliationId, idempotencyKey } = request;
     const now = context.now.getTime();
-    const behaviour = behaviourOf(request);
+    const behaviour = simulatedBehaviour(request);
     const decided = decide(context, request, behaviour, now);
     const isLostOnItsWay = behaviour.responseFault === "request_lost";
     const before = await this.#store.find(tenantId, reconciliationId);
@@ -79,7 +79,7 @@ export class Simulator implements Connector {
       if (behaviour.responseFault !== "none") return lostResponse(behaviour.responseFault);
     }
     const simulated = (await this.#store.find(tenantId, reconciliationId)) ?? decided;
-    const first = entryOf(simulated, "authorization");
+    const first = findEntry(simulated, "authorization");
     if (first && first.key !== idempotencyKey) {
       return { kind: "failed", errorCode: "service_resource_conflict", codes: { rawCode: "reference_taken" } };
     }
@@ -92,8 +92,8 @@ export class Simulator implements Connector {
       operation: "capture",
       amount,
       objection(simulated) {
-        if (entryOf(simulated, "void") || entryOf(simulated, "capture")) return "unexpected_state";
-        return amount > (entryOf(simulated, "authorization")?.amount ?? 0) ? "invalid_amount" : undefined;
+        if (findEntry(simulated, "void") || findEntry(simulated, "capture")) return "unexpected_state";
+        return amount > (findEntry(simulated, "authorization")?.amount ?? 0) ? "invalid_amount" : undefined;
       },
     });
   }
@@ -103,7 +103,7 @@ export class Simulator implements Connector {
       operation: "void",
       amount: 0,
       objection: (simulated) =>
-        entryOf(simulated, "capture") || entryOf(simulated, "void") ? "unexpected_state" : undefined,
+        findEntry(simulated, "capture") || findEntry(simulated, "void") ? "unexpected_state" : undefined,
     });
   }
 
@@ -114,7 +114,7 @@ export class Simulator implements Connector {
       amount,
       reference: request.reference,
       objection(simulated) {
-        const left = (entryOf(simulated, "capture")?.amount ?? 0) - totalOf(simulated, "refund");
+        const left = (findEntry(simulated, "capture")?.amount ?? 0) - sumEntries(simulated, "refund");
         return amount > left ? "refund_already_satisfied" : undefined;
       },
     });
@@ -140,7 +140,7 @@ export class Simulator implements Connector {
 
   async checkCredentials(context: ConnectorContext): Promise<CredentialsOutcome> {
     await latency(context);
-    const wanted = fieldOf(context, "verify_result");
+    const wanted = connectionField(context, "verify_result");
     return { kind: wanted === "failed" ? "refused" : wanted === "pending" ? "unclear" : "accepted" };
   }
 
@@ -150,7 +150,7 @@ export class Simulator implements Connector {
 
   async #stateOf(context: ConnectorContext, reference: string, simulated: SimulatedPayment) {
     const url = simulated.bankState === "awaiting_buyer" ? await this.#approvalPage(context.tenantId, reference) : "";
-    return paymentStateOf(reference, simulated, context.now.getTime(), url);
+    return readPaymentState(reference, simulated, context.now.getTime(), url);
   }
 
   /**
@@ -214,6 +214,6 @@ function lostResponse(fault: Exclude<Behaviour["responseFault"], "none">): Autho
 }
 
 async function latency(context: ConnectorContext): Promise<void> {
-  const wanted = Number(fieldOf(context, "latency_ms") ?? 0);
+  const wanted = Number(connectionField(context, "latency_ms") ?? 0);
   if (wanted > 0) await pause(Math.min(wanted, 30_000));
 }

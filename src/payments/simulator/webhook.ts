@@ -1,4 +1,4 @@
-import { fieldOf } from "../connectors/fields.js";
+import { connectionField } from "../connectors/fields.js";
 import { parseObject, textAt } from "../connectors/read-json.js";
 import { hmac, isSame } from "../connectors/signature.js";
 import type { ConnectorContext } from "../contract/connector.js";
@@ -17,7 +17,7 @@ const SIGNATURE = "simulator-signature";
 
 /** `Simulator-Signature`: HMAC-SHA-256 of the body under the webhook secret, in hex. Body: {id, payment}. */
 export function readSimulatorWebhook(context: ConnectorContext, { headers, body }: WebhookDelivery): WebhookReading {
-  const secret = fieldOf(context, "webhook_secret");
+  const secret = connectionField(context, "webhook_secret");
   const given = Buffer.from(headers[SIGNATURE] ?? "", "hex");
   if (!secret || !isSame(hmac("sha256", secret, body), given)) return { kind: "unverified" };
   const event = parseObject(body.toString("utf8"));

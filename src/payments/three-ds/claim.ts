@@ -2,7 +2,7 @@ import type { OrdinaryTenantTransaction } from "../../audit/tenant-transaction.j
 import { invalid } from "../../base/fault.js";
 import type { Uuid } from "../../base/ids.js";
 import { lockThreeDSSession, updateThreeDSSession } from "../../store/payments/three-ds-sessions.js";
-import { numericOf } from "../contract/currency.js";
+import { numericCurrency } from "../contract/currency.js";
 import type { ThreeDSData } from "../contract/payment-request.js";
 import { openSession, sealSession, THREE_DS_VERSION } from "./session.js";
 
@@ -37,7 +37,7 @@ export async function claimThreeDSData(
   if (amount !== undefined && amount < order.amount) {
     throw invalid(FIELD, "must be a session that was authenticated for at least this amount");
   }
-  if (currency !== undefined && currency !== numericOf(order.currency)) {
+  if (currency !== undefined && currency !== numericCurrency(order.currency)) {
     throw invalid(FIELD, "must be a session that was authenticated for this currency");
   }
   const record = sealSession(tx.keys, { ...session, paymentId });

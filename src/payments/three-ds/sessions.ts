@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { actorOf } from "../../access/caller.js";
+import { loggedActor } from "../../access/caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../../access/caller-transaction.js";
 import type { OrdinaryTenantTransaction, TenantTransaction } from "../../audit/tenant-transaction.js";
 import { DAY_MS } from "../../base/clock.js";
@@ -51,7 +51,7 @@ export async function createThreeDSSession(
     tokenId,
     ...draft,
     cardBrand: cardBrand(number),
-    createdBy: actorOf(tx.caller).id,
+    createdBy: loggedActor(tx.caller).id,
     modifiedBy: undefined,
     modifiedAt: undefined,
     authentication: undefined,
@@ -92,7 +92,7 @@ export async function authenticateSession(
   const number = await readCardNumber(tx, session.tokenId);
   if (number === undefined) throw new Fault("wrong_state", "The session's token is gone.");
   const authentication = authenticationResult(tx.keys, session, directory.authenticate(number), purchase);
-  const changed = { ...session, authentication, modifiedBy: actorOf(tx.caller).id, modifiedAt: tx.now.getTime() };
+  const changed = { ...session, authentication, modifiedBy: loggedActor(tx.caller).id, modifiedAt: tx.now.getTime() };
   write(tx, changed);
   tx.log("three_ds_session", id, "authorize");
   return changed;

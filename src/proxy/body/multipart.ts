@@ -1,4 +1,4 @@
-import { parameterOf } from "../body-format.js";
+import { contentParameter } from "../body-format.js";
 
 /** A range of bytes of a multipart body. All ranges in order make up the body. */
 export type Region =
@@ -102,8 +102,8 @@ function readHead(headers: string, number: number): PartHead {
   const disposition = headerIn(headers, "content-disposition") ?? "";
   return {
     number,
-    name: parameterOf(disposition, "name"),
-    fileName: parameterOf(disposition, "filename") ?? parameterOf(disposition, "filename*"),
+    name: contentParameter(disposition, "name"),
+    fileName: contentParameter(disposition, "filename") ?? contentParameter(disposition, "filename*"),
     contentType: headerIn(headers, "content-type"),
     transferEncoding: headerIn(headers, "content-transfer-encoding")?.toLowerCase(),
   };

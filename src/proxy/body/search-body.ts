@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { invalid } from "../../base/fault.js";
 import type { HeaderPair } from "../../egress/request-framing.js";
 import type { BodyHead } from "../../memory/collect-body.js";
-import { type BodyFormat, bodyFormatOf, contentCodingsOf } from "../body-format.js";
+import { type BodyFormat, detectBodyFormat, readContentCodings } from "../body-format.js";
 import { type CallerBody, contentLengthIn, readCallerBody, readCallerHead } from "../buffered-body.js";
 import { headerValues } from "../forward.js";
 import type { RequestReferences } from "../references.js";
@@ -29,9 +29,9 @@ export async function searchBody(
   isWhole: boolean,
 ): Promise<OutgoingBody> {
   const contentType = singleContentType(incoming.headers);
-  const codings = headerValues(incoming.headers, "content-encoding").flatMap(contentCodingsOf);
+  const codings = headerValues(incoming.headers, "content-encoding").flatMap(readContentCodings);
   if (codings.length > 0) return searchCompressed(incoming, codings, isWhole);
-  const format = bodyFormatOf(contentType);
+  const format = detectBodyFormat(contentType);
   const head = await readFor(incoming, format, isWhole);
   if (!head.rest) {
     const isChunked = !isWhole && format.kind !== "text" && isSentInPieces(incoming);

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { invalid } from "../../base/fault.js";
-import { type BodyFormat, charsetOf } from "../body-format.js";
+import { type BodyFormat, contentCharset } from "../body-format.js";
 import type { RequestReferences } from "../references.js";
 import { placesInBytes } from "../splice/bytes.js";
 import { type FindPlaces, UnwritableValue } from "../splice/place.js";
@@ -30,7 +30,7 @@ export function searchBytes(references: RequestReferences, searched: SearchedByt
     if (isText && looksLikeText(bytes)) searchText(references, searched, placesInUntypedText);
     else searchBinary(references, searched);
   } else if (isText) {
-    searchText(references, searched, inCharset(charsetOf(contentType), format.find));
+    searchText(references, searched, inCharset(contentCharset(contentType), format.find));
   } else if (bytes.includes("{{")) {
     throw invalid("body", `must be UTF-8 to hold expressions${inPart(searched)}`);
   }

@@ -1,5 +1,5 @@
 import { Fault, invalid } from "../../base/fault.js";
-import { bodyFormatOf } from "../body-format.js";
+import { detectBodyFormat } from "../body-format.js";
 import type { RequestReferences } from "../references.js";
 import { placesInPartHeader } from "../splice/header.js";
 import { type PartHead, type Region, splitMultipart, TooManyParts } from "./multipart.js";
@@ -72,7 +72,7 @@ export class SearchedMultipart {
       refuseEncodedReference(bytes, transferEncoding, partName(region.part));
     }
     // A form field without a type is text (RFC 7578, 4.4); a file without one may be anything.
-    const format = bodyFormatOf(contentType ?? (fileName === undefined ? "text/plain" : undefined));
+    const format = detectBodyFormat(contentType ?? (fileName === undefined ? "text/plain" : undefined));
     if (format.kind !== "multipart") {
       searchBytes(references, { bytes, format, contentType, where: inPart, take });
     } else if (depth < MAX_DEPTH) {

@@ -4,7 +4,7 @@ import { HostCalls } from "./ask-host.js";
 import { createBt } from "./bt.js";
 import { ConsoleState, createConsole } from "./console.js";
 import { Ending } from "./ending.js";
-import { type Handler, handlerOf } from "./handler.js";
+import { findHandler, type Handler } from "./handler.js";
 import type { GuestLimits, Host } from "./host.js";
 import { createFetch, Request, Response } from "./http/fetch.js";
 import { Headers } from "./http/headers.js";
@@ -69,7 +69,7 @@ export default function boot(host: Host): Guest {
       ending.isWrapped = wrapper !== undefined;
       consoleState.isWrapped = ending.isWrapped;
       try {
-        handler = wrapper ? handlerOf(evaluate(wrapper, require)) : moduleHandler(host, ending, require);
+        handler = wrapper ? findHandler(evaluate(wrapper, require)) : moduleHandler(host, ending, require);
         return handler !== undefined;
       } catch (thrown) {
         ending.threw(thrown);
@@ -186,7 +186,7 @@ async function moduleHandler(host: Host, ending: Ending, require: Require): Prom
   define(globalThis, "module", module);
   define(globalThis, "exports", module.exports);
   try {
-    return handlerOf(await host.evaluateModule()) ?? handlerOf(module.exports);
+    return findHandler(await host.evaluateModule()) ?? findHandler(module.exports);
   } catch (thrown) {
     ending.threw(thrown);
     return undefined;

@@ -4,7 +4,7 @@ export type Handler = (req: unknown) => unknown;
  * The function that code exports: `module.exports` itself, the default export, the one named `handler`, or the only function
  * among the exports.
  */
-export function handlerOf(exports: unknown): Handler | undefined {
+export function findHandler(exports: unknown): Handler | undefined {
   const { default: byDefault, handler } = Object(exports);
   // A compiled ES module that is required by another: the default of its default.
   const { default: inner } = Object(byDefault);

@@ -1,3 +1,4 @@
+import type { RunLimits } from "../limits.js";
 /**
  * The complete interface of the worker for the guest. Tenants' code has none of these functions: they stay inside
  * the modules of this folder. The worker still treats every argument as hostile.
@@ -34,10 +35,7 @@ export type FinishKind = "returned" | "threw" | "memory" | "not_a_function" | "t
 export type PackageFunction = (module: { exports: unknown }, require: (name: string) => unknown) => void;
 
 /** The limits of a run that the guest enforces itself, to report them as its own errors. */
-export interface GuestLimits {
-  readonly resultBytes: number;
-  readonly hostCallsInFlight: number;
-  readonly hostCalls: number;
-  readonly hostCallBytes: number;
-  readonly timers: number;
-}
+export type GuestLimits = Pick<
+  RunLimits,
+  "resultBytes" | "hostCallsInFlight" | "hostCalls" | "hostCallBytes" | "timers"
+>;

@@ -76,10 +76,7 @@ export function readReport(reportBytes: Buffer, valueBytes: Buffer, maxValues = 
   };
 }
 
-/**
- * Reads the result frame of a compilation.
- * @throws ProtocolError as readReport.
- */
+/** @throws ProtocolError as readReport. */
 export function readCompileReport(reportBytes: Buffer): CompileReport {
   const report = object(parseWireJson(reportBytes));
   if (oneOf(report.kind, ["compiled", "failed"]) === "failed") {

@@ -1,6 +1,7 @@
+import type { EngineRun } from "../engine/engine.js";
 import type { GuestImage } from "../engine/quickjs/guest-image.js";
 import type { GuestError } from "../guest-error.js";
-import type { InstanceLimits, RunLimits } from "../limits.js";
+import type { InstanceLimits } from "../limits.js";
 import type { CompileProblem, ConsoleLine, RunFailure, RunUsage } from "../run.js";
 
 export interface WorkerSettings {
@@ -10,17 +11,12 @@ export interface WorkerSettings {
 
 export type WorkerTask = RunTask | CompileTask;
 
-export interface RunTask {
+export interface RunTask extends Pick<EngineRun, "args" | "hasApplication" | "limits" | "cancelled"> {
   readonly kind: "run";
   readonly requestId: string;
   /** The key of instances that may serve it. */
   readonly key: string;
   readonly code: string;
-  readonly args: Uint8Array;
-  readonly hasApplication: boolean;
-  readonly limits: RunLimits;
-  /** Shared with the main thread: see EngineRun. */
-  readonly cancelled: Int32Array;
 }
 
 export interface CompileTask {

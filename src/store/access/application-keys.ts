@@ -56,7 +56,7 @@ const readKeyRow = (column: Columns): ApplicationKeyRow => ({
   last_used_at: column.timeOrNull(),
 });
 
-export const listApplicationKeysOf = boundQuery<Uuid, readonly ApplicationKeyRow[], ApplicationKeyRow>({
+export const listKeysOfApplication = boundQuery<Uuid, readonly ApplicationKeyRow[], ApplicationKeyRow>({
   table: "application_keys",
   kind: "read",
   sql: `

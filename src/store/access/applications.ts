@@ -1,7 +1,7 @@
 import type { Uuid } from "../../base/ids.js";
 import type { PageRequest } from "../../base/page.js";
 import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
-import { defineList, isAnyOf } from "../statements/counted-page.js";
+import { defineList, matchesAny } from "../statements/counted-page.js";
 import { defineNames } from "../statements/named-listing.js";
 import { defineChange, defineDelete, defineInsert, defineRead } from "../statements/row-statements.js";
 import { lockedById } from "../transactions/row-lock.js";
@@ -50,7 +50,7 @@ export interface ApplicationListing extends PageRequest {
 export const listApplicationRows = defineList<ApplicationListing, ApplicationRow>(
   "applications",
   COLUMNS,
-  (sql, listing) => sql`${isAnyOf(sql, "id", listing.ids)}
+  (sql, listing) => sql`${matchesAny(sql, "id", listing.ids)}
       ${listing.types.length > 0 ? sql`and type = any(${[...listing.types]}::text[])` : sql``}`,
   (sql) => sql`octet_length(definition)`,
 );

@@ -1,7 +1,7 @@
 import type { Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
 import type { PageRequest } from "../../base/page.js";
-import { defineList, isAnyOf } from "../statements/counted-page.js";
+import { defineList, matchesAny } from "../statements/counted-page.js";
 import { byteaArray } from "../statements/parameters.js";
 import { defineRemoval } from "../statements/removal.js";
 import { defineDelete, defineHasRow, defineInsert, defineRead, defineRow } from "../statements/row-statements.js";
@@ -103,7 +103,7 @@ export const listSessionRows = defineList<SessionListing, ListedSessionRow>(
   LISTED,
   // The sessions of an application that was deleted stay until they expire, and are refused.
   (sql, { applicationIds, at }, tenantId) => sql`
-    and expires_at > ${at} ${isAnyOf(sql, "application_id", applicationIds)}
+    and expires_at > ${at} ${matchesAny(sql, "application_id", applicationIds)}
     and exists (select 1 from applications a where a.tenant_id = ${tenantId} and a.id = sessions.application_id)`,
   (sql) => sql`octet_length(rights)`,
 );

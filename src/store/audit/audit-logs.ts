@@ -14,15 +14,18 @@ export interface LoggedActor {
 }
 
 export interface LoggedRequest {
+  /** The client's address or its network, without a prefix length. */
   readonly address: string | undefined;
+  /** A class of clients, such as `curl`. */
   readonly client: string | undefined;
   readonly traceId: Uuid | undefined;
+  /** The caller's words, checked. */
   readonly reason: string | undefined;
   readonly via: { readonly type: string; readonly id: Uuid | undefined } | undefined;
+  /** The host to which values go. */
   readonly destinationHost: string | undefined;
 }
 
-/** A log row to write. It gets the transaction's time. */
 export interface LogRowDraft {
   readonly id: Uuid;
   readonly actor: LoggedActor | undefined;
@@ -32,9 +35,10 @@ export interface LogRowDraft {
   readonly operation: string;
   readonly message: string;
   readonly outcome: string;
+  /** The error code of an outcome other than `allowed`. */
   readonly code: string | undefined;
   readonly transform: string | undefined;
-  /** JSON. */
+  /** What the operation changed, as JSON. */
   readonly changes: string | undefined;
   /** The type of the event that webhooks get of it. */
   readonly event: string | undefined;

@@ -26,7 +26,6 @@ export interface SealRow {
 
 export type NewSeal = Omit<SealRow, "sealed_at">;
 
-/** The stored head of a tenant's chain. */
 export interface HeadRow {
   /** Of the format. */
   readonly version: number;
@@ -112,7 +111,6 @@ export const readSeal = defineRow<number, SealRow>(
     select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals where tenant_id = ${tenantId} and number = ${number}`,
 );
 
-/** The latest attestation of a tenant, from the vault's own chain. */
 export const readAttestation = defineRow<TenantId, SealRow>(
   "read",
   "audit_seals",

@@ -50,16 +50,16 @@ export interface LogFilter {
   readonly id?: Uuid | undefined;
 }
 
-/** The place of a row in the order of the log. */
-export interface LogPlace {
+/** The position of a row in the order of the log. */
+export interface LogPosition {
   readonly createdAt: Date;
   readonly id: string;
 }
 
 export interface LogListing extends LogFilter {
-  readonly after: LogPlace | undefined;
+  readonly after: LogPosition | undefined;
   /** This row and newer ones. Absent: no limit. */
-  readonly last?: LogPlace | undefined;
+  readonly last?: LogPosition | undefined;
   readonly offset: number;
   readonly limit: number;
 }
@@ -165,18 +165,18 @@ export interface LogIndexRange {
   };
   readonly from: Date | undefined;
   readonly until: Date | undefined;
-  readonly after: LogPlace | undefined;
+  readonly after: LogPosition | undefined;
   readonly rows: number;
 }
 
-/** The id of a place before all rows of its time. */
+/** The id of a position before all rows of its time. */
 export const BEFORE_ROWS = "00000000-0000-0000-0000-000000000000";
 
 /**
- * The place of about the last of a number of rows, newest first: it has all rows of that row's time. Null if there are
+ * The position of about the last of a number of rows, newest first: it has all rows of that row's time. Null if there are
  * fewer. It reads the index alone where it can, which has no ids.
  */
-export const endOfIndexRange = defineStatement<LogIndexRange, LogPlace | null, Pick<LogPlace, "createdAt">>({
+export const endOfIndexRange = defineStatement<LogIndexRange, LogPosition | null, Pick<LogPosition, "createdAt">>({
   table: "audit_logs",
   kind: "read",
   sortKey: () => "",

@@ -52,7 +52,7 @@ export function partitionNamed(name: string): LogPartition | undefined {
 }
 
 /** The partition of these months, the last of which ends at `until`. */
-export function partitionOf(from: Date, until = monthStart(from, 1)): LogPartition {
+export function monthsPartition(from: Date, until = monthStart(from, 1)): LogPartition {
   const last = monthStart(until, -1);
   const suffix = last > from ? `_to_${written(last)}` : "";
   return { name: `audit_logs_${written(from)}${suffix}`, from, until };
@@ -97,7 +97,7 @@ export async function makeEmptyPartitions(sql: Sql, names: readonly string[]): P
     if (!partition) continue;
     const { name, from, until } = partition;
     if (known.some((other) => other.from < until && from < other.until)) continue;
-    await sql.unsafe(`create table ${name} partition of audit_logs ${boundsOf(partition)}`);
+    await sql.unsafe(`create table ${name} partition of audit_logs ${partitionBounds(partition)}`);
     for (const text of secured(name)) await sql.unsafe(text);
     known.push(partition);
   }
@@ -111,7 +111,7 @@ export function dropLogPartition(sql: Sql, { name }: LogPartition): Promise<stri
   return whyStuck(() => inShortLocks(sql, (tx) => tx.unsafe(`drop table if exists ${name}`)));
 }
 
-export function boundsOf({ from, until }: Pick<LogPartition, "from" | "until">): string {
+export function partitionBounds({ from, until }: Pick<LogPartition, "from" | "until">): string {
   return `for values from ('${from.toISOString()}') to ('${until.toISOString()}')`;
 }
 

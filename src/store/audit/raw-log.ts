@@ -48,7 +48,7 @@ const DIGESTED = [
 ] as const;
 
 /** The cells of a row, in the order of the digest. */
-export function cellsOf(row: RawLogRow): readonly Cell[] {
+export function rowCells(row: RawLogRow): readonly Cell[] {
   return DIGESTED.map((column) => row[column]);
 }
 

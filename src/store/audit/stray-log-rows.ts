@@ -2,7 +2,6 @@ import { findCluster } from "../cluster/find-cluster.js";
 import type { Sql, TransactionSql } from "../postgres/connect.js";
 import { databaseErrorCode } from "../postgres/database-error.js";
 import {
-  boundsOf,
   hasPartition,
   inShortLocks,
   LOCKED,
@@ -12,7 +11,8 @@ import {
   makeMonthsAhead,
   monthStart,
   monthsAhead,
-  partitionOf,
+  monthsPartition,
+  partitionBounds,
   type StuckMonth,
   secured,
   whyStuck,
@@ -66,7 +66,9 @@ async function settleStrayRows(sql: Sql, now: Date): Promise<readonly StuckMonth
   const few = stray.filter(({ rows }) => rows <= MOVED_ROWS);
   const isDistributed = few.length > 0 && (await isLogDistributed(sql));
   for (const { month } of few) {
-    const reason = await whyStuck(() => inShortLocks(sql, (tx) => moveMonth(tx, partitionOf(month), isDistributed)));
+    const reason = await whyStuck(() =>
+      inShortLocks(sql, (tx) => moveMonth(tx, monthsPartition(month), isDistributed)),
+    );
     if (reason !== undefined) stuck.push({ month, reason });
     if (reason === LOCKED) return stuck;
   }
@@ -106,7 +108,7 @@ async function moveMonth(tx: TransactionSql, partition: LogPartition, isDistribu
     [rows],
   );
   for (const text of secured(name)) await tx.unsafe(text);
-  await tx.unsafe(`alter table audit_logs attach partition ${name} ${boundsOf(partition)}`);
+  await tx.unsafe(`alter table audit_logs attach partition ${name} ${partitionBounds(partition)}`);
 }
 
 async function makeTable(tx: TransactionSql, name: string, isDistributed: boolean): Promise<void> {
@@ -139,7 +141,7 @@ function freeSpan(many: readonly Date[], known: readonly LogPartition[], now: Da
   const soon = monthsAhead(now).slice(0, 2);
   const missing = soon.filter((month) => !hasPartition(known, month));
   const lastMonth = new Date(Math.max(last.getTime(), ...missing.map((month) => month.getTime())));
-  const span = partitionOf(first, monthStart(lastMonth, 1));
+  const span = monthsPartition(first, monthStart(lastMonth, 1));
   const isFree = !known.some(({ from, until }) => from < span.until && span.from < until);
   const isOfOneTime = span.until <= monthStart(now, 2) || first > now;
   return isFree && isOfOneTime && missing.every((month) => hasPartition([span], month)) ? span : undefined;
@@ -166,7 +168,7 @@ async function promoteDefault(sql: Sql, span: LogPartition): Promise<void> {
       await tx.unsafe("alter table audit_logs detach partition audit_logs_default");
       await tx.unsafe(`alter table audit_logs_default rename to ${name}`);
       await tx.unsafe(`drop policy of_operator on ${name}`);
-      await tx.unsafe(`alter table audit_logs attach partition ${name} ${boundsOf(span)}`);
+      await tx.unsafe(`alter table audit_logs attach partition ${name} ${partitionBounds(span)}`);
       await tx.unsafe(`alter table ${name} drop constraint ${SPAN_CHECK}`);
       await tx.unsafe(`alter table ${NEXT_DEFAULT} rename to audit_logs_default`);
       await tx.unsafe("alter table audit_logs attach partition audit_logs_default default");

@@ -1,6 +1,5 @@
 import type { Sql } from "../postgres/connect.js";
 
-/** A table that holds the vault's data. */
 export interface StoredTable {
   readonly name: string;
   readonly columns: readonly string[];

@@ -4,7 +4,7 @@ import { APPLICATION_PREFIX, type DatabaseAddress, type Sql, soleConnection } fr
 import { DatabaseSetupError } from "../postgres/roles.js";
 import { retryingLocks } from "../transactions/lock-retries.js";
 import { askNodes } from "./ask-nodes.js";
-import { type DistributionSteps, distributionSteps, type MoveStep, statementsOf } from "./distribution-steps.js";
+import { type DistributionSteps, distributionSteps, type MoveStep, operatorStatements } from "./distribution-steps.js";
 import { type Cluster, findCluster, requireCluster } from "./find-cluster.js";
 import { ensureNodeRoles, missingLogins } from "./node-roles.js";
 import { FIRST_TABLE, isDistributed, listPlacements, type TablePlacement } from "./table-placements.js";
@@ -55,7 +55,7 @@ export async function distributionStatements(address: DatabaseAddress, shards?: 
     await requireCluster(sql);
     await requireSameShards(sql, shards);
     const steps = distributionSteps(await listPlacements(sql), shards);
-    return [...(await missingLogins(sql)), ...statementsOf(steps)];
+    return [...(await missingLogins(sql)), ...operatorStatements(steps)];
   });
 }
 

@@ -39,7 +39,7 @@ export function distributionSteps(placements: readonly TablePlacement[], shards?
   };
 }
 
-export function statementsOf({ moves, clears }: DistributionSteps): readonly string[] {
+export function operatorStatements({ moves, clears }: DistributionSteps): readonly string[] {
   const moving = moves.flatMap(({ before, move, after }) => {
     const all = [before, move, after].filter((statement) => statement !== undefined);
     return all.length === 1 ? all : ["begin", ...all, "commit"];

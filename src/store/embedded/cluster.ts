@@ -14,8 +14,8 @@ export const DATABASE = "cloakroom";
 export const ROLE = "cloakroom";
 
 /**
- * The files of a database cluster. Only `data` belongs to the server's account. The rest belongs to Cloakroom's user,
- * so a root process follows no link that PostgreSQL's account may have made.
+ * Only `data` belongs to the server's account. The rest belongs to Cloakroom's user, so a root process follows no link
+ * that PostgreSQL's account may have made.
  */
 export interface Cluster {
   readonly major: number;

@@ -7,8 +7,8 @@ import { clusterIn, majorsIn } from "./cluster.js";
 import { EmbeddedDatabaseError, REMEDY } from "./embedded-database-error.js";
 import {
   accountForRoot,
-  accountOf,
   canAccessDirectory,
+  findServerAccount,
   inaccessibleParent,
   ownAccount,
   runsAsRoot,
@@ -62,7 +62,7 @@ async function locateAsUser(dataDir: string): Promise<DataLocation> {
   const owner = await databaseOwner(dataDir);
   if (owner !== undefined && owner.uid !== account.uid) {
     throw new EmbeddedDatabaseError(
-      `The database in ${dataDir} belongs to ${(await accountOf(owner)).label}, and this is ${account.label}.\n` +
+      `The database in ${dataDir} belongs to ${(await findServerAccount(owner)).label}, and this is ${account.label}.\n` +
         "Run Cloakroom as that user or as root, or name another directory in CLOAKROOM_DATA_DIR.",
     );
   }
@@ -82,7 +82,7 @@ async function locateAsRoot(requested: string): Promise<DataLocation> {
     const owner = await databaseOwner(dataDir);
     if (owner === undefined) continue;
     // A database that belongs to root was copied or restored; the start gives it to the usual account.
-    const account = await (owner.uid === 0 ? accountForRoot() : accountOf(owner));
+    const account = await (owner.uid === 0 ? accountForRoot() : findServerAccount(owner));
     const closed = await inaccessibleParent(dataDir, account);
     if (closed !== undefined) {
       throw new EmbeddedDatabaseError(

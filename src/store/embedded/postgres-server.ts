@@ -14,7 +14,6 @@ import { childEnvironment } from "./server-settings.js";
 const STOP_TIMEOUT_MS = 30_000;
 const WATCH_MS = 250;
 
-/** A postmaster that this process started, or found running. */
 export interface PostgresServer {
   readonly pid: number;
   readonly data: string;
@@ -67,7 +66,7 @@ export function startPostgres({ postgres, data, settings, account, log }: Postgr
 export function existingServer(pid: number, data: string): PostgresServer {
   const ended = new Promise<string>((resolve) => {
     const timer = setInterval(() => {
-      if (isServerOf(pid, data)) return;
+      if (isServerOn(pid, data)) return;
       clearInterval(timer);
       resolve("PostgreSQL ended");
     }, WATCH_MS).unref();
@@ -77,7 +76,7 @@ export function existingServer(pid: number, data: string): PostgresServer {
     data,
     ended,
     get isRunning() {
-      return isServerOf(pid, data);
+      return isServerOn(pid, data);
     },
   };
 }
@@ -113,7 +112,7 @@ export function signalServer(server: PostgresServer, signal: "SIGINT" | "SIGQUIT
  * of a container, another process may have it, which `pg_ctl` then takes for the server, and signals. Backends and zombies have
  * other command lines.
  */
-export function isServerOf(pid: number, data: string): boolean {
+export function isServerOn(pid: number, data: string): boolean {
   return pid > 0 && commandLine(pid).includes(`postgres -D ${data} `);
 }
 
@@ -140,7 +139,7 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
       `PostgreSQL is open in single-user mode on ${data} (pid ${-pid}). End that first, then start again.`,
     );
   }
-  if (!isServerOf(pid, data)) return undefined;
+  if (!isServerOn(pid, data)) return undefined;
   return { pid, port: Number(port), socketDirectory: socketDirectory || undefined, isReady: status === "ready" };
 }
 

@@ -17,10 +17,7 @@ export interface ServerAccount {
 /** If this process is root, PostgreSQL runs as the first of these users that exists: Debian's, the Node image's, any. */
 const USUAL_NAMES = ["postgres", "node", "nobody"] as const;
 
-/**
- * The account of this process.
- * @throws EmbeddedDatabaseError on Windows, where Node has no unix sockets
- */
+/** @throws EmbeddedDatabaseError on Windows, where Node has no unix sockets */
 export function ownAccount(): ServerAccount {
   const uid = process.geteuid?.();
   const gid = process.getegid?.();
@@ -37,7 +34,7 @@ export function runsAsRoot(): boolean {
 }
 
 /** The account that owns a file. It needs no entry in /etc/passwd, except for initdb. */
-export async function accountOf({ uid, gid }: { uid: number; gid: number }): Promise<ServerAccount> {
+export async function findServerAccount({ uid, gid }: { uid: number; gid: number }): Promise<ServerAccount> {
   const entry = (await passwdEntries()).find((candidate) => candidate.uid === uid);
   return { uid, gid, label: accountLabel(uid, entry?.name), spawnAs: { uid, gid } };
 }
@@ -47,7 +44,7 @@ export async function accountForRoot(): Promise<ServerAccount> {
   const entries = await passwdEntries();
   for (const name of USUAL_NAMES) {
     const entry = entries.find((candidate) => candidate.name === name && candidate.uid > 0);
-    if (entry) return accountOf(entry);
+    if (entry) return findServerAccount(entry);
   }
   throw new EmbeddedDatabaseError(
     `PostgreSQL does not run as root, and there is no user ${USUAL_NAMES.join(", ")} to run it.\n` +

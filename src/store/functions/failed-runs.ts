@@ -45,7 +45,6 @@ export const listFailedRuns = defineRows<Uuid, FailedRunRow>(
     order by created_at desc, id desc limit ${MAX_FAILED_RUNS}`,
 );
 
-/** Deletes the failed runs of a deleted reactor or proxy. */
 export const deleteFailedRuns = defineChange<Uuid>(
   "failed_runs",
   (sql, tenantId, functionId) =>

@@ -1,6 +1,6 @@
 import type { Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
-import { offsetOf, type PageRequest } from "../../base/page.js";
+import { type PageRequest, pageOffset } from "../../base/page.js";
 import type { Sql } from "../postgres/connect.js";
 import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
 import { definePage, sizedQueries } from "../statements/counted-page.js";
@@ -75,7 +75,7 @@ export const listFormulaRows = definePage<PageRequest, FormulaRow>("reactor_form
           union all
           select id, null, name, null, definition, 0, null, created_at, null, modified_at from official_formulas
         ) formulas
-        order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
+        order by created_at desc, id desc limit ${listing.size} offset ${pageOffset(listing)}`,
     },
   ),
 );

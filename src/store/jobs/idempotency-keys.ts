@@ -118,7 +118,6 @@ export const insertKeyInFlight = boundWrite<KeyInFlight>({
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
 });
 
-/** Stores the result of a finished operation. */
 export const completeKey = boundWrite<Pick<IdempotencyRow, "key_hash" | "response">>({
   table: "idempotency_keys",
   sql: `

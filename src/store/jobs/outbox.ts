@@ -55,7 +55,7 @@ export const deleteMessage = defineChange<Pick<MessageRow, "id" | "claim">>(
     sql`delete from outbox where tenant_id = ${tenantId} and id = ${id} and claim = ${claim}`,
 );
 
-export const deleteMessagesOf = defineWrite<Uuid>({
+export const deleteInvitationMessages = defineWrite<Uuid>({
   table: "outbox",
   comesFirst: true,
   sortKey: (invitationId) => invitationId,

@@ -1,6 +1,6 @@
 import type { Uuid } from "../../base/ids.js";
 import type { PageRequest } from "../../base/page.js";
-import { offsetOf } from "../../base/page.js";
+import { pageOffset } from "../../base/page.js";
 import { definePage } from "../statements/counted-page.js";
 import { defineRemoval } from "../statements/removal.js";
 import { defineChange, defineHasRow, defineRow, defineRows } from "../statements/row-statements.js";
@@ -182,12 +182,12 @@ export const listDeliveryRows = definePage<DeliveryListing, DeliveryRow>(
       total: sql`select count(*) as total ${from}`,
       rows: sql`
         select ${sql.unsafe(COLUMNS)} ${from}
-        order by created_at desc, event_id desc limit ${size} offset ${offsetOf(listing)}`,
+        order by created_at desc, event_id desc limit ${size} offset ${pageOffset(listing)}`,
     };
   },
 );
 
-export const deleteDeliveriesOf = defineChange<Uuid>(
+export const deleteWebhookDeliveries = defineChange<Uuid>(
   "webhook_deliveries",
   (sql, tenantId, webhookId) =>
     sql`delete from webhook_deliveries where tenant_id = ${tenantId} and webhook_id = ${webhookId}`,

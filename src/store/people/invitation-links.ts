@@ -1,6 +1,7 @@
 import type { Uuid } from "../../base/ids.js";
 import { byteaArray } from "../statements/parameters.js";
 import { defineHasRow, defineRow } from "../statements/row-statements.js";
+import type { InvitationRow } from "./invitations.js";
 
 /** What a link names: an invitation, and one of the secrets that accept it. */
 export interface NamedLink {
@@ -8,12 +9,8 @@ export interface NamedLink {
   readonly hash: Buffer;
 }
 
-export interface LinkedInvitation {
-  readonly id: Uuid;
-  readonly email: Buffer;
+export interface LinkedInvitation extends Pick<InvitationRow, "id" | "email" | "role" | "expires_at"> {
   readonly email_term: Buffer;
-  readonly role: string;
-  readonly expires_at: Date;
   /** Null until it is accepted. */
   readonly member_id: Uuid | null;
 }

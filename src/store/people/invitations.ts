@@ -85,12 +85,11 @@ export interface InvitationOfAddress {
 }
 
 /** Deletes all invitations of an address, including accepted ones. Returns the deleted ones. */
-export const deleteInvitationsOf = defineRows<Buffer, InvitationOfAddress>(
+export const deleteInvitationsTo = defineRows<Buffer, InvitationOfAddress>(
   "write",
   "invitations",
   (sql, tenantId, term) => sql`
     delete from invitations where tenant_id = ${tenantId} and email_term = ${term} returning id, member_id`,
 );
 
-/** Deletes accepted invitations after their links have expired. */
 export const deleteDueInvitations = defineRemoval("invitations", "expires_at", "member_id is not null");

@@ -2,7 +2,7 @@ import type { Uuid } from "../../base/ids.js";
 import type { PageRequest } from "../../base/page.js";
 import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
 import { boundWrite } from "../statements/bound-statement.js";
-import { defineList, isAnyOf } from "../statements/counted-page.js";
+import { defineList, matchesAny } from "../statements/counted-page.js";
 import { uuid } from "../statements/parameter.js";
 import {
   defineChange,
@@ -75,7 +75,7 @@ export interface MemberListing extends PageRequest {
 
 /** A page, newest first. */
 export const listMemberRows = defineList<MemberListing, MemberRow>("members", COLUMNS, (sql, listing) =>
-  isAnyOf(sql, "user_id", listing.userIds),
+  matchesAny(sql, "user_id", listing.userIds),
 );
 
 export type MemberChange = Pick<MemberRow, "id" | "role" | "profile"> & { readonly modified_by: Uuid };

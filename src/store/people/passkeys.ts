@@ -55,7 +55,7 @@ export const deletePasskeyRow = defineChange<Uuid>(
   (sql, tenantId, id) => sql`delete from passkeys where tenant_id = ${tenantId} and id = ${id}`,
 );
 
-export const deletePasskeysOf = defineChange<Uuid>(
+export const deleteMemberPasskeys = defineChange<Uuid>(
   "passkeys",
   (sql, tenantId, memberId) => sql`delete from passkeys where tenant_id = ${tenantId} and member_id = ${memberId}`,
 );

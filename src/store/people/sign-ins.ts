@@ -4,7 +4,6 @@ import { defineRemoval } from "../statements/removal.js";
 import { defineChange, defineDelete, defineRead, defineRow, defineRows } from "../statements/row-statements.js";
 import { isUnexpired } from "../statements/unexpired.js";
 
-/** The columns that a sign-in's details are sealed with, and the details. */
 export interface SignInRow {
   readonly id: Uuid;
   readonly token_hash: Buffer;
@@ -28,7 +27,6 @@ export const insertSignIn = defineChange<NewSignIn>(
     insert into sign_ins ${sql({ tenant_id: tenantId, created_at: at, last_seen_at: at, ...row })}`,
 );
 
-/** A sign-in with its member and the tenant's state. */
 export interface PresentedSignInRow extends SignInRow {
   readonly user_id: Uuid;
   readonly role: string;
@@ -57,7 +55,6 @@ export const touchSignIn = defineChange<Uuid>(
   (sql, tenantId, id, at) => sql`update sign_ins set last_seen_at = ${at} where tenant_id = ${tenantId} and id = ${id}`,
 );
 
-/** Records that the person of a sign-in proved a second factor. */
 export const stepUpSignIn = defineChange<Pick<SignInRow, "id" | "details"> & { readonly strong_at: Date }>(
   "sign_ins",
   (sql, tenantId, { id, details, strong_at }) => sql`
@@ -93,7 +90,7 @@ export const readSignInOwner = defineRow<Uuid, SignInOwner>(
 /** Ends a sign-in. Returns whether it existed. */
 export const deleteSignIn = defineDelete("sign_ins");
 
-export const deleteSignInsOf = defineChange<Uuid>(
+export const deleteMemberSignIns = defineChange<Uuid>(
   "sign_ins",
   (sql, tenantId, memberId) => sql`delete from sign_ins where tenant_id = ${tenantId} and member_id = ${memberId}`,
 );
@@ -104,5 +101,4 @@ export const deleteOtherSignIns = defineChange<Pick<SignInRow, "id" | "member_id
     delete from sign_ins where tenant_id = ${tenantId} and member_id = ${member_id} and id <> ${id}`,
 );
 
-/** Deletes sign-ins after their absolute end. */
 export const deleteDueSignIns = defineRemoval("sign_ins", "expires_at");

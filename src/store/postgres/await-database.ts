@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type DatabaseAddress, TLS_MODES, tlsOf, UnknownTlsMode } from "./connect.js";
+import { connectionTls, type DatabaseAddress, TLS_MODES, UnknownTlsMode } from "./connect.js";
 import { databaseErrorCode } from "./database-error.js";
 import { connectOnce } from "./one-connection.js";
 import { DatabaseSetupError } from "./roles.js";
@@ -51,7 +51,7 @@ function requireAddress(address: DatabaseAddress, setting: string): void {
     throw new DatabaseSetupError(`${setting} must begin with postgres://`);
   }
   try {
-    tlsOf(address);
+    connectionTls(address);
   } catch (error) {
     if (error instanceof UnknownTlsMode) {
       throw new DatabaseSetupError(`The sslmode of ${setting} must be one of ${TLS_MODES.join(", ")}.`);
@@ -109,7 +109,7 @@ function toSetupError(error: unknown, address: DatabaseAddress, setting: string)
       return new DatabaseSetupError(`The database named in ${setting} does not exist. Create it, owned by its login.`);
     case "TLS_REFUSED":
       return new DatabaseSetupError(
-        `The server that ${setting} names does not support TLS, which sslmode=${tlsOf(address).mode} asks for.`,
+        `The server that ${setting} names does not support TLS, which sslmode=${connectionTls(address).mode} asks for.`,
       );
     case "unknown":
       return error;

@@ -156,7 +156,7 @@ export class UnknownTlsMode extends Error {
 }
 
 /** The encryption of connections to an address, as the client reads its `sslmode`. @throws {UnknownTlsMode} */
-export function tlsOf(address: DatabaseAddress): {
+export function connectionTls(address: DatabaseAddress): {
   readonly mode: TlsMode;
   readonly negotiation: "direct" | undefined;
 } {

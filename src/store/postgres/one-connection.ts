@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { ConnectionLost, ConnectTimeout } from "../wire/server-error.js";
-import { type ConnectOptions, connect, type DatabaseAddress, type Sql, tlsOf } from "./connect.js";
+import { type ConnectOptions, connect, connectionTls, type DatabaseAddress, type Sql } from "./connect.js";
 import { openSocket } from "./open-socket.js";
 
 /** A client with one connection, which is not replaced when it is lost. All waiting and later queries then fail. */
@@ -33,7 +33,7 @@ interface Target {
  * leak a connection (if it is ended while it connects). It therefore gets sockets only until one is lost.
  */
 export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptions, "connections">): OneConnection {
-  const { mode, negotiation } = tlsOf(address);
+  const { mode, negotiation } = connectionTls(address);
   const opening = new AbortController();
   let socket: Socket | undefined;
   let attempts = 0;

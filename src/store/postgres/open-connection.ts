@@ -20,8 +20,8 @@ export interface Opening {
 }
 
 /**
- * Opens a session. The client library connects, logs in by any of its methods, and detects the engine. Then the session
- * is taken away from it.
+ * The client library connects, logs in by any of its methods, and detects the engine. Then the session is taken away
+ * from it.
  */
 export function openPostgresConnection(
   address: DatabaseAddress,

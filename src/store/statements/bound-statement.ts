@@ -1,4 +1,4 @@
-import { type Columns, columnKindsOf, type ReadRow } from "../wire/columns.js";
+import { type Columns, findColumnKinds, type ReadRow } from "../wire/columns.js";
 import type { MessageWriter } from "../wire/message-writer.js";
 import { PreparedStatement } from "../wire/prepared-statement.js";
 import type { Execution } from "../wire/step.js";
@@ -6,7 +6,7 @@ import { type Parameter, time, uuid } from "./parameter.js";
 import { inPreparedSizes } from "./prepared-sizes.js";
 import { CurrentGroup, QueryGroup } from "./query-group.js";
 import type { Statement, StatementContext } from "./statement-batch.js";
-import { rankOf, type StatementRank, type Table } from "./tables.js";
+import { lockRank, type StatementRank, type Table } from "./tables.js";
 
 interface Bound<Input> {
   /** The table whose rows it locks, or that it reads first. */
@@ -73,7 +73,7 @@ type Definition<Input, Output, Row> = BoundQuery<Input, Output, Row> &
 
 function bound<Input, Output, Row>(definition: Definition<Input, Output, Row>): Statement<Input, Output> {
   const template = new Template(definition);
-  const rank = rankOf(definition.table, definition.position);
+  const rank = lockRank(definition.table, definition.position);
   const { kind, row } = definition;
   const prepared = { template, row, table: kind === "write" ? definition.table : undefined };
   const current = new CurrentGroup<Input, Output>();
@@ -145,7 +145,7 @@ class Template<Input> {
   /** The same without names: destructuring a pair for each value leaves an iterator behind. */
   readonly #sharedValues: readonly Parameter<StatementContext>[];
   readonly #ownValues: readonly Parameter<Input>[];
-  readonly #columns: readonly ReturnType<typeof columnKindsOf>[number][];
+  readonly #columns: readonly ReturnType<typeof findColumnKinds>[number][];
   readonly #bySize = new Map<number, PreparedStatement>();
 
   constructor({ sql, parameters, row }: Pick<Definition<Input, unknown, unknown>, "sql" | "parameters" | "row">) {
@@ -165,7 +165,7 @@ class Template<Input> {
       if (isOwn && outside.includes(`:${name}`)) throw new Error(`:${name} is outside of the braces of: ${sql}`);
     }
     for (const [name] of this.#own) if (!used.has(name)) throw new Error(`:${name} is not used in: ${sql}`);
-    this.#columns = columnKindsOf(row);
+    this.#columns = findColumnKinds(row);
   }
 
   statementFor(count: number): PreparedStatement {

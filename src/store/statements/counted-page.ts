@@ -1,5 +1,5 @@
 import type { TenantId, Uuid } from "../../base/ids.js";
-import { MAX_PAGE_BYTES, offsetOf, type Page, type PageRequest } from "../../base/page.js";
+import { MAX_PAGE_BYTES, type Page, type PageRequest, pageOffset } from "../../base/page.js";
 import type { SqlTag } from "./statement.js";
 import { defineStatement, type Query, type Table } from "./statement.js";
 
@@ -54,7 +54,7 @@ export function defineList<Listing extends PageRequest, Row extends object>(
 ) {
   return definePage<Listing, Row>(table, (sql, tenantId, listing) => {
     const from = sql`from ${sql.unsafe(table)} where tenant_id = ${tenantId} ${wanted(sql, listing, tenantId)}`;
-    const page = sql`${from} order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`;
+    const page = sql`${from} order by created_at desc, id desc limit ${listing.size} offset ${pageOffset(listing)}`;
     if (bytes === undefined) {
       return { total: sql`select count(*) as total ${from}`, rows: sql`select ${sql.unsafe(columns)} ${page}` };
     }
@@ -105,11 +105,11 @@ export interface IdListing extends PageRequest {
 }
 
 export function amongIds(sql: SqlTag, { ids }: IdListing): Query<unknown> {
-  return isAnyOf(sql, "id", ids);
+  return matchesAny(sql, "id", ids);
 }
 
 /** A condition that a column has one of these ids; none for an empty list. */
-export function isAnyOf(sql: SqlTag, column: string, ids: readonly string[]): Query<unknown> {
+export function matchesAny(sql: SqlTag, column: string, ids: readonly string[]): Query<unknown> {
   return ids.length === 0 ? sql`` : sql`and ${sql.unsafe(column)} = any(${[...ids]}::uuid[])`;
 }
 

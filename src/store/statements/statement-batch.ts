@@ -36,7 +36,6 @@ export interface StatementGroup {
 
 export type StatementOrder = "locks" | "calls";
 
-/** The statements that all requests of a transaction want in its next step. */
 export class StatementBatch {
   readonly #order: StatementOrder;
   readonly #groups: StatementGroup[] = [];

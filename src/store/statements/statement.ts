@@ -3,7 +3,7 @@ import { inPreparedSizes } from "./prepared-sizes.js";
 import { CurrentGroup, QueryGroup } from "./query-group.js";
 import { type SqlTag, type SqlText, sqlTag, TextExecution } from "./sql-text.js";
 import type { Statement, StatementContext } from "./statement-batch.js";
-import { rankOf, type Table } from "./tables.js";
+import { lockRank, type Table } from "./tables.js";
 
 export type { SqlTag } from "./sql-text.js";
 export type { Statement } from "./statement-batch.js";
@@ -42,7 +42,7 @@ export interface WriteDefinition<Input> extends Shared<Input> {
 export function defineStatement<Input, Output, Row>(
   definition: StatementDefinition<Input, Output, Row>,
 ): Statement<Input, Output> {
-  const rank = rankOf(definition.table, definition.comesFirst ? "first" : undefined);
+  const rank = lockRank(definition.table, definition.comesFirst ? "first" : undefined);
   const current = new CurrentGroup<Input, Output>();
   const execute = (inputs: readonly Input[], { tenantId, now }: StatementContext) =>
     definition.queries(sqlTag, tenantId, inputs, now).map((query) => new TextExecution(query));

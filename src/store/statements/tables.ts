@@ -66,7 +66,7 @@ const RANKED: readonly Table[] = LOCK_ORDER;
 export type StatementRank = "first" | "last" | undefined;
 
 /** The rank of a statement within a step. Statements that lock no row of a shared transaction come first. */
-export function rankOf(table: Table, position: StatementRank): number {
+export function lockRank(table: Table, position: StatementRank): number {
   const within = position === "first" ? 0 : position === "last" ? 0.75 : 0.5;
   return RANKED.indexOf(table) + within;
 }

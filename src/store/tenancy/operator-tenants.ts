@@ -33,7 +33,7 @@ export interface Deletion {
   readonly mac: Buffer | null;
 }
 
-export function deletionOf(ownerAddress: DatabaseAddress, tenantId: TenantId): Promise<Deletion | undefined> {
+export function readDeletion(ownerAddress: DatabaseAddress, tenantId: TenantId): Promise<Deletion | undefined> {
   return asOwner(ownerAddress, async (sql) => {
     const [row] = await sql<Deletion[]>`
       select modified_at as at, modified_by as by, closing_mac as mac from tenants where tenant_id = ${tenantId} and state = 'deleted'`;

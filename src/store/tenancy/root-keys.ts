@@ -30,7 +30,6 @@ export async function replaceRootKeys(sql: Sql, { id, check_value }: NewRootKey)
   });
 }
 
-/** Deletes a replaced root key, which no longer wraps anything. */
 export async function deleteReplacedRootKey(sql: Sql, id: string): Promise<void> {
   await sql`delete from root_keys where id = ${id} and retired_at is not null`;
 }

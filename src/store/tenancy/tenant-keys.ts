@@ -10,7 +10,6 @@ export interface TenantKeyRow {
   readonly state: string;
 }
 
-/** A tenant key with its creation time, and the tenant's revision at which it was read. */
 export interface ListedTenantKey extends TenantKeyRow {
   readonly auth_revision: number;
   readonly created_at: Date;

@@ -21,7 +21,6 @@ export type KeySource =
   | { readonly kind: "ids"; readonly ids: readonly string[] }
   | { readonly kind: "terms"; readonly terms: readonly Buffer[] };
 
-/** A condition of a caller's right to see a token. */
 export type Requirement =
   /** The token is in or below the container of this term. */
   | { readonly kind: "below"; readonly term: Buffer }

@@ -4,7 +4,6 @@ import { bytes, date, integer, text, texts, time, uuid } from "../statements/par
 import type { OrdinaryTransaction, Transaction } from "../transactions/transaction.js";
 import type { Columns } from "../wire/columns.js";
 
-/** A stored token. The caller's content is sealed. */
 export interface TokenRow {
   readonly id: string;
   readonly type: string;
@@ -185,15 +184,12 @@ export function markTokenActive(tx: Transaction, id: string, month: string): Pro
   return tx.query(MARK_ACTIVE, { id, month });
 }
 
-export interface TokenChange {
-  readonly id: string;
-  readonly data: Buffer;
-  readonly attributes: Buffer | null;
+export interface TokenChange
+  extends Pick<
+    TokenRow,
+    "id" | "data" | "attributes" | "fingerprint" | "dedupe_key" | "expires_at" | "expires_at_text"
+  > {
   readonly containers: readonly string[];
-  readonly fingerprint: Buffer | null;
-  readonly dedupe_key: Buffer | null;
-  readonly expires_at: Date | null;
-  readonly expires_at_text: string | null;
   readonly modified_by: Uuid;
 }
 

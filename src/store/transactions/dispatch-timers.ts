@@ -1,6 +1,5 @@
 import { processorTurns } from "../../base/caller-turns.js";
 
-/** Decides when the requests that wait are looked through for transactions. */
 export class DispatchTimers {
   readonly #dispatch: () => void;
   readonly #collects: boolean;

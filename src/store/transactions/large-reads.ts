@@ -75,10 +75,7 @@ export class LargeReads {
     this.#reservedBytes = asked;
   }
 
-  /**
-   * Waits for memory. Requests that waited with memory in hand would wait for each other.
-   * @throws {Fault} unavailable
-   */
+  /** Requests that waited with memory in hand would wait for each other. @throws {Fault} unavailable */
   async waitFor({ storedBytes }: MemoryNeeded): Promise<void> {
     this.release();
     if (!this.#memory) return;

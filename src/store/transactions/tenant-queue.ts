@@ -95,8 +95,8 @@ export class TenantQueue {
   }
 
   /**
-   * Adds a request. The networks of pages take turns: one with many requests comes after one with few, and those of a
-   * back end keep their order.
+   * The networks of pages take turns: one with many requests comes after one with few, and those of a back end keep
+   * their order.
    */
   add(request: QueuedRequest): void {
     if (this.party === "back end") {
@@ -159,7 +159,7 @@ export class TenantQueue {
   }
 
   /**
-   * Records the end of a transaction. A lock that is not granted in time is a response: other rows are free.
+   * A lock that is not granted in time is a response: other rows are free.
    * @param unansweredMs milliseconds for which its connection waited for it.
    */
   ended(result: TransactionResult, unansweredMs: number, now: number): void {

@@ -33,7 +33,6 @@ interface BatchWorks extends TenantWorks {
   readonly batch: TenantBatch;
 }
 
-/** Runs requests in transactions, on a connection that is free. */
 export class TransactionRunner {
   readonly #limits: BatchLimits;
   readonly #clock: Clock;

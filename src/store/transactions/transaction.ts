@@ -11,7 +11,6 @@ export interface Authority {
   readonly memory?: ReadMemory | undefined;
 }
 
-/** The log row that resolves an unknown commit. */
 export interface CommitMarker {
   readonly createdAt: Date;
   readonly id: string;

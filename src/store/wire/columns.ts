@@ -40,7 +40,7 @@ export interface Columns {
 export type ReadRow<Row> = (columns: Columns) => Row;
 
 /** The columns that a function reads, found by running it on an empty row. */
-export function columnKindsOf(read: ReadRow<unknown>): readonly ColumnKind[] {
+export function findColumnKinds(read: ReadRow<unknown>): readonly ColumnKind[] {
   const kinds: ColumnKind[] = [];
   const note = <T>(kind: ColumnKind, value: T) => {
     kinds.push(kind);

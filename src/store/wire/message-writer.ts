@@ -85,10 +85,7 @@ export class MessageWriter {
     this.#length += 1;
   }
 
-  /**
-   * Begins a message.
-   * @returns the position of its length, for {@link endMessage}.
-   */
+  /** @returns the position of its length, for {@link endMessage}. */
   beginMessage(type: number): number {
     this.#reserve(5);
     this.#bytes[this.#length] = type;

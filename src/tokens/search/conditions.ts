@@ -19,9 +19,9 @@ export type SearchCondition =
  * A query's condition in terms of the stored columns.
  * @throws {Fault} validation_failed naming `query`, the term and what it expects.
  */
-export function conditionOf(keys: TenantKeys, expression: SearchExpression): SearchCondition {
+export function readCondition(keys: TenantKeys, expression: SearchExpression): SearchCondition {
   if (expression.kind === "term") return termCondition(keys, expression.term, expression.isNegated);
-  return { kind: expression.kind, of: expression.of.map((each) => conditionOf(keys, each)) };
+  return { kind: expression.kind, of: expression.of.map((each) => readCondition(keys, each)) };
 }
 
 function termCondition(keys: TenantKeys, term: SearchTerm, isNegated: boolean): SearchCondition {

@@ -1,5 +1,5 @@
 import { invalid } from "../../base/fault.js";
-import { offsetOf, type PageRequest } from "../../base/page.js";
+import { type PageRequest, pageOffset } from "../../base/page.js";
 import {
   type Alternative,
   countTokensBySource,
@@ -10,7 +10,7 @@ import {
 import type { ScopeAlternative } from "../../store/tokens/token-selection.js";
 import type { Transaction } from "../../store/transactions/transaction.js";
 import type { Conjunction } from "./conjunctions.js";
-import { type Choice, choicesOf, choicesOfScope } from "./sources.js";
+import { type Choice, choicesOfScope, sourceChoices } from "./sources.js";
 
 /**
  * Most look-ups of one search. A look-up reads a token's row or tests one term of it; 100,000 take 0.4 s on two idle cores,
@@ -32,13 +32,13 @@ export async function findMatches(
   if (conjunctions.length === 0) return { total: 0, keys: [] };
   const { tests, alternatives } = numbered(conjunctions);
   const maxTokens = Math.floor(MAX_LOOK_UPS / (1 + tests.filter(({ kind }) => kind === "term").length));
-  const plans = [choicesOf(conjunctions), ...scopes.flatMap((scope) => [choicesOfScope(scope) ?? []])];
+  const plans = [sourceChoices(conjunctions), ...scopes.flatMap((scope) => [choicesOfScope(scope) ?? []])];
   const sources = await narrowest(
     tx,
     plans.filter(({ length }) => length > 0),
     maxTokens,
   );
-  const shown = { offset: offsetOf(page), limit: page.size };
+  const shown = { offset: pageOffset(page), limit: page.size };
   return tx.query(searchTokenKeys, { sources, maxTokens, tests, alternatives, scopes, ...shown });
 }
 

@@ -7,17 +7,17 @@ import type { Conjunction } from "./conjunctions.js";
 export type Choice = readonly TokenSource[];
 
 /** The sources of each conjunction: its required tests that have an index. If none has one, all tokens of its time span. */
-export function choicesOf(conjunctions: readonly Conjunction[]): Choice[] {
+export function sourceChoices(conjunctions: readonly Conjunction[]): Choice[] {
   return conjunctions.map((conjunction) => {
     const holding = [...conjunction.values()].filter(({ isNegated }) => !isNegated).map(({ test }) => test);
-    const span = spanOf(holding);
+    const span = requiredSpan(holding);
     const sources = holding.flatMap((test) => tokenSource(test, span) ?? []);
     return sources.length > 0 ? sources : [{ of: { kind: "all" }, span }];
   });
 }
 
 /** The span of creation times that all these tests require. */
-export function spanOf(tests: readonly TokenTest[]): TimeSpan {
+export function requiredSpan(tests: readonly TokenTest[]): TimeSpan {
   return tests.flatMap((test) => (test.kind === "created_at" ? [test.span] : [])).reduce(intersectSpans, ANY_TIME);
 }
 

@@ -4,7 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
 import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
-import { callProblemOf } from "./api/call-problem.js";
+import { toCallProblem } from "./api/call-problem.js";
 import { Skeleton } from "./components/loaded.js";
 import { Overlay } from "./components/overlay.js";
 import { ProblemNote } from "./components/problem-note.js";
@@ -32,7 +32,7 @@ export function SignInGate({ state }: { state: SignInState }) {
     return (
       <main className="narrow">
         <h1>Cloakroom</h1>
-        <ProblemNote problem={callProblemOf(who.error)} retry={() => void who.refetch()} />
+        <ProblemNote problem={toCallProblem(who.error)} retry={() => void who.refetch()} />
       </main>
     );
   }

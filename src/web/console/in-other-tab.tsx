@@ -11,13 +11,13 @@ export function InOtherTab({ issuer, query }: InOtherTabProps) {
   return (
     <a className="button" href={`/console/sign-in?${new URLSearchParams(query)}`} target="_blank" rel="noopener">
       <span>
-        Sign in at <bdi>{hostOf(issuer)}</bdi>, in another tab
+        Sign in at <bdi>{issuerHost(issuer)}</bdi>, in another tab
       </span>
     </a>
   );
 }
 
 /** How people know an issuer. */
-export function hostOf(address: string): string {
+export function issuerHost(address: string): string {
   return parseUrl(address)?.host ?? address;
 }

@@ -1,6 +1,6 @@
 import type { FieldEvent, InitMessage } from "../../../clients/elements/src/protocol.js";
 import { copyText } from "./copy-text.js";
-import { buttonOf, label } from "./labelled-button.js";
+import { label, labelledButton } from "./labelled-button.js";
 import { fieldLabel, TEXTS } from "./locales.js";
 
 /** A button that copies a value without showing it. Only its person presses it: a page has no command for it. */
@@ -11,7 +11,7 @@ export function createCopyFrame(
 ): void {
   const texts = TEXTS[locale];
   const name = options.label ?? fieldLabel(texts, "copy");
-  const button = buttonOf(texts.copy, name);
+  const button = labelledButton(texts.copy, name);
   button.className = "copy";
   document.body.replaceChildren(button);
   button.addEventListener("click", async () => {

@@ -1,4 +1,4 @@
-export function buttonOf(text: string, name: string): HTMLButtonElement {
+export function labelledButton(text: string, name: string): HTMLButtonElement {
   const button = document.createElement("button");
   button.type = "button";
   label(button, text, name);

@@ -1,6 +1,6 @@
 import type { FieldEvent, InitMessage } from "../../../clients/elements/src/protocol.js";
 import { copyText } from "./copy-text.js";
-import { buttonOf, label } from "./labelled-button.js";
+import { label, labelledButton } from "./labelled-button.js";
 import { fieldLabel, TEXTS } from "./locales.js";
 
 /** Seconds for which a value is shown. */
@@ -22,8 +22,8 @@ export function createRevealFrame(
   const output = document.createElement("output");
   const name = options.label ?? fieldLabel(texts, "reveal");
   output.setAttribute("aria-label", name);
-  const toggle = buttonOf(texts.show, name);
-  const copy = buttonOf(texts.copy, name);
+  const toggle = labelledButton(texts.show, name);
+  const copy = labelledButton(texts.copy, name);
   const box = document.createElement("div");
   box.className = "reveal";
   box.append(output, toggle, copy);

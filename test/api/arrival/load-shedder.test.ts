@@ -11,16 +11,16 @@ const OVERLOADED = "key_of_an_overloading_tenant";
 let server: Server;
 let url: string;
 let rejected = 0;
-let hasPlace = true;
+let hasSlot = true;
 beforeEach(async () => {
   rejected = 0;
-  hasPlace = true;
+  hasSlot = true;
   const gate = createLoadShedder(
     {
       overloadFault: (apiKey) =>
         apiKey === OVERLOADED ? unavailable("more requests arrive than the server can handle") : undefined,
     },
-    { hasPlace: () => hasPlace },
+    { hasSlot: () => hasSlot },
     () => "a-trace",
     () => {
       rejected += 1;

@@ -29,9 +29,9 @@ const requestOf = (address: string, key?: string): ArrivedRequest => ({
 
 function send(name: string, request: ArrivedRequest, response = { destroyed: false }): boolean {
   const caller = gate.callerOf(request);
-  const hasPlace = gate.hasPlace(caller);
-  if (hasPlace) gate.enter(caller, response, () => served.push(name));
-  return hasPlace;
+  const hasSlot = gate.hasSlot(caller);
+  if (hasSlot) gate.enter(caller, response, () => served.push(name));
+  return hasSlot;
 }
 
 /** Keeps the thread busy: what is sent next has to wait. */

@@ -1,9 +1,9 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { FAULT_TABLE } from "../../../src/api/faults/fault-table.js";
-import { functionProblem, problemJson, problemOf } from "../../../src/api/faults/problem.js";
+import { functionProblem, problemDetails, problemJson } from "../../../src/api/faults/problem.js";
 import { FAULT_CODES, Fault, type FaultCode, isFaultCode } from "../../../src/base/fault.js";
-import { EXIT_CODES, exitCodeOf } from "../../../src/cli/api/exit-codes.js";
+import { EXIT_CODES, exitCodeFor } from "../../../src/cli/api/exit-codes.js";
 import { FunctionFailed } from "../../../src/functions/function-failed.js";
 
 const TRACE = "01980f70-1a2b-7c4d-9e5f-60718293a4b5";
@@ -40,13 +40,13 @@ describe("an error code", () => {
   it.each(FAULT_CODES)("%s has its statuses, and its exit code in commands", (code) => {
     const [http, rpc, exit] = CONTRACT[code];
     expect(FAULT_TABLE[code]).toMatchObject({ http, rpc });
-    expect(exitCodeOf(code)).toBe(EXIT_CODES[exit]);
+    expect(exitCodeFor(code)).toBe(EXIT_CODES[exit]);
     expect(isFaultCode(code)).toBe(true);
   });
 
   it.each(FAULT_CODES)("%s is in a body of problem details", (code) => {
     const [status] = CONTRACT[code];
-    const problem = problemOf(new Fault(code, "Something."), TRACE);
+    const problem = problemDetails(new Fault(code, "Something."), TRACE);
     expect(problem).toEqual({
       ...{ type: `/docs/guides/errors#${code}`, title: FAULT_TABLE[code].title, status, detail: "Something." },
       ...{ instance: `urn:cloakroom:trace:${TRACE}`, code },
@@ -56,7 +56,7 @@ describe("an error code", () => {
   });
 
   it("ends a command too if the client gives it by itself", () => {
-    const codes = ["connection_failed", "timeout", "canceled", "teapot", ""].map(exitCodeOf);
+    const codes = ["connection_failed", "timeout", "canceled", "teapot", ""].map(exitCodeFor);
     expect(codes).toEqual([
       EXIT_CODES.unavailable,
       EXIT_CODES.unavailable,
@@ -70,13 +70,13 @@ describe("an error code", () => {
 describe("problem details", () => {
   it("name fields of every status that has them", () => {
     const taken = new Fault("already_exists", "Taken.", { fields: { id: ["is taken"] } });
-    expect(problemOf(taken, TRACE)).toMatchObject({ status: 409, errors: { id: ["is taken"] } });
-    expect(problemJson(taken, TRACE)).toEqual(problemOf(taken, TRACE));
+    expect(problemDetails(taken, TRACE)).toMatchObject({ status: 409, errors: { id: ["is taken"] } });
+    expect(problemJson(taken, TRACE)).toEqual(problemDetails(taken, TRACE));
   });
 
   it("show nothing of the cause", () => {
     const fault = new Fault("internal", "The server failed.", { cause: new Error("select secret"), retryAfter: 5 });
-    expect(JSON.stringify(problemOf(fault, TRACE))).not.toMatch(/select|secret|cause|retry/);
+    expect(JSON.stringify(problemDetails(fault, TRACE))).not.toMatch(/select|secret|cause|retry/);
   });
 
   it.each(["reactor_error", "proxy_error"] as const)(

@@ -4,7 +4,12 @@ import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CreateTokenRequestSchema, TokenizeRequestSchema } from "../../../gen/cloakroom/v1/tokens_pb.js";
-import { isFarTooLong, maxEntriesOf, textSizesOf, tooManyEntries } from "../../../src/api/messages/field-sizes.js";
+import {
+  fieldMaxEntries,
+  fieldTextSizes,
+  isFarTooLong,
+  tooManyEntries,
+} from "../../../src/api/messages/field-sizes.js";
 import { readJsonBytes } from "../../../src/api/messages/json-text.js";
 import { requireBoundedMessage } from "../../../src/api/messages/message-structure.js";
 import type { Json } from "../../../src/base/json.js";
@@ -131,8 +136,8 @@ describe("the sizes of a field", () => {
     ["fingerprint_expression", Number.POSITIVE_INFINITY, 400, Number.POSITIVE_INFINITY],
     ["type", Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
   ])("are those of its proto: %s has %d entries, of %d characters, under names of %d", (name, entries, value, key) => {
-    expect(maxEntriesOf(field(name))).toBe(entries);
-    expect(textSizesOf(field(name))).toEqual({ value, key });
+    expect(fieldMaxEntries(field(name))).toBe(entries);
+    expect(fieldTextSizes(field(name))).toEqual({ value, key });
     expect(tooManyEntries(20)).toBe("must have at most 20 entries");
   });
 

@@ -13,7 +13,7 @@ import type { Observation } from "../../../src/api/observation/observation.js";
 import type { Pipeline } from "../../../src/api/pipeline/pipeline.js";
 import type { RequestHead } from "../../../src/api/request/request-head.js";
 import { createRestPort } from "../../../src/api/rest/rest-port.js";
-import { restRoutesOf } from "../../../src/api/rest/rest-route.js";
+import { listRestRoutes } from "../../../src/api/rest/rest-route.js";
 import { withMemory } from "../../support/memory.js";
 
 let port: MultiProtocolServer;
@@ -55,7 +55,7 @@ beforeEach(async () => {
     cancel: (code) => ended.resolve(code),
   };
   const { createToken, deleteToken } = TokenService.method;
-  const routes = restRoutesOf([createToken, deleteToken].map(pipelineOf), 1_000);
+  const routes = listRestRoutes([createToken, deleteToken].map(pipelineOf), 1_000);
   const serve = createRestPort(
     routes,
     async () => {},

@@ -2,7 +2,7 @@ import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.js";
-import { connectErrorOf, connectErrorOfFunction } from "../../../src/api/rpc/rpc-error.js";
+import { connectErrorOfFunction, toConnectError } from "../../../src/api/rpc/rpc-error.js";
 import { invalidFields } from "../../../src/base/fault.js";
 import { FunctionFailed } from "../../../src/functions/function-failed.js";
 
@@ -25,7 +25,7 @@ it("every error fits into the 8 KiB of trailers that gRPC clients accept", () =>
     fc.property(fields, (wrong) => {
       const failed = new FunctionFailed(500, "Reactor Runtime Error", wrong);
       for (const error of [
-        connectErrorOf(invalidFields(wrong), trace),
+        toConnectError(invalidFields(wrong), trace),
         connectErrorOfFunction(failed, "reactor_error", trace),
       ]) {
         expect(sizeOf(setTrailerStatus(new Headers(), error))).toBeLessThan(8 * 1024);
@@ -37,12 +37,12 @@ it("every error fits into the 8 KiB of trailers that gRPC clients accept", () =>
 
 it("the detail leaves room for more problems, although it repeats the first one", () => {
   const wrong = { ["\u{ffff}".repeat(3_000)]: ["\u{ffff}".repeat(3_000)], b: ["x".repeat(6_000)] };
-  expect(sizeOf(setTrailerStatus(new Headers(), connectErrorOf(invalidFields(wrong), trace)))).toBeLessThan(8 * 1024);
+  expect(sizeOf(setTrailerStatus(new Headers(), toConnectError(invalidFields(wrong), trace)))).toBeLessThan(8 * 1024);
 });
 
 it("a message that fits is sent whole; a longer one is cut between characters", () => {
   const told = (wrong: Record<string, string[]>) =>
-    connectErrorOf(invalidFields(wrong))
+    toConnectError(invalidFields(wrong))
       .findDetails(BadRequestSchema)
       .flatMap(({ fieldViolations }) => fieldViolations.map(({ field, description }) => [field, description]));
   expect(told({ a: ["must be one", "must be two"], "b.c": ["must not be"] })).toEqual([

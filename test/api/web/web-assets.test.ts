@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { describe, expect, inject, it } from "vitest";
-import { documentOf, pageHeaders } from "../../../src/api/web/web-page.js";
+import { pageHeaders, renderDocument } from "../../../src/api/web/web-page.js";
 
 const url = inject("serverUrl");
 const manifest = JSON.parse(readFileSync("dist/web/manifest.json", "utf8"));
@@ -71,7 +71,7 @@ describe("a page", () => {
   };
 
   it("loads its bundle, with its data as text", () => {
-    const page = documentOf(build, { title: "<b>", entry: "console/main", data: { text: '"><script>' } });
+    const page = renderDocument(build, { title: "<b>", entry: "console/main", data: { text: '"><script>' } });
     expect(page).toContain("<title>&#60;b&#62;</title>");
     expect(page).toContain('<script type="module" src="/web/console/main-1.js" integrity="sha384-x"></script>');
     expect(page).toContain('<link rel="modulepreload" href="/web/console/chunk-3.js">');

@@ -14,7 +14,7 @@ import { newUuid } from "../../../src/base/ids.js";
 import { logSigningKey } from "../../../src/crypto/log-signing.js";
 import { readBuckets } from "../../../src/settings/buckets.js";
 import { writeLog } from "../../../src/store/audit/audit-logs.js";
-import { listLogPartitions, monthStart, partitionOf } from "../../../src/store/audit/log-partitions.js";
+import { listLogPartitions, monthStart, monthsPartition } from "../../../src/store/audit/log-partitions.js";
 import { childNamed, ownProcessorTime, processorTime } from "../processor-time.js";
 import { say } from "../table.js";
 import { fillMonths, type LoggedTenant, MONTHS, type OldVault, openOldVault } from "./old-vault.js";
@@ -62,7 +62,7 @@ async function insertRate({ vault, tenants, clock }: OldVault): Promise<void> {
 }
 
 async function sizes({ owner }: OldVault): Promise<void> {
-  const { name } = partitionOf(monthStart(new Date(), -2));
+  const { name } = monthsPartition(monthStart(new Date(), -2));
   await owner.unsafe(`alter table ${name} no force row level security`);
   const [size] = await owner<{ rows: number; heap: number; indexes: number }[]>`
     select count(*)::int as rows, pg_table_size(${name}::text::regclass)::float8 as heap,

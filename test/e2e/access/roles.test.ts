@@ -2,7 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ROLES, type Role } from "../../../src/access/role.js";
 import { SERVICES } from "../../../src/server/served-services.js";
-import { methodRolesOf, operationOf, operationsOf } from "../../../src/services/method-roles.js";
+import { allowedOperations, operationName, readMethodRoles } from "../../../src/services/method-roles.js";
 import { newMember } from "../../support/member.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { signedIn, type TestBrowser } from "../../support/test-browser.js";
@@ -36,20 +36,20 @@ const HOW_TO_PROVE = "confirm with a passkey, or sign in again at an issuer that
 
 describe("each operation", () => {
   it("has a cell in the table of roles", () => {
-    for (const method of METHODS) expect(() => methodRolesOf(method)).not.toThrow();
+    for (const method of METHODS) expect(() => readMethodRoles(method)).not.toThrow();
   });
 
   it.each(ROLES)("is allowed or refused for %s as the table says", async (role) => {
     for (const method of METHODS.filter(({ name, methodKind }) => !UNTRIED.includes(name) && methodKind === "unary")) {
-      const { roles, needsSecondFactor } = methodRolesOf(method);
-      const { status, body } = await as(role).call(operationOf(method), {});
-      const said = `${operationOf(method)} ${status} ${body.message}`;
+      const { roles, needsSecondFactor } = readMethodRoles(method);
+      const { status, body } = await as(role).call(operationName(method), {});
+      const said = `${operationName(method)} ${status} ${body.message}`;
       if (!roles.includes(role)) {
         expect(status, said).toBe(403);
-        expect(said).toContain(`Your role ${role} may not call ${operationOf(method)}; `);
+        expect(said).toContain(`Your role ${role} may not call ${operationName(method)}; `);
         for (const other of roles) expect(body.message).toContain(other);
       } else if (needsSecondFactor) {
-        expect(said).toContain(`${operationOf(method)} needs a second factor: ${HOW_TO_PROVE}`);
+        expect(said).toContain(`${operationName(method)} needs a second factor: ${HOW_TO_PROVE}`);
       } else {
         expect(said).not.toContain("Your role");
         expect([401, 500], said).not.toContain(status);
@@ -61,18 +61,18 @@ describe("each operation", () => {
     const streams = METHODS.filter(({ methodKind }) => methodKind === "server_streaming");
     expect(streams.map(({ name }) => name)).toEqual(["ExportTokens", "FollowLogs"]);
     for (const method of streams) {
-      const { code, message } = await as(role).callStream(operationOf(method));
-      if (methodRolesOf(method).roles.includes(role)) expect(code, message).toBeUndefined();
+      const { code, message } = await as(role).callStream(operationName(method));
+      if (readMethodRoles(method).roles.includes(role)) expect(code, message).toBeUndefined();
       else {
         expect(code).toBe("permission_denied");
-        expect(message).toContain(`Your role ${role} may not call ${operationOf(method)}; `);
+        expect(message).toContain(`Your role ${role} may not call ${operationName(method)}; `);
       }
     }
   });
 
   it.each(ROLES)("that is allowed for %s is in the response of WhoAmI", async (role) => {
     const { body } = await as(role).call("SignInService/WhoAmI");
-    expect(body.operations).toEqual(operationsOf(role, SERVICES));
+    expect(body.operations).toEqual(allowedOperations(role, SERVICES));
   });
 
   it("leaves a row of the user when it is refused, and when it is done", async () => {

@@ -7,7 +7,7 @@ import { passesLuhn } from "../../../src/base/luhn.js";
 import { Budget } from "../../../src/expressions/budget.js";
 import { maskAhead, type PreparedToken } from "../../../src/tokens/prepare.js";
 import { sealAhead } from "../../../src/tokens/seal-ahead.js";
-import { termsOf } from "../../../src/tokens/terms.js";
+import { tokenTerms } from "../../../src/tokens/terms.js";
 import { planTokenize } from "../../../src/tokens/tokenize.js";
 import { newTenantKeys } from "../../support/tenant-keys.js";
 import { filled, tokenizeBody } from "./support/composed-requests.js";
@@ -55,7 +55,7 @@ async function workOf(body: Json): Promise<Work> {
 function storedBy(prepared: PreparedToken): number[] {
   const { containers, attributes, indexValues, fingerprint = Buffer.alloc(0), masked } = prepared;
   const metadata = attributes.metadata ?? {};
-  const terms = termsOf(keys, { id: newUuid(), createdAt: new Date(0), containers, metadata, indexValues });
+  const terms = tokenTerms(keys, { id: newUuid(), createdAt: new Date(0), containers, metadata, indexValues });
   const { sealed } = sealAhead(keys, prepared);
   const bytes = Object.values(Object(sealed)).map((column) => (Buffer.isBuffer(column) ? column.length : 0));
   const shown = JSON.stringify(masked ?? null).length;

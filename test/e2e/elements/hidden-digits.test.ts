@@ -10,7 +10,7 @@ import type { PreparedToken } from "../../../src/tokens/prepare.js";
 import { planTokenize } from "../../../src/tokens/tokenize.js";
 import { BinTable } from "../../../src/tokens/types/bin-table.js";
 
-import { showingTo, viewOf, viewToJson } from "../../../src/tokens/view.js";
+import { showingTo, viewToJson, viewToken } from "../../../src/tokens/view.js";
 import { frameHeader } from "../../support/frame-pass.js";
 import { type RestClient, restClient } from "../../support/rest.js";
 import { newTenant } from "../../support/tenant.js";
@@ -97,7 +97,7 @@ function viewMadeOf(prepared: PreparedToken, bins: BinTable) {
     ...{ id: idChoice.kind === "ours" ? newUuid() : idChoice.id, revision: 1 },
     ...{ createdBy: newUuid(), createdAt: new Date(0), modifiedBy: undefined, modifiedAt: undefined },
   };
-  return viewOf(frameCaller.tenantId, token, "mask", showingTo(frameCaller, bins));
+  return viewToken(frameCaller.tenantId, token, "mask", showingTo(frameCaller, bins));
 }
 
 describe("what a page obtains of hidden digits over HTTP", () => {

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SERVICES } from "../../../src/server/served-services.js";
-import { methodRolesOf, operationOf } from "../../../src/services/method-roles.js";
+import { operationName, readMethodRoles } from "../../../src/services/method-roles.js";
 import { allowedFor, heldIn } from "./held.js";
 import { MOVES, type Move } from "./moves.js";
 import { STARTS } from "./starts.js";
@@ -71,9 +71,9 @@ async function allTried(world: World, operation: string): Promise<boolean> {
 describe("each operation that people may call", () => {
   it("is known to the search: either a move, or one that gives nothing", () => {
     const methods = SERVICES.flatMap((service) => service.methods);
-    const ofPeople = methods.filter((method) => methodRolesOf(method).roles.length > 0);
+    const ofPeople = methods.filter((method) => readMethodRoles(method).roles.length > 0);
     const isRead = (name: string) => /^(?:Get|List|Search|Follow|Explain|WhoAmI)/.test(name);
-    const changes = ofPeople.filter(({ name }) => !isRead(name)).map(operationOf);
+    const changes = ofPeople.filter(({ name }) => !isRead(name)).map(operationName);
     const unknown = changes.filter((operation) => !MOVES[operation] && !GIVE_NOTHING.has(operation));
     expect(unknown).toEqual([]);
     expect(Object.keys(MOVES).filter((operation) => GIVE_NOTHING.has(operation))).toEqual([]);

@@ -4,13 +4,13 @@ import type { Caller } from "../../../src/access/caller.js";
 import { storedContainer } from "../../../src/access/container.js";
 import { requireMayGiveRole, requireMayTakeRole } from "../../../src/access/given-role.js";
 import { type ApplicationType, mayHold, PERMISSIONS, TOKEN_PERMISSIONS } from "../../../src/access/permissions.js";
-import { powersOf } from "../../../src/access/power.js";
+import { heldPowers } from "../../../src/access/power.js";
 import { Denied } from "../../../src/access/refusal.js";
 import { ROLES, type Role } from "../../../src/access/role.js";
 import { exceedsRole, requireGrantable } from "../../../src/access/role-rights.js";
 import { Fault } from "../../../src/base/fault.js";
 import { SERVICES } from "../../../src/server/served-services.js";
-import { operationsOf } from "../../../src/services/method-roles.js";
+import { allowedOperations } from "../../../src/services/method-roles.js";
 import { applicationCaller, personCaller } from "../../support/caller.js";
 import { allowedFor, heldWith } from "./held.js";
 import { STARTS } from "./starts.js";
@@ -72,7 +72,7 @@ function mayTry(
   permission: (typeof PERMISSIONS)[number]["permission"],
 ) {
   if (principal.kind === "application") return grant.holds(permission);
-  return operationsOf(principal.role, SERVICES).includes(operation);
+  return allowedOperations(principal.role, SERVICES).includes(operation);
 }
 
 /** All that one step gives somebody, where others are controlled as well. */
@@ -93,7 +93,7 @@ function* gainsOf(by: Controlled, all: readonly Controlled[]): Generator<Control
     }
   }
   // Somebody who may confirm a passkey makes each member strong.
-  if (powersOf(caller).has("own")) {
+  if (heldPowers(caller).has("own")) {
     for (const other of all) if (other.kind === "person") yield { ...other, isStrong: true };
   }
   if (!mayTry(caller, "ApplicationService/CreateApplication", "application:create")) return;

@@ -4,12 +4,12 @@ import type { JsonObject } from "../../../src/base/json.js";
 import { Sensitive } from "../../../src/crypto/sensitive.js";
 import { adyenAddress } from "../../../src/payments/connectors/adyen/address.js";
 import { ADYEN_AMOUNTS } from "../../../src/payments/connectors/adyen/amounts.js";
-import { paymentStateOf as adyenState } from "../../../src/payments/connectors/adyen/payment-state.js";
+import { readPaymentState as adyenState } from "../../../src/payments/connectors/adyen/payment-state.js";
 import { checkoutcomAddress } from "../../../src/payments/connectors/checkoutcom/address.js";
 import { CHECKOUTCOM_AMOUNTS } from "../../../src/payments/connectors/checkoutcom/amounts.js";
-import { paymentStateOf as checkoutState } from "../../../src/payments/connectors/checkoutcom/payment-state.js";
+import { readPaymentState as checkoutState } from "../../../src/payments/connectors/checkoutcom/payment-state.js";
 import { STRIPE_AMOUNTS } from "../../../src/payments/connectors/stripe/amounts.js";
-import { paymentStateOf as stripeState } from "../../../src/payments/connectors/stripe/payment-state.js";
+import { readPaymentState as stripeState } from "../../../src/payments/connectors/stripe/payment-state.js";
 import { fromProviderAmount, toProviderAmount } from "../../../src/payments/contract/amount.js";
 import type { ConnectorContext } from "../../../src/payments/contract/connector.js";
 

@@ -7,7 +7,7 @@ import {
   toDecimalText,
   toProviderAmount,
 } from "../../../src/payments/contract/amount.js";
-import { CURRENCIES, exponentOf, numericOf } from "../../../src/payments/contract/currency.js";
+import { CURRENCIES, currencyExponent, numericCurrency } from "../../../src/payments/contract/currency.js";
 
 const RULES: AmountRules = {
   ISK: { exponent: 2, multipleOf: 100 },
@@ -74,7 +74,7 @@ describe("decimals", () => {
 
 describe("currencies", () => {
   it("have an exponent that the platform agrees with, and a unique number", () => {
-    const numbers = CURRENCIES.map(numericOf);
+    const numbers = CURRENCIES.map(numericCurrency);
     expect(new Set(numbers).size).toBe(CURRENCIES.length);
     for (const number of numbers) expect(number).toMatch(/^\d{3}$/);
     // CLDR counts some currencies by their cash use, and not by ISO 4217.
@@ -85,7 +85,7 @@ describe("currencies", () => {
     );
     for (const currency of CURRENCIES.filter((code) => !cash.has(code))) {
       const { maximumFractionDigits } = new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions();
-      expect([currency, exponentOf(currency)]).toEqual([currency, maximumFractionDigits]);
+      expect([currency, currencyExponent(currency)]).toEqual([currency, maximumFractionDigits]);
     }
   });
 });

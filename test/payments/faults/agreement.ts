@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Uuid } from "../../../src/base/ids.js";
-import { type Payment, reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
+import { type Payment, showReconciliationId } from "../../../src/payments/lifecycle/payment.js";
 import { KINDS, type Moved, type Service } from "./services.js";
 import type { Till } from "./till.js";
 
@@ -27,7 +27,7 @@ export async function settle(till: Till, id: Uuid, webhooks: "first" | "last" = 
 
 /** The invariant: what the service recorded happened at most once, and equals what we show. */
 export async function expectAgreement(till: Till, service: Service, payment: Payment): Promise<void> {
-  const moved: Moved = await service.moved(reconciliationIdOf(payment));
+  const moved: Moved = await service.moved(showReconciliationId(payment));
   for (const kind of KINDS) expect(moved[kind].length, kind).toBeLessThanOrEqual(1);
   expect(sum(moved.authorize), "authorized").toBe(payment.authorizedAmount);
   expect(sum(moved.capture), "captured").toBe(payment.capturedAmount);

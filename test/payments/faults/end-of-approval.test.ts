@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { Clock } from "../../../src/base/clock.js";
 import type { Uuid } from "../../../src/base/ids.js";
 import type { Connector } from "../../../src/payments/contract/connector.js";
-import { reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
+import { showReconciliationId } from "../../../src/payments/lifecycle/payment.js";
 import { adyenBench } from "../connectors/adyen-bench.js";
 import { agents, type Bench } from "../connectors/bench.js";
 import { checkoutBench } from "../connectors/checkout-bench.js";
@@ -50,7 +50,7 @@ async function waiting(service: Service, challenged: string | undefined, intent:
   const id = await till.pay(intent);
   const payment = await till.read(id);
   expect(payment.status).toBe("buyer_approval_pending");
-  return { till, id, reference: reconciliationIdOf(payment) };
+  return { till, id, reference: showReconciliationId(payment) };
 }
 
 /** The service, with an event between a request that ends an approval and its arrival. */

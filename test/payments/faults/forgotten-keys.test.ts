@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Clock } from "../../../src/base/clock.js";
-import { reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
+import { showReconciliationId } from "../../../src/payments/lifecycle/payment.js";
 import { agents } from "../connectors/bench.js";
 import { BENCHES } from "../connectors/benches.js";
 import { expectAgreement, settle } from "./agreement.js";
@@ -40,7 +40,7 @@ describe("after days without a look-up, when services have forgotten every key",
 
     ahead = EIGHT_DAYS_MS;
     for (let look = 0; look < 4; look += 1) await till.sync(id);
-    const { [step]: moved } = await service.moved(reconciliationIdOf(await till.read(id)));
+    const { [step]: moved } = await service.moved(showReconciliationId(await till.read(id)));
     const isDone = lives === "until the service has responded";
     // Adyen has no look-up: what may have arrived stays open until a webhook reports it.
     expect(moved).toHaveLength(isDone || name !== "adyen-card" ? 1 : 0);

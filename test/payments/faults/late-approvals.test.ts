@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Clock } from "../../../src/base/clock.js";
-import { reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
+import { showReconciliationId } from "../../../src/payments/lifecycle/payment.js";
 import { agents } from "../connectors/bench.js";
 import { Payer } from "./payer.js";
 import { SERVICES } from "./services.js";
@@ -50,7 +50,7 @@ describe.each(SERVICES)("%s", (_name, open) => {
       }
       const payment = await till.read(id);
       expect([payment.status, payment.intentOutcome, payment.attempt]).toEqual([end, "failed", undefined]);
-      const moved = await service.moved(reconciliationIdOf(payment));
+      const moved = await service.moved(showReconciliationId(payment));
       const left = (amounts: readonly number[]) => amounts.reduce((total, amount) => total + amount, 0);
       expect(left(moved.authorize)).toBe(1234);
       expect(payment.refundedAmount).toBe(payment.capturedAmount);

@@ -1,7 +1,7 @@
 // Computes: 8 s
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Clock } from "../../../src/base/clock.js";
-import { reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
+import { showReconciliationId } from "../../../src/payments/lifecycle/payment.js";
 import { agents, type Bench } from "../connectors/bench.js";
 import { BENCHES } from "../connectors/benches.js";
 import type { ServiceFault } from "../standins/provider-server.js";
@@ -108,7 +108,7 @@ describe("a buyer's approval while the connection leads to another account", () 
 
         await turnBack();
         ahead = 0;
-        const query = own.decide(reconciliationIdOf(await till.read(id)), true);
+        const query = own.decide(showReconciliationId(await till.read(id)), true);
         expect((await till.comeBack(id, query))?.status).toBe("authorization_succeeded");
       }),
   );
@@ -133,7 +133,7 @@ describe("a connection whose key was renewed", () => {
         await two.turn("key", "aRenewedKeyOfTheSameAccount");
         const payment = await settle(till, id);
         await expectAgreement(till, service, payment);
-        const { [step]: moved } = await service.moved(reconciliationIdOf(payment));
+        const { [step]: moved } = await service.moved(showReconciliationId(payment));
         expect(moved).toEqual([500]);
       }),
   );

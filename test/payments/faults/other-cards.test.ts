@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
+import { showReconciliationId } from "../../../src/payments/lifecycle/payment.js";
 import { agents } from "../connectors/bench.js";
 import { expectAgreement, settle } from "./agreement.js";
 import { Payer } from "./payer.js";
@@ -41,7 +41,7 @@ describe.each(SERVICES)("a payment by %s that did not arrive", (_name, open) => 
     for (let look = 0; look < 2; look += 1) await till.sync(id);
     const payment = await till.read(id);
     expect(payment).toMatchObject({ status: "processing", card });
-    expect((await service.moved(reconciliationIdOf(payment))).authorize).toEqual([]);
+    expect((await service.moved(showReconciliationId(payment))).authorize).toEqual([]);
   });
 
   test("is sent again if the token still, or again, contains that card", async () => {

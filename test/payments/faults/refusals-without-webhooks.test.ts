@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Uuid } from "../../../src/base/ids.js";
-import { reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
+import { showReconciliationId } from "../../../src/payments/lifecycle/payment.js";
 import { agents } from "../connectors/bench.js";
 import { checkoutBench } from "../connectors/checkout-bench.js";
 import { Payer } from "./payer.js";
@@ -44,7 +44,7 @@ test("a capture that is declined after it was accepted is reported, and does not
     const payment = await look(till, id);
     expect(payment).toMatchObject({ status: "capture_succeeded", capturedAmount: 500 });
     expect(payment.errorCode).toBeUndefined();
-    expect(bench.ledger.total(reconciliationIdOf(payment), "capture")).toBe(500);
+    expect(bench.ledger.total(showReconciliationId(payment), "capture")).toBe(500);
   }));
 
 test("a capture whose response was lost as well is reported as declined", () =>
@@ -54,7 +54,7 @@ test("a capture whose response was lost as well is reported as declined", () =>
     bench.server.fail(bench.routes.capture, { response: "reset", acted: true });
     await till.follow(id, "capture");
     expect(await look(till, id)).toMatchObject({ status: "authorization_succeeded", errorCode: "issuer_decline" });
-    expect(bench.ledger.of(reconciliationIdOf(await till.read(id)), "capture")).toEqual([]);
+    expect(bench.ledger.of(showReconciliationId(await till.read(id)), "capture")).toEqual([]);
   }));
 
 test("a void that is declined after it was accepted is reported", () =>
@@ -76,7 +76,7 @@ test("a sale whose capture is declined is released", () =>
     expect((await till.read(id)).status).toBe("capture_pending");
     const payment = await look(till, id, 4);
     expect(payment).toMatchObject({ status: "authorization_voided", intentOutcome: "failed", capturedAmount: 0 });
-    expect(bench.ledger.of(reconciliationIdOf(payment), "void")).toHaveLength(1);
+    expect(bench.ledger.of(showReconciliationId(payment), "void")).toHaveLength(1);
   }));
 
 test("a sale whose capture is declined is released when webhooks report that, too", () =>

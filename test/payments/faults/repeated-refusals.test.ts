@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { reconciliationIdOf } from "../../../src/payments/lifecycle/payment.js";
+import { showReconciliationId } from "../../../src/payments/lifecycle/payment.js";
 import { adyenBench } from "../connectors/adyen-bench.js";
 import { agents } from "../connectors/bench.js";
 import { Payer } from "./payer.js";
@@ -41,5 +41,5 @@ test("a refusal of the first capture, repeated while the second is in flight, al
   await till.deliverWebhooks();
   const payment = await till.read(id);
   expect(payment).toMatchObject({ status: "capture_succeeded", capturedAmount: 500 });
-  expect(bench.ledger.of(reconciliationIdOf(payment), "capture")).toHaveLength(1);
+  expect(bench.ledger.of(showReconciliationId(payment), "capture")).toHaveLength(1);
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Sensitive } from "../../../src/crypto/sensitive.js";
 import { ERROR_CODES, isDecline } from "../../../src/payments/contract/error-code.js";
 import type { AuthorizationRequest, ThreeDSData } from "../../../src/payments/contract/payment-request.js";
-import { type Behaviour, behaviourOf } from "../../../src/payments/simulator/rules.js";
+import { type Behaviour, simulatedBehaviour } from "../../../src/payments/simulator/rules.js";
 
 interface Sample extends Partial<Omit<AuthorizationRequest, "card" | "money">> {
   readonly number?: string;
@@ -12,7 +12,7 @@ interface Sample extends Partial<Omit<AuthorizationRequest, "card" | "money">> {
 }
 
 function behaviour({ number = "4242424242424242", cvc, amount = 1_000, ...more }: Sample): Behaviour {
-  return behaviourOf({
+  return simulatedBehaviour({
     ...{
       reconciliationId: "r",
       idempotencyKey: "k",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../src/base/json.js";
-import { bodyFormatOf } from "../../../src/proxy/body-format.js";
+import { detectBodyFormat } from "../../../src/proxy/body-format.js";
 import { placesInJson5 } from "../../../src/proxy/splice/json5.js";
 import { splice } from "../../../src/proxy/splice/place.js";
 
@@ -26,7 +26,7 @@ const IN_SINGLE = `it\\'s \\"quoted\\" \\\\ line\\nbreak`;
 describe("values in JSON5", () => {
   it("are found in the types that clients send", () => {
     for (const type of ["application/json5", "text/json5", "application/x-json5", "application/vnd.x+json5"]) {
-      expect(bodyFormatOf(type), type).toEqual({ kind: "text", find: placesInJson5 });
+      expect(detectBodyFormat(type), type).toEqual({ kind: "text", find: placesInJson5 });
     }
   });
 

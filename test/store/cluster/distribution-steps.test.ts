@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { distributionSteps, statementsOf } from "../../../src/store/cluster/distribution-steps.js";
+import { distributionSteps, operatorStatements } from "../../../src/store/cluster/distribution-steps.js";
 import type { TablePlacement } from "../../../src/store/cluster/table-placements.js";
 
 function placement(table: string, given: Partial<TablePlacement> = {}): TablePlacement {
@@ -7,7 +7,7 @@ function placement(table: string, given: Partial<TablePlacement> = {}): TablePla
 }
 
 const statements = (placements: readonly TablePlacement[], shards?: number) =>
-  statementsOf(distributionSteps(placements, shards));
+  operatorStatements(distributionSteps(placements, shards));
 
 describe("the distribution over a cluster", () => {
   it("colocates the shards of all tables with those of tenants", () => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   existingServer,
-  isServerOf,
+  isServerOn,
   type PostgresServer,
   startPostgres,
   stopServer,
@@ -18,23 +18,23 @@ describe("a server process", () => {
     const database = await start({ dataDir });
     const pid = serverPid(dataDir);
     const data = join(dataDir, "pg18", "data");
-    expect(isServerOf(pid, data)).toBe(true);
-    expect(isServerOf(pid, join(dataDir, "pg18"))).toBe(false);
-    expect(isServerOf(pid, scratch())).toBe(false);
+    expect(isServerOn(pid, data)).toBe(true);
+    expect(isServerOn(pid, join(dataDir, "pg18"))).toBe(false);
+    expect(isServerOn(pid, scratch())).toBe(false);
     const backends = await query(database.connection, "select pid from pg_stat_activity");
     expect(backends.length).toBeGreaterThan(3);
-    for (const backend of backends) expect(isServerOf(backend.pid, data)).toBe(false);
+    for (const backend of backends) expect(isServerOn(backend.pid, data)).toBe(false);
     await database.stop();
-    expect(isServerOf(pid, data)).toBe(false);
+    expect(isServerOn(pid, data)).toBe(false);
   });
 
   it("is not any process that only mentions the directory or works in it", () => {
     const data = scratch();
     const impostor = spawn("tail", ["-f", "/dev/null", data], { cwd: data, stdio: "ignore" });
     onTestFinished(() => void impostor.kill());
-    expect(isServerOf(impostor.pid ?? 0, data)).toBe(false);
-    expect(isServerOf(process.pid, data)).toBe(false);
-    for (const pid of [0, -1, Number.NaN, 4_194_300]) expect(isServerOf(pid, data)).toBe(false);
+    expect(isServerOn(impostor.pid ?? 0, data)).toBe(false);
+    expect(isServerOn(process.pid, data)).toBe(false);
+    for (const pid of [0, -1, Number.NaN, 4_194_300]) expect(isServerOn(pid, data)).toBe(false);
   });
 
   it("runs from its start to its exit, whatever its command line says meanwhile", async () => {
@@ -44,7 +44,7 @@ describe("a server process", () => {
     const renamed = `${program}-loading`;
     renameSync(program, renamed);
     const server = startPostgres({ postgres: renamed, data, settings: [], account, log: 1 });
-    expect([isServerOf(server.pid, data), server.isRunning]).toEqual([false, true]);
+    expect([isServerOn(server.pid, data), server.isRunning]).toEqual([false, true]);
     expect(await server.ended).toBe("PostgreSQL ended with exit code 0");
     expect(server.isRunning).toBe(false);
     const missing = startPostgres({ postgres: join(data, "missing"), data, settings: [], account, log: 1 });
@@ -59,8 +59,8 @@ describe("a server process", () => {
     const parent = spawn("sh", ["-c", command], { stdio: ["ignore", "pipe", "ignore"] });
     onTestFinished(() => void parent.kill());
     const pid = await new Promise<number>((resolve) => parent.stdout.once("data", (text) => resolve(Number(text))));
-    await until(() => isServerOf(pid, data));
-    await until(() => !isServerOf(pid, data));
+    await until(() => isServerOn(pid, data));
+    await until(() => !isServerOn(pid, data));
     // Signal 0 still finds the zombie.
     expect(process.kill(pid, 0)).toBe(true);
   });
@@ -108,6 +108,6 @@ describe("stopping a server", () => {
       new RegExp(`\\(pid ${server.pid}\\) did not stop .* still runs\\. .*kill -QUIT ${server.pid}`),
     );
     await until(() => signals() === "INT\nQUIT");
-    expect(isServerOf(server.pid, server.data)).toBe(true);
+    expect(isServerOn(server.pid, server.data)).toBe(true);
   });
 });

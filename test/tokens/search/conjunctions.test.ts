@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { storedContainer } from "../../../src/access/container.js";
 import { ANY_TIME } from "../../../src/base/time-span.js";
 import type { TokenTest } from "../../../src/store/tokens/token-search.js";
-import { conditionOf, type SearchCondition } from "../../../src/tokens/search/conditions.js";
+import { readCondition, type SearchCondition } from "../../../src/tokens/search/conditions.js";
 import { type Conjunction, toConjunctions } from "../../../src/tokens/search/conjunctions.js";
 import { parseSearchQuery } from "../../../src/tokens/search/parse-query.js";
-import { choicesOf, choicesOfScope, spanOf } from "../../../src/tokens/search/sources.js";
+import { choicesOfScope, requiredSpan, sourceChoices } from "../../../src/tokens/search/sources.js";
 import { containerTerm } from "../../../src/tokens/terms.js";
 import { faultFields } from "../../expressions/faults.js";
 import { newTenantKeys } from "../../support/tenant-keys.js";
@@ -88,7 +88,7 @@ function isTrue(test: TokenTest, ids: readonly string[]): boolean {
 describe("where a search looks for its tokens", () => {
   const sourcesOf = (query: string) => {
     const expression = parseSearchQuery(query) ?? expect.fail("the query is empty");
-    const choices = choicesOf(toConjunctions(conditionOf(KEYS, expression)));
+    const choices = sourceChoices(toConjunctions(readCondition(KEYS, expression)));
     return choices.map((choice) =>
       choice.map(({ of, span }) => {
         const days = [span.from, span.before].map((time) => time?.toISOString().slice(0, 10) ?? "*");
@@ -122,8 +122,8 @@ describe("where a search looks for its tokens", () => {
   });
 
   it("is the whole of time without a condition on it", () => {
-    expect(spanOf([])).toEqual(ANY_TIME);
-    expect(spanOf([{ kind: "type", type: "card" }])).toEqual(ANY_TIME);
+    expect(requiredSpan([])).toEqual(ANY_TIME);
+    expect(requiredSpan([{ kind: "type", type: "card" }])).toEqual(ANY_TIME);
   });
 
   it("is the caller's own containers and tokens, unless something else limits what it sees", () => {

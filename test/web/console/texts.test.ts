@@ -5,11 +5,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { LogSchema } from "../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
 import { TokenSchema } from "../../../clients/typescript/src/proto/cloakroom/v1/tokens_pb.js";
-import { csvOf } from "../../../src/web/console/screens/log/csv.js";
+import { writeCsv } from "../../../src/web/console/screens/log/csv.js";
 import { groupCalls } from "../../../src/web/console/screens/log/log-calls.js";
 import { filterParams, logRequest, readFilters } from "../../../src/web/console/screens/log/log-filters.js";
-import { moneyOf } from "../../../src/web/console/screens/payments/money.js";
-import { hasPlainMetadata, propertiesOf, tokenUpdate } from "../../../src/web/console/screens/tokens/token-draft.js";
+import { formatMoney } from "../../../src/web/console/screens/payments/money.js";
+import { hasPlainMetadata, tokenProperties, tokenUpdate } from "../../../src/web/console/screens/tokens/token-draft.js";
 import { isQuery, readSearch } from "../../../src/web/console/screens/tokens/token-query.js";
 
 const NOW = Date.UTC(2026, 10, 22, 12, 0, 30);
@@ -20,7 +20,7 @@ describe("exported rows", () => {
     const cell = fc.string({ unit: "grapheme", minLength: 1 });
     fc.assert(
       fc.property(fc.array(fc.tuple(cell, cell), { minLength: 1 }), (lines) => {
-        const read: string[][] = parse(csvOf(lines), { recordDelimiter: "\r\n" });
+        const read: string[][] = parse(writeCsv(lines), { recordDelimiter: "\r\n" });
         for (const [row, line] of lines.entries()) {
           for (const [column, text] of line.entries()) {
             const got = read[row]?.[column] ?? "";
@@ -94,10 +94,10 @@ describe("a search for tokens", () => {
 
 describe("amounts", () => {
   it("have the digits of their currency", () => {
-    expect(moneyOf(123_456n, "USD")).toMatch(/1.234.56/);
-    expect(moneyOf(1_000n, "JPY")).toMatch(/1.000$/);
-    expect(moneyOf(1_234n, "KWD")).toMatch(/1.234$/);
-    expect(moneyOf(1n, "not a currency")).toContain("minor units");
+    expect(formatMoney(123_456n, "USD")).toMatch(/1.234.56/);
+    expect(formatMoney(1_000n, "JPY")).toMatch(/1.000$/);
+    expect(formatMoney(1_234n, "KWD")).toMatch(/1.234$/);
+    expect(formatMoney(1n, "not a currency")).toContain("minor units");
   });
 });
 
@@ -146,7 +146,7 @@ describe("an edited token", () => {
     fc.assert(
       fc.property(metadata, (entries) => {
         const token = create(TokenSchema, { id: "t", metadata: entries, containers: ["/a/", "/b/"] });
-        const request = tokenUpdate(token, propertiesOf(token));
+        const request = tokenUpdate(token, tokenProperties(token));
         expect(request).toMatchObject({ id: "t", updateMask: { paths: [] } });
         expect(Object.keys(request).toSorted()).toEqual(["id", "updateMask"]);
       }),
@@ -162,7 +162,7 @@ describe("an edited token", () => {
           expect(Object.entries(before).some(isHard)).toBe(true);
           return;
         }
-        const draft = { ...propertiesOf(create(TokenSchema, { metadata: after })), containers: "", expiresAt: "" };
+        const draft = { ...tokenProperties(create(TokenSchema, { metadata: after })), containers: "", expiresAt: "" };
         const { metadata: patch } = tokenUpdate(token, draft);
         const merged = new Map(Object.entries(before));
         for (const [name, value] of Object.entries(

@@ -3,7 +3,7 @@ import { Http2ServerRequest, type ServerHttp2Stream } from "node:http2";
 import type { Readable } from "node:stream";
 import type { BodyLimits } from "../../../memory/collect-body.js";
 import { StreamRequest } from "../../connection/stream-exchange.js";
-import { contentLengthOf } from "../../request/content-length.js";
+import { announcedLength } from "../../request/content-length.js";
 
 /** Where to read the body of a call, and what is known of its length. */
 interface CallBody extends Pick<BodyLimits, "announced" | "hasArrived"> {
@@ -15,7 +15,7 @@ interface CallBody extends Pick<BodyLimits, "announced" | "hasArrived"> {
  * at once when all packets of this turn of the event loop are read: Node's request would need six listeners and two more
  * turns.
  */
-export async function callBodyOf(request: IncomingMessage | StreamRequest): Promise<CallBody> {
+export async function readCallBody(request: IncomingMessage | StreamRequest): Promise<CallBody> {
   if (!(request instanceof StreamRequest || request instanceof Http2ServerRequest)) return slowly(request, request);
   const { stream } = request;
   if (!hasArrived(stream)) await endOfTurn();
@@ -24,7 +24,7 @@ export async function callBodyOf(request: IncomingMessage | StreamRequest): Prom
 }
 
 function slowly(request: IncomingMessage | StreamRequest, stream: Readable): CallBody {
-  return { stream, announced: contentLengthOf(request) };
+  return { stream, announced: announcedLength(request) };
 }
 
 function hasArrived(stream: ServerHttp2Stream): boolean {

@@ -35,7 +35,7 @@ const JSON_TEXT: UnaryWire = {
 };
 
 /** Connect calls by POST with an uncompressed message. */
-export function connectWireOf({ headers }: ArrivedRequest): UnaryWire | undefined {
+export function chooseConnectWire({ headers }: ArrivedRequest): UnaryWire | undefined {
   if ((headers["content-encoding"] ?? "identity") !== "identity") return undefined;
   switch (headers["content-type"]) {
     case "application/proto":

@@ -80,7 +80,7 @@ export function isGrpc({ "content-type": type }: IncomingHttpHeaders): boolean {
 }
 
 /** gRPC and gRPC-Web with one uncompressed binary message. gRPC itself needs the trailers of HTTP/2. */
-export function grpcWireOf({ headers, httpVersionMajor }: ArrivedRequest): UnaryWire | undefined {
+export function chooseGrpcWire({ headers, httpVersionMajor }: ArrivedRequest): UnaryWire | undefined {
   if ((headers["grpc-encoding"] ?? "identity") !== "identity") return undefined;
   if (isGrpc(headers)) return httpVersionMajor === 2 ? GRPC : undefined;
   switch (headers["content-type"]) {

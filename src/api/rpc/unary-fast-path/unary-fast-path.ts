@@ -2,28 +2,28 @@ import type { IncomingMessage } from "node:http";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Fault } from "../../../base/fault.js";
-import { headerOf } from "../../../base/header-of.js";
+import { joinedHeader } from "../../../base/joined-header.js";
 import { BodyTooLarge } from "../../../memory/body-errors.js";
 import { collectBody } from "../../../memory/collect-body.js";
 import type { BeginRequest } from "../../admission/begin-request.js";
-import { type RouteScope, rateRefusalOf, rateScopeOf } from "../../admission/rate-gate.js";
+import { findRateRefusal, type RouteScope, readRateScope } from "../../admission/rate-gate.js";
 import type { Visits } from "../../browser/visits.js";
 import type { WholeResponse } from "../../connection/exchange.js";
 import type { StreamRequest } from "../../connection/stream-exchange.js";
 import { dropUnreadBody } from "../../connection/unread-body.js";
 import type { Observe } from "../../observation/observation.js";
-import { parentSpanIn, traceOf } from "../../observation/trace.js";
+import { parentSpanIn, requestTraceId } from "../../observation/trace.js";
 import type { Pipeline } from "../../pipeline/pipeline.js";
-import { memoryOf } from "../../request/memory-of.js";
+import { requestMemory } from "../../request/open-memory.js";
 import { CallHead } from "../call-head.js";
 import { messageTooLarge } from "../rpc-body.js";
-import { limitsOf, type RpcLimits } from "../rpc-call.js";
-import { connectErrorOf } from "../rpc-error.js";
+import { methodLimits, type RpcLimits } from "../rpc-call.js";
+import { toConnectError } from "../rpc-error.js";
 import { admitCall, recordFailure, runCall } from "../rpc-method.js";
 import { CallAbort } from "./call-abort.js";
-import { callBodyOf } from "./call-body.js";
-import { connectWireOf } from "./connect-wire.js";
-import { grpcWireOf } from "./grpc-wire.js";
+import { readCallBody } from "./call-body.js";
+import { chooseConnectWire } from "./connect-wire.js";
+import { chooseGrpcWire } from "./grpc-wire.js";
 import type { UnaryWire } from "./wire.js";
 
 /** Returns what serves a request; undefined for one that Connect's own handlers serve. */
@@ -52,16 +52,16 @@ export function createUnaryFastPath(
     pipelines.map((pipeline) => {
       const { desc } = pipeline.method;
       const path = `/${desc.parent.typeName}/${desc.name}`;
-      return [path, { pipeline, limits: limitsOf(desc, most), scope: rateScopeOf(desc) }];
+      return [path, { pipeline, limits: methodLimits(desc, most), scope: readRateScope(desc) }];
     }),
   );
   return (request) => {
     if (request.method !== "POST") return undefined;
     const served = byPath.get(request.url ?? "");
-    const wire = served && (grpcWireOf(request) ?? connectWireOf(request));
+    const wire = served && (chooseGrpcWire(request) ?? chooseConnectWire(request));
     if (!wire) return undefined;
     const { limits } = served;
-    const asked = headerOf(request, wire.timeoutHeader);
+    const asked = joinedHeader(request, wire.timeoutHeader);
     const askedMs = asked === undefined ? undefined : wire.timeoutOf(asked);
     // Connect's handlers refuse an invalid time.
     if (asked !== undefined && askedMs === undefined) return undefined;
@@ -123,10 +123,10 @@ async function readAndRun(
   throwIfOver: () => void,
 ) {
   await begin(request, response, { template: request.url, scope });
-  const traceId = traceOf(request);
+  const traceId = requestTraceId(request);
   const { desc } = pipeline.method;
   const observation = observe({ rpc: desc.name, traceId, parent: parentSpanIn(request) });
-  const tooMany = rateRefusalOf(request);
+  const tooMany = findRateRefusal(request);
   if (tooMany) throw recordFailure(tooMany, observation, traceId);
   const head = new CallHead(request, traceId, visits, callAbort);
   const admission = await admitCall(pipeline, head, observation);
@@ -150,9 +150,9 @@ async function readBody(
   callAbort: CallAbort,
 ): Promise<Buffer> {
   const maxBytes = wire.maxBodyBytes(messageBytes);
-  const { stream, announced, hasArrived } = await callBodyOf(request);
+  const { stream, announced, hasArrived } = await readCallBody(request);
   try {
-    return await collectBody(stream, memoryOf(request), { maxBytes, announced, hasArrived, end: callAbort });
+    return await collectBody(stream, requestMemory(request), { maxBytes, announced, hasArrived, end: callAbort });
   } catch (error) {
     if (error instanceof Fault) throw error;
     if (callAbort.reason !== undefined) throw callAbort.reason;
@@ -166,5 +166,5 @@ function aborted(): ConnectError {
 }
 
 function internal(error: unknown): ConnectError {
-  return connectErrorOf(new Fault("internal", "Something went wrong on our side.", { cause: error }));
+  return toConnectError(new Fault("internal", "Something went wrong on our side.", { cause: error }));
 }

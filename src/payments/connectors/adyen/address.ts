@@ -1,5 +1,5 @@
 import type { ConnectorContext } from "../../contract/connector.js";
-import { fieldOf, isHostLabel } from "../fields.js";
+import { connectionField, isHostLabel } from "../fields.js";
 
 const VERSION = "/v71";
 
@@ -9,7 +9,7 @@ export function adyenAddress(
   configured: string | undefined,
 ): string | undefined {
   if (configured !== undefined) return configured + VERSION;
-  const prefix = fieldOf(context, "live_endpoint_prefix");
+  const prefix = connectionField(context, "live_endpoint_prefix");
   if (adyenMode(context) === "test") return `https://checkout-test.adyen.com${VERSION}`;
   if (prefix === undefined || !isHostLabel(prefix)) return undefined;
   return `https://${prefix}-checkout-live.adyenpayments.com/checkout${VERSION}`;
@@ -17,5 +17,8 @@ export function adyenAddress(
 
 /** The value of `mode`. Default: live if there is a live prefix. */
 export function adyenMode(context: Pick<ConnectorContext, "fields">): string {
-  return fieldOf(context, "mode") ?? (fieldOf(context, "live_endpoint_prefix") === undefined ? "test" : "live");
+  return (
+    connectionField(context, "mode") ??
+    (connectionField(context, "live_endpoint_prefix") === undefined ? "test" : "live")
+  );
 }

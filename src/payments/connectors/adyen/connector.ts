@@ -16,7 +16,7 @@ import { type ServiceCall, serviceConnector } from "../service-connector.js";
 import { adyenAddress } from "./address.js";
 import { ADYEN_AMOUNTS } from "./amounts.js";
 import { codesOfError, isOpenError, refusalError } from "./error.js";
-import { paymentStateOf } from "./payment-state.js";
+import { readPaymentState } from "./payment-state.js";
 import { type AdyenAmount, AdyenRequests } from "./requests.js";
 import { readAdyenWebhook } from "./webhook.js";
 
@@ -69,7 +69,7 @@ async function authorize(
       ? { kind: "unknown", codes }
       : endedAuthorization(refusalError(body, status), { codes });
   }
-  const state = paymentStateOf(body, { intent: request.intent, money: request.money, isAfterApproval: false });
+  const state = readPaymentState(body, { intent: request.intent, money: request.money, isAfterApproval: false });
   if (state.kind === "failed" && state.errorCode === "invalid_operation") {
     // The buyer would need something other than a page, so this payment can never be approved.
     await callJson(context, requests.cancelByReference(request.reconciliationId, `${request.idempotencyKey}-x`));
@@ -113,7 +113,7 @@ async function finishApproval(
       ? payment.providerId !== undefined && textAt(body, "pspReference") === payment.providerId
       : reference === payment.reconciliationId;
   if (!isThis) return { kind: "unknown", codes: { rawCode: "another_payment" } };
-  return { kind: "found", state: paymentStateOf(body, { ...payment, isAfterApproval: true }) };
+  return { kind: "found", state: readPaymentState(body, { ...payment, isAfterApproval: true }) };
 }
 
 async function checkCredentials({ requests, context }: AdyenCall): Promise<CredentialsOutcome> {

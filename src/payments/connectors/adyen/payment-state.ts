@@ -16,7 +16,7 @@ export interface SentRequest {
 }
 
 /** Maps `resultCode` to the payment's state. Unknown codes are `processing`. */
-export function paymentStateOf(body: JsonObject, asked: SentRequest): PaymentState {
+export function readPaymentState(body: JsonObject, asked: SentRequest): PaymentState {
   const providerId = textAt(body, "pspReference");
   const resultCode = textAt(body, "resultCode") ?? "";
   const codes = providerCodes(body);

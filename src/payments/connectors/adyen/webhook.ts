@@ -5,8 +5,8 @@ import type { FollowUpOutcome, PaymentState } from "../../contract/outcome.js";
 import type { WebhookDelivery, WebhookEvent, WebhookReading } from "../../contract/webhook.js";
 import { APPROVED } from "../approval-codes.js";
 import { endedAuthorization, refusedOperation } from "../ending.js";
-import { fieldOf } from "../fields.js";
-import { isoTimeOf, listAt, objectAt, parseObject, textAt, wholeAt } from "../read-json.js";
+import { connectionField } from "../fields.js";
+import { listAt, objectAt, parseObject, parseProviderTime, textAt, wholeAt } from "../read-json.js";
 import { hmac, isSame } from "../signature.js";
 import { ADYEN_AMOUNTS } from "./amounts.js";
 import { errorOfDeclineText, errorOfModification } from "./decline-codes.js";
@@ -16,7 +16,7 @@ const RECEIPT = "[accepted]";
 
 /** Each item has its own signature. One invalid signature rejects the whole delivery. */
 export function readAdyenWebhook(context: ConnectorContext, { body }: WebhookDelivery): WebhookReading {
-  const key = fieldOf(context, "hmac_key");
+  const key = connectionField(context, "hmac_key");
   if (key === undefined || !/^(?:[0-9A-Fa-f]{2}){16,}$/.test(key)) return { kind: "unverified" };
   const items = listAt(parseObject(body.toString("utf8")), "notificationItems").map((item) =>
     objectAt(item, "NotificationRequestItem"),
@@ -29,7 +29,7 @@ export function readAdyenWebhook(context: ConnectorContext, { body }: WebhookDel
   }
   if (signed.length === 0) return { kind: "unverified" };
   // The same address may also receive webhooks of the company's other accounts.
-  const ours = signed.filter((item) => item.merchantAccountCode === fieldOf(context, "merchant_account"));
+  const ours = signed.filter((item) => item.merchantAccountCode === connectionField(context, "merchant_account"));
   return { kind: "verified", events: ours.flatMap(eventsOf), receipt: RECEIPT };
 }
 
@@ -154,6 +154,6 @@ function amountOf(item: JsonObject): number | undefined {
 }
 
 function at(item: JsonObject): { readonly at?: Date } {
-  const time = isoTimeOf(textAt(item, "eventDate"));
+  const time = parseProviderTime(textAt(item, "eventDate"));
   return time === undefined ? {} : { at: time };
 }

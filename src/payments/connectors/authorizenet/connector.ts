@@ -14,7 +14,7 @@ import { sendsCvc } from "../sends-cvc.js";
 import { type ServiceCall, serviceConnector } from "../service-connector.js";
 import { errorOfDecline, errorOfMessage } from "./decline-codes.js";
 import { findRefund, lookUpTransaction, transactionIn } from "./look-up.js";
-import { authorizationOutcomeOf, DUPLICATE, providerCodes } from "./payment-state.js";
+import { DUPLICATE, providerCodes, readAuthorizationOutcome } from "./payment-state.js";
 import { AuthorizenetRequests, authorizenetAddress } from "./requests.js";
 import { type AuthorizeNetResponse, ask } from "./response.js";
 import { readAuthorizenetWebhook } from "./webhook.js";
@@ -56,14 +56,13 @@ async function authorize(
   const transaction = objectAt(response.body, "transactionResponse");
   if (transaction === undefined) return { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
   const sentCvc = sendsCvc(request);
-  return authorizationOutcomeOf(transaction, { money: request.money, isSale: request.intent === "capture", sentCvc });
+  return readAuthorizationOutcome(transaction, { money: request.money, isSale: request.intent === "capture", sentCvc });
 }
 
 function refusalError({ code, status }: AuthorizeNetResponse & { kind: "refused" }) {
   return code === undefined ? errorOfStatus(status) : errorOfMessage(code);
 }
 
-/** How a capture, void or refund ended. */
 function followUp(response: AuthorizeNetResponse): FollowUpOutcome {
   if (response.kind === "never_sent" || response.kind === "unknown") return unansweredOperation(response);
   if (response.kind === "refused") return refusedOperation(refusalError(response), response.codes);

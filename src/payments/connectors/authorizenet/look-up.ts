@@ -7,8 +7,8 @@ import type { PaymentReference } from "../../contract/payment-request.js";
 import type { ProviderCall } from "../../contract/provider-http.js";
 import { refusedOperation } from "../ending.js";
 import { listAt, objectAt, textAt, valueAt } from "../read-json.js";
-import { paymentStateOf } from "./payment-state.js";
-import { type AuthorizenetRequests, invoiceOf, PAGE } from "./requests.js";
+import { readPaymentState } from "./payment-state.js";
+import { type AuthorizenetRequests, invoiceNumberFor, PAGE } from "./requests.js";
 import { type AuthorizeNetResponse, ask } from "./response.js";
 
 const MAX_PAGES = 10;
@@ -59,7 +59,7 @@ export async function lookUpTransaction(
     if (response.kind === "refused" && response.code === "E00040") return { kind: "absent" };
     return response.kind === "ok" ? unknown("unreadable_answer") : { kind: "unknown", codes: response.codes };
   }
-  return { kind: "found", state: paymentStateOf(transaction, transId, payment.money.currency) };
+  return { kind: "found", state: readPaymentState(transaction, transId, payment.money.currency) };
 }
 
 /**
@@ -150,7 +150,7 @@ async function findIn(
     if (response.kind !== "ok") return { kind: "unknown", codes: response.codes };
     const rows = listedRows(response.body, "transactions");
     if (rows === undefined) return unknown("unreadable_answer");
-    for (const row of rows.filter((each) => textAt(each, "invoiceNumber") === invoiceOf(reference))) {
+    for (const row of rows.filter((each) => textAt(each, "invoiceNumber") === invoiceNumberFor(reference))) {
       const transId = textAt(row, "transId");
       if (transId === undefined) return unknown("unreadable_answer");
       const found: Listed = { kind: "listed", transId, status: textAt(row, "transactionStatus") };

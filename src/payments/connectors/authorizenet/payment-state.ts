@@ -4,7 +4,7 @@ import type { AuthorizationOutcome, AvsCode, CvvCode, PaymentState, ProviderCode
 import type { Money } from "../../contract/payment-request.js";
 import { APPROVED } from "../approval-codes.js";
 import { endedAuthorization } from "../ending.js";
-import { isoTimeOf, textAt, valueAt } from "../read-json.js";
+import { parseProviderTime, textAt, valueAt } from "../read-json.js";
 import { errorOfDecline } from "./decline-codes.js";
 
 /** `responseCode` of a response. */
@@ -20,7 +20,7 @@ export interface SentRequest {
   readonly sentCvc: boolean;
 }
 
-export function authorizationOutcomeOf(
+export function readAuthorizationOutcome(
   response: JsonObject,
   { money, isSale, sentCvc }: SentRequest,
 ): AuthorizationOutcome {
@@ -76,14 +76,14 @@ const AVS: Readonly<Record<string, AvsCode>> = {
 };
 
 /** Maps `transactionStatus` of the details to the payment's state. Unknown values are `processing`. */
-export function paymentStateOf(transaction: JsonObject, providerId: string, currency: string): PaymentState {
+export function readPaymentState(transaction: JsonObject, providerId: string, currency: string): PaymentState {
   const status = textAt(transaction, "transactionStatus") ?? "";
   const schemeTransactionId = textAt(transaction, "networkTransId");
   const reason = String(valueAt(transaction, "responseReasonCode") ?? "");
   const rawDescription = textAt(transaction, "responseReasonDescription");
   const known = { providerId, schemeTransactionId, codes: { authResponseCode: APPROVED, rawCode: status } };
   const authorized = amountAt(transaction, "authAmount", currency);
-  const at = isoTimeOf(textAt(transaction, "submitTimeUTC"));
+  const at = parseProviderTime(textAt(transaction, "submitTimeUTC"));
   switch (status) {
     case "authorizedPendingCapture":
       if (authorized === undefined) return { kind: "processing", providerId, codes: { rawCode: status } };

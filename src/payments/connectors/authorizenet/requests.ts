@@ -13,7 +13,7 @@ export const PAGE = 1000;
  * Our reference as an invoice number, which is limited to 20 characters: the last 20. The cut-off start of a base62
  * UUID of version 7 changes only once in years.
  */
-export function invoiceOf(reference: string): string {
+export function invoiceNumberFor(reference: string): string {
   return reference.slice(-20);
 }
 
@@ -21,10 +21,7 @@ export function authorizenetAddress(context: Pick<ConnectorContext, "fields">, c
   return configured ?? (isLive(context) ? "https://api.authorize.net" : "https://apitest.authorize.net");
 }
 
-/**
- * Builds the calls for one connection. The order of properties is part of the format, because an XML schema validates
- * the JSON.
- */
+/** The order of properties is part of the format, because an XML schema validates the JSON. */
 export class AuthorizenetRequests {
   readonly #url: string;
   readonly #context: ConnectorContext;
@@ -43,7 +40,7 @@ export class AuthorizenetRequests {
       amount,
       currencyCode: request.money.currency,
       payment: { creditCard: cardOf(request) },
-      order: { invoiceNumber: invoiceOf(request.reconciliationId), description: request.reconciliationId },
+      order: { invoiceNumber: invoiceNumberFor(request.reconciliationId), description: request.reconciliationId },
       ...(threeDS && {
         cardholderAuthentication: {
           authenticationIndicator: threeDS.eci,
@@ -84,7 +81,7 @@ export class AuthorizenetRequests {
       amount,
       payment: { creditCard: { cardNumber: lastFour, expirationDate: "XXXX" } },
       refTransId: providerId,
-      order: { invoiceNumber: invoiceOf(reference), description: reference },
+      order: { invoiceNumber: invoiceNumberFor(reference), description: reference },
       transactionSettings: { setting: [{ settingName: "duplicateWindow", settingValue: DUPLICATE_WINDOW }] },
     });
   }
@@ -116,7 +113,7 @@ export class AuthorizenetRequests {
   }
 
   #transaction(reference: string, transactionRequest: JsonObject): ProviderCall {
-    return this.#post("createTransactionRequest", { refId: invoiceOf(reference), transactionRequest });
+    return this.#post("createTransactionRequest", { refId: invoiceNumberFor(reference), transactionRequest });
   }
 
   #post(name: string, body: JsonObject): ProviderCall {

@@ -1,6 +1,6 @@
 import type { ConnectorContext } from "../../contract/connector.js";
 import type { WebhookDelivery, WebhookReading } from "../../contract/webhook.js";
-import { fieldOf } from "../fields.js";
+import { connectionField } from "../fields.js";
 import { parseObject, textAt } from "../read-json.js";
 import { hmac, isSame } from "../signature.js";
 
@@ -9,7 +9,7 @@ import { hmac, isSame } from "../signature.js";
  * is used as its displayed text, not as the bytes that its hex digits encode.
  */
 export function readAuthorizenetWebhook(context: ConnectorContext, { headers, body }: WebhookDelivery): WebhookReading {
-  const key = fieldOf(context, "signature_key");
+  const key = connectionField(context, "signature_key");
   const [, digits = ""] = /^sha512=([0-9a-f]{128})$/i.exec(headers["x-anet-signature"] ?? "") ?? [];
   if (key === undefined || !isSame(hmac("sha512", key, body), Buffer.from(digits, "hex")))
     return { kind: "unverified" };

@@ -1,5 +1,5 @@
 import type { ConnectorContext } from "../../contract/connector.js";
-import { fieldOf, isHostLabel, requiredField } from "../fields.js";
+import { connectionField, isHostLabel, requiredField } from "../fields.js";
 
 /**
  * The same distinction as in the official client: newer keys are sent as bearer tokens, older ones without a scheme.
@@ -14,16 +14,16 @@ export function checkoutcomAddress(
 ): string | undefined {
   if (configured !== undefined) return configured;
   const host = checkoutcomMode(context) === "live" ? "api.checkout.com" : "api.sandbox.checkout.com";
-  const prefix = fieldOf(context, "api_prefix");
+  const prefix = connectionField(context, "api_prefix");
   if (prefix === undefined) return `https://${host}`;
   return isHostLabel(prefix) ? `https://${prefix}.${host}` : undefined;
 }
 
 /** The key's mode, or `mode` if the key does not show one. */
 export function checkoutcomMode(context: Pick<ConnectorContext, "fields">): string {
-  const key = fieldOf(context, "secret_key") ?? "";
+  const key = connectionField(context, "secret_key") ?? "";
   if (LIVE_KEY.test(key)) return "live";
-  return key.startsWith("sk_sbox_") ? "test" : (fieldOf(context, "mode") ?? "test");
+  return key.startsWith("sk_sbox_") ? "test" : (connectionField(context, "mode") ?? "test");
 }
 
 export function authorizationHeader(context: ConnectorContext): string {

@@ -12,7 +12,7 @@ import { checkoutcomAddress } from "./address.js";
 import { CHECKOUTCOM_AMOUNTS } from "./amounts.js";
 import { codesOfError, refusalError } from "./error.js";
 import { findPaymentId, lookUpPayment } from "./look-up.js";
-import { paymentStateOf } from "./payment-state.js";
+import { readPaymentState } from "./payment-state.js";
 import { CheckoutcomRequests } from "./requests.js";
 import { readCheckoutcomWebhook } from "./webhook.js";
 
@@ -58,7 +58,7 @@ async function authorize(
   if (status === 409) return { kind: "unknown", codes: codesOfError(body, status) };
   if (status >= 400) return endedAuthorization(refusalError(body, status), { codes: codesOfError(body, status) });
   const sentCvc = sendsCvc(request);
-  return paymentStateOf(body, request.intent, sentCvc);
+  return readPaymentState(body, request.intent, sentCvc);
 }
 
 /** Checkout.com accepts captures, voids and refunds; a look-up or a webhook reports their end. */

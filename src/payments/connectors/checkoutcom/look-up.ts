@@ -12,7 +12,7 @@ import type { PaymentReference } from "../../contract/payment-request.js";
 import { callJson } from "../provider-json.js";
 import { listAt, objectAt, textAt } from "../read-json.js";
 import { codesOfError } from "./error.js";
-import { codeRefusal, paymentStateOf } from "./payment-state.js";
+import { codeRefusal, readPaymentState } from "./payment-state.js";
 import type { CheckoutcomRequests } from "./requests.js";
 
 /** Looks up the payment's state by its id, or by our reference if it has no id. */
@@ -27,7 +27,7 @@ export async function lookUpPayment(
   if (result.kind !== "json") return { kind: "unknown", codes: result.codes };
   if (result.status === 404) return { kind: "absent" };
   if (result.status >= 400) return { kind: "unknown", codes: codesOfError(result.body, result.status) };
-  const state = paymentStateOf(result.body, payment.intent);
+  const state = readPaymentState(result.body, payment.intent);
   const isHeld = state.kind === "authorized" || state.kind === "capturing";
   const actions = isHeld || state.kind === "captured" ? await actionsOf(requests, context, providerId) : undefined;
   if (actions === undefined) return { kind: "found", state };

@@ -5,12 +5,12 @@ import type { AvsCode, CvvCode, PaymentState, ProviderCodes, ThreeDSOutcome } fr
 import type { Intent } from "../../contract/payment-request.js";
 import { APPROVED } from "../approval-codes.js";
 import { endedAuthorization } from "../ending.js";
-import { isoTimeOf, objectAt, textAt, valueAt, wholeAt } from "../read-json.js";
+import { objectAt, parseProviderTime, textAt, valueAt, wholeAt } from "../read-json.js";
 import { CHECKOUTCOM_AMOUNTS } from "./amounts.js";
 import { errorOfDecline } from "./decline-codes.js";
 
 /** Maps `status` to the payment's state. Unknown values are `processing`. */
-export function paymentStateOf(body: JsonObject, intent: Intent, sentCvc?: boolean): PaymentState {
+export function readPaymentState(body: JsonObject, intent: Intent, sentCvc?: boolean): PaymentState {
   const providerId = textAt(body, "id");
   const status = textAt(body, "status") ?? "";
   const codes = providerCodes(body, sentCvc);
@@ -25,7 +25,7 @@ export function paymentStateOf(body: JsonObject, intent: Intent, sentCvc?: boole
   if (providerId === undefined) return { kind: "processing", codes };
   const known = { providerId, schemeTransactionId: textAt(body, "scheme_id"), codes, threeDS };
   const authorized = moneyAt(body, "balances", "total_authorized") ?? moneyAt(body, "amount");
-  const at = isoTimeOf(textAt(body, "processed_on"));
+  const at = parseProviderTime(textAt(body, "processed_on"));
   switch (status) {
     case "Authorized":
     case "Card Verified":

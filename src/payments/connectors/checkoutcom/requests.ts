@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.js";
 import type { AuthorizationRequest, ThreeDSData } from "../../contract/payment-request.js";
 import type { ProviderCall } from "../../contract/provider-http.js";
 import { ConnectionRequests } from "../connection-requests.js";
-import { fieldOf } from "../fields.js";
+import { connectionField } from "../fields.js";
 import { acceptedMetadata, type MetadataLimits } from "../metadata.js";
 import { authorizationHeader } from "./address.js";
 
@@ -11,7 +11,7 @@ const METADATA: MetadataLimits = { pairs: 50, keyLength: 100, valueLength: 500, 
 export class CheckoutcomRequests extends ConnectionRequests {
   /** `amount` is in Checkout.com's units. */
   pay(request: AuthorizationRequest, amount: number): ProviderCall {
-    const channel = fieldOf(this.context, "processing_channel_id");
+    const channel = connectionField(this.context, "processing_channel_id");
     return this.#post("/payments", request.idempotencyKey, {
       source: cardSource(request),
       amount,

@@ -1,14 +1,14 @@
 import type { JsonObject } from "../../../base/json.js";
 import type { ConnectorContext } from "../../contract/connector.js";
 import type { WebhookDelivery, WebhookEvent, WebhookReading } from "../../contract/webhook.js";
-import { fieldOf } from "../fields.js";
+import { connectionField } from "../fields.js";
 import { objectAt, parseObject, textAt } from "../read-json.js";
 import { hmac, isSame } from "../signature.js";
 import { actionOutcome } from "./look-up.js";
 
 /** Events arrive in any order. An event only shows that a payment changed; a look-up then gets its state. */
 export function readCheckoutcomWebhook(context: ConnectorContext, { headers, body }: WebhookDelivery): WebhookReading {
-  const key = fieldOf(context, "signature_key");
+  const key = connectionField(context, "signature_key");
   const signature = Buffer.from(headers["cko-signature"] ?? "", "hex");
   if (key === undefined || !isSame(hmac("sha256", key, body), signature)) return { kind: "unverified" };
   const event = parseObject(body.toString("utf8"));

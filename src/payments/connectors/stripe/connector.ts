@@ -15,7 +15,7 @@ import { INEXPRESSIBLE, type ServiceCall, serviceConnector } from "../service-co
 import { moneyAt, STRIPE_AMOUNTS } from "./amounts.js";
 import { providerCodes, refusalError } from "./error.js";
 import { findIntent, lookUpIntent } from "./look-up.js";
-import { paymentStateOf } from "./payment-state.js";
+import { readPaymentState } from "./payment-state.js";
 import { refundOutcome } from "./refund.js";
 import { StripeRequests } from "./requests.js";
 import { readStripeWebhook } from "./webhook.js";
@@ -52,7 +52,7 @@ async function authorize(
   if (result.kind !== "json") return unansweredAuthorization(result);
   if (isStillRunning(result)) return { kind: "unknown", codes: providerCodes(objectAt(result.body, "error")) };
   if (result.status >= 400) return refusal(result, request);
-  const state = paymentStateOf(result.body, request.intent);
+  const state = readPaymentState(result.body, request.intent);
   if (state.kind === "failed" && state.errorCode === "invalid_operation" && state.providerId !== undefined) {
     // The buyer would need something other than a page, so this payment can never be approved.
     await callJson(context, requests.cancel(state.providerId, `${request.idempotencyKey}-x`));
@@ -75,7 +75,7 @@ function refusal(
 ): AuthorizationOutcome {
   const error = objectAt(body, "error");
   const intent = objectAt(error, "payment_intent");
-  const state = intent && paymentStateOf({ ...intent, last_payment_error: error ?? null }, request.intent);
+  const state = intent && readPaymentState({ ...intent, last_payment_error: error ?? null }, request.intent);
   if (state?.kind === "declined" || state?.kind === "failed") return state;
   return endedAuthorization(refusalError(error, status), {
     codes: providerCodes(error),

@@ -7,7 +7,7 @@ import { callJson } from "../provider-json.js";
 import { listAt, objectAt, textAt } from "../read-json.js";
 import { moneyAt } from "./amounts.js";
 import { providerCodes } from "./error.js";
-import { paymentStateOf, restOf } from "./payment-state.js";
+import { readPaymentState, untakenRest } from "./payment-state.js";
 import { isReturned, refundOutcome } from "./refund.js";
 import type { StripeRequests } from "./requests.js";
 
@@ -31,11 +31,11 @@ export async function lookUpIntent(
   if (result.kind === "unknown") return result;
   if (result.status === 404) return { kind: "absent" };
   if (result.status !== 200) return { kind: "unknown", codes: providerCodes(objectAt(result.body, "error")) };
-  const state = paymentStateOf(result.body, payment.intent);
+  const state = readPaymentState(result.body, payment.intent);
   if (state.kind !== "captured") return { kind: "found", state };
   const listed = await listRefunds(requests, context, providerId);
   if (listed === undefined) return { kind: "found", state };
-  const refundedAmount = listed.isAll ? totalOf(listed.refunds, restOf(result.body)) : state.refundedAmount;
+  const refundedAmount = listed.isAll ? totalOf(listed.refunds, untakenRest(result.body)) : state.refundedAmount;
   const refunds = listed.refunds.flatMap(foundRefund);
   return { kind: "found", state: { ...state, ...(refundedAmount !== undefined && { refundedAmount }) }, refunds };
 }

@@ -8,7 +8,7 @@ import { moneyAt } from "./amounts.js";
 import { providerCodes, refusalError } from "./error.js";
 
 /** Maps a payment intent to the payment's state. Statuses unknown to the table are `processing`. */
-export function paymentStateOf(body: JsonObject, intent: Intent): PaymentState {
+export function readPaymentState(body: JsonObject, intent: Intent): PaymentState {
   const providerId = textAt(body, "id");
   if (providerId === undefined) return { kind: "processing", codes: { rawCode: "no_id" } };
   const charge = objectAt(body, "latest_charge");
@@ -62,12 +62,12 @@ export function paymentStateOf(body: JsonObject, intent: Intent): PaymentState {
  */
 function refundedOf(charge: JsonObject | undefined, body: JsonObject): number | undefined {
   const refunded = moneyAt(charge, "amount_refunded", body);
-  const rest = restOf(body);
+  const rest = untakenRest(body);
   return refunded === undefined || refunded < rest ? refunded : refunded - rest;
 }
 
 /** The part of a captured payment's authorization that was never taken. */
-export function restOf(body: JsonObject): number {
+export function untakenRest(body: JsonObject): number {
   return (moneyAt(body, "amount") ?? 0) - (moneyAt(body, "amount_received") ?? 0);
 }
 

@@ -1,7 +1,7 @@
 import type { AuthorizationRequest, RefundRequest, ThreeDSData } from "../../contract/payment-request.js";
 import type { ProviderCall } from "../../contract/provider-http.js";
 import { ConnectionRequests } from "../connection-requests.js";
-import { fieldOf, requiredField } from "../fields.js";
+import { connectionField, requiredField } from "../fields.js";
 import { acceptedMetadata, type MetadataLimits } from "../metadata.js";
 import { encodeForm, type FormValue } from "./form.js";
 
@@ -83,7 +83,7 @@ export class StripeRequests extends ConnectionRequests {
 
   #cardOptions({ threeDS, isMerchantInitiated, previousSchemeTransactionId }: AuthorizationRequest): FormValue {
     // Stripe enables this parameter for selected accounts only, and refuses requests of others that use it.
-    const mayName = fieldOf(this.context, "network_transaction_id_enabled") === "true";
+    const mayName = connectionField(this.context, "network_transaction_id_enabled") === "true";
     const named = mayName && isMerchantInitiated ? previousSchemeTransactionId : undefined;
     const mit_exemption = named === undefined ? undefined : { network_transaction_id: named };
     if (threeDS) return { three_d_secure: external3DS(threeDS), mit_exemption };
@@ -108,7 +108,7 @@ export class StripeRequests extends ConnectionRequests {
   }
 
   #headers(): [string, string][] {
-    const account = fieldOf(this.context, "stripe_account");
+    const account = connectionField(this.context, "stripe_account");
     return [
       ["Authorization", `Bearer ${requiredField(this.context, "secret_key")}`],
       ["Stripe-Version", API_VERSION],

@@ -1,6 +1,6 @@
 import type { ConnectorContext } from "../../contract/connector.js";
 import type { WebhookDelivery, WebhookEvent, WebhookReading } from "../../contract/webhook.js";
-import { fieldOf } from "../fields.js";
+import { connectionField } from "../fields.js";
 import { objectAt, parseObject, textAt } from "../read-json.js";
 import { hmac, isSame } from "../signature.js";
 import { refundOutcome } from "./refund.js";
@@ -13,7 +13,7 @@ const TOLERANCE_MS = 300_000;
  * a payment changed; a look-up then gets its state.
  */
 export function readStripeWebhook(context: ConnectorContext, delivery: WebhookDelivery): WebhookReading {
-  const secret = fieldOf(context, "webhook_secret");
+  const secret = connectionField(context, "webhook_secret");
   if (secret === undefined || !isSigned(secret, delivery, context.now)) return { kind: "unverified" };
   const body = parseObject(delivery.body.toString("utf8"));
   const type = textAt(body, "type");

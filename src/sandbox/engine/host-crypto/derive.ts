@@ -1,6 +1,6 @@
 import { hash, hkdfSync, pbkdf2Sync, scryptSync } from "node:crypto";
 import type { JsonObject } from "../../../base/json.js";
-import { byteParameter, optionalWhole, parameterText, wholeOf } from "./parameters.js";
+import { byteParameter, optionalWhole, parameterText, wholeParameter } from "./parameters.js";
 
 /**
  * Bounds for key derivation, which runs natively where no deadline can stop it. Each keeps a call below a second: a million
@@ -21,8 +21,8 @@ const MAX_SCRYPT_BYTES = 32 * 1024 * 1024;
 export function derivePbkdf2(parameters: JsonObject): Buffer {
   const digest = parameterText(parameters, "digest");
   const most = FAST_HASHES.has(digest.toLowerCase().replace("-", "")) ? MAX_FAST_ROUNDS : MAX_ROUNDS;
-  const rounds = wholeOf(parameters, "iterations", 1, most);
-  const bytes = wholeOf(parameters, "keylen", 0, MAX_DERIVED_BYTES);
+  const rounds = wholeParameter(parameters, "iterations", 1, most);
+  const bytes = wholeParameter(parameters, "keylen", 0, MAX_DERIVED_BYTES);
   // Each block of the hash repeats all rounds.
   const blocks = Math.max(Math.ceil(bytes / hashBytes(digest)), 1);
   if (rounds * blocks > most) {
@@ -37,7 +37,7 @@ export function deriveScrypt(parameters: JsonObject): Buffer {
   const N = optionalWhole(parameters, "N", 2, 2 ** 20) ?? 16_384;
   const r = optionalWhole(parameters, "r", 1, 64) ?? 8;
   const p = optionalWhole(parameters, "p", 1, 16) ?? 1;
-  const bytes = wholeOf(parameters, "keylen", 0, MAX_DERIVED_BYTES);
+  const bytes = wholeParameter(parameters, "keylen", 0, MAX_DERIVED_BYTES);
   // Memory is 128 N r bytes; the work is p times as much: 0.4 s at the bound.
   if (N * r * p * 128 > MAX_SCRYPT_BYTES * 4) throw new RangeError("Invalid scrypt params: too much work");
   const options = { N, r, p, maxmem: MAX_SCRYPT_BYTES + 1024 * 1024 };
@@ -45,7 +45,7 @@ export function deriveScrypt(parameters: JsonObject): Buffer {
 }
 
 export function deriveHkdf(parameters: JsonObject): Uint8Array {
-  const bytes = wholeOf(parameters, "keylen", 0, MAX_HKDF_BYTES);
+  const bytes = wholeParameter(parameters, "keylen", 0, MAX_HKDF_BYTES);
   const key = byteParameter(parameters, "password");
   const { digest, info } = { digest: parameterText(parameters, "digest"), info: byteParameter(parameters, "info") };
   return new Uint8Array(hkdfSync(digest, key, saltOf(parameters), info, bytes));

@@ -23,7 +23,7 @@ import type { OpenCiphers } from "./ciphers.js";
 import { deriveHkdf, derivePbkdf2, deriveScrypt } from "./derive.js";
 import { generateRsaKey, type IsInterrupted } from "./generate-rsa.js";
 import { describeKey, exportKey, keyWithOptions, readKey } from "./keys.js";
-import { byteParameter, optionalText, optionalWhole, parameterText, wholeOf } from "./parameters.js";
+import { byteParameter, optionalText, optionalWhole, parameterText, wholeParameter } from "./parameters.js";
 
 /** State shared by the calls of one instance. */
 export interface CryptoSession {
@@ -140,7 +140,7 @@ function generatePair(parameters: JsonObject, _data: Uint8Array, { isInterrupted
   const encodings = { privateKeyEncoding, publicKeyEncoding };
   switch (parameterText(parameters, "type")) {
     case "rsa": {
-      const bits = wholeOf(parameters, "modulusLength", 512, 4_096);
+      const bits = wholeParameter(parameters, "modulusLength", 512, 4_096);
       if (bits % 16 !== 0) throw new RangeError('The value of "modulusLength" must be a multiple of 16.');
       const exponent = optionalWhole(parameters, "publicExponent", 3, 2 ** 32 - 1) ?? 65_537;
       if (exponent % 2 === 0) throw new RangeError('The value of "publicExponent" must be odd.');

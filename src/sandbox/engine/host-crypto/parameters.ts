@@ -13,14 +13,14 @@ export function optionalText(parameters: JsonObject, name: string): string | und
 }
 
 /** @param most upper bound: a more expensive call could not be interrupted. */
-export function wholeOf(parameters: JsonObject, name: string, least: number, most: number): number {
+export function wholeParameter(parameters: JsonObject, name: string, least: number, most: number): number {
   const value = parameters[name];
   if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most) return value;
   throw new RangeError(`The value of "${name}" is out of range. It must be >= ${least} && <= ${most}.`);
 }
 
 export function optionalWhole(parameters: JsonObject, name: string, least: number, most: number): number | undefined {
-  return present(parameters[name]) ? wholeOf(parameters, name, least, most) : undefined;
+  return present(parameters[name]) ? wholeParameter(parameters, name, least, most) : undefined;
 }
 
 /** Bytes given as base64. */

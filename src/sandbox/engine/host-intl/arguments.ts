@@ -11,7 +11,7 @@ const MAX_LIST_ITEMS = 1_000;
 const MAX_DIGITS = 1_000;
 
 /** A time in milliseconds; null where the guest's is no time. */
-export function numberOf(value: Json | undefined): number {
+export function numericArgument(value: Json | undefined): number {
   return typeof value === "number" ? value : Number.NaN;
 }
 

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../../base/json.js";
-import { longText, numberOf, numeralArgument, shortText, texts } from "./arguments.js";
+import { longText, numeralArgument, numericArgument, shortText, texts } from "./arguments.js";
 
 export interface Formatter {
   /** @throws {TypeError} for a method that it lacks. */
@@ -34,10 +34,10 @@ export const formatters = {
     const format = new Intl.DateTimeFormat(locales, options);
     return formatter({
       resolvedOptions: () => format.resolvedOptions(),
-      format: (time) => format.format(numberOf(time)),
-      formatToParts: (time) => format.formatToParts(numberOf(time)),
-      formatRange: (start, end) => format.formatRange(numberOf(start), numberOf(end)),
-      formatRangeToParts: (start, end) => format.formatRangeToParts(numberOf(start), numberOf(end)),
+      format: (time) => format.format(numericArgument(time)),
+      formatToParts: (time) => format.formatToParts(numericArgument(time)),
+      formatRange: (start, end) => format.formatRange(numericArgument(start), numericArgument(end)),
+      formatRangeToParts: (start, end) => format.formatRangeToParts(numericArgument(start), numericArgument(end)),
     });
   },
   NumberFormat(locales: string[], options: JsonObject): Formatter {

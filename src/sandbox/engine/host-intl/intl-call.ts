@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../base/json.js";
 import { list, object, parseWireJson, text } from "../../wire/shape.js";
-import { longText, numberOf, numeralArgument } from "./arguments.js";
+import { longText, numeralArgument, numericArgument } from "./arguments.js";
 import { type Formatter, type FormatterKind, formatters, isFormatterKind } from "./formatters.js";
 import { localeParts } from "./locale-parts.js";
 
@@ -46,7 +46,7 @@ export class HostIntl {
       case "static":
         return runStatic(method, locales, args);
       case "date":
-        return new Date(numberOf(args[0]))[oneOf(method, dateMethods)](locales, inUtc(options));
+        return new Date(numericArgument(args[0]))[oneOf(method, dateMethods)](locales, inUtc(options));
       case "number":
         return numeralArgument(args[0]).toLocaleString(locales, options);
       case "text":

@@ -9,19 +9,16 @@ import { engineOptions, type GuestImage, readPackage } from "./guest-image.js";
 import { registerHostFunctions } from "./host-functions.js";
 import { moduleSource } from "./module-loader.js";
 import { NativeFunctions } from "./native-functions.js";
+import type { InstanceParts } from "./quickjs-instance.js";
 import { Interrupt, QuickJsInstance, thrownReason } from "./quickjs-instance.js";
-import { isModuleSyntax, sourceProblemOf } from "./source.js";
+import { isModuleSyntax, readSourceProblem } from "./source.js";
 
 /** Delay after which the current run has most likely ended: restoring takes 3 ms of its thread. */
 const SPARE_AFTER_MS = 20;
 
 /** A restored guest in which no code has run yet. */
-interface Blank {
-  readonly vm: QuickJS;
-  readonly interrupt: Interrupt;
-  readonly native: NativeFunctions;
+interface Blank extends Omit<InstanceParts, "entries"> {
   readonly limitBytes: number;
-  readonly memoryBytes: () => number;
 }
 
 /** QuickJS-ng in WebAssembly: each instance has its own linear memory and starts as a copy of one snapshot. */
@@ -140,7 +137,7 @@ type Compiled =
 function compileCode(vm: QuickJS, code: string, interrupt: Interrupt, flags = 0): Compiled {
   const problem = (error: unknown, isWrapped: boolean): CompileProblem => {
     if (!(error instanceof JSException) || interrupt.happened || thrownReason(error) !== "killed") throw error;
-    return sourceProblemOf(error, code, isWrapped);
+    return readSourceProblem(error, code, isWrapped);
   };
   try {
     return { kind: "common_js", wrapper: vm.evalCode(wrapped(code), SOURCE_NAME, flags) };

@@ -3,7 +3,7 @@ import type { CompileProblem } from "../../run.js";
 import { positionIn } from "../../source-position.js";
 
 /** The position of a problem in the code as given. @param isWrapped whether it is CommonJS. */
-export function sourceProblemOf(error: JSException, code: string, isWrapped: boolean): CompileProblem {
+export function readSourceProblem(error: JSException, code: string, isWrapped: boolean): CompileProblem {
   const message = `${error.name}: ${error.message}`.slice(0, 1_000);
   const position = positionIn(error.stack ?? "", isWrapped) ?? { line: 1, column: 1 };
   const lines = code.split("\n");

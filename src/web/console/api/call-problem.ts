@@ -39,7 +39,7 @@ export function isWithoutResponse(error: unknown): boolean {
   return found.findDetails(ErrorInfoSchema).length === 0 && OF_NETWORK.has(found.code);
 }
 
-export function callProblemOf(error: unknown): CallProblem {
+export function toCallProblem(error: unknown): CallProblem {
   const found = ConnectError.from(error);
   const [info] = found.findDetails(ErrorInfoSchema);
   const [retry] = found.findDetails(RetryInfoSchema);
@@ -57,8 +57,8 @@ export function callProblemOf(error: unknown): CallProblem {
 }
 
 /** Of a change. Without a response it is unknown whether it was made. */
-export function changeProblemOf(error: unknown): CallProblem {
-  const problem = callProblemOf(error);
+export function toChangeProblem(error: unknown): CallProblem {
+  const problem = toCallProblem(error);
   if (!isWithoutResponse(error)) return problem;
   return {
     ...problem,

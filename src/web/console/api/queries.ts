@@ -3,7 +3,7 @@ import { callUnaryMethod, useQuery, useTransport } from "@connectrpc/connect-que
 import { QueryClient, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef } from "react";
 import { useSession } from "../session.js";
-import { type CallProblem, callProblemOf, changeProblemOf } from "./call-problem.js";
+import { type CallProblem, toCallProblem, toChangeProblem } from "./call-problem.js";
 import { reasonHeader } from "./reason-header.js";
 
 /** Tries a read again only if the vault was too busy or away. Changes are never repeated. */
@@ -15,7 +15,7 @@ export function createQueryClient(): QueryClient {
       queries: {
         // A call fails at once without a network. A paused change would be sent later, when the person has given it up.
         networkMode: "always",
-        retry: (failures, error) => failures < TRIES && callProblemOf(error).kind === "unavailable",
+        retry: (failures, error) => failures < TRIES && toCallProblem(error).kind === "unavailable",
         // A call keeps the sign-in alive, so a page makes none without its person.
         refetchOnWindowFocus: false,
         refetchOnReconnect: false,
@@ -26,7 +26,7 @@ export function createQueryClient(): QueryClient {
 }
 
 /** The operation's name in roles and errors, such as TokenService/GetToken. */
-export function queryOperationOf({ parent, name }: DescMethodUnary): string {
+export function queryOperation({ parent, name }: DescMethodUnary): string {
   return `${parent.name}/${name}`;
 }
 
@@ -52,10 +52,10 @@ export function useRead<I extends DescMessage, O extends DescMessage>(
   input: MessageInitShape<I>,
   { enabled = true, staleTime = 0 }: ReadOptions = {},
 ): Read<MessageShape<O>> {
-  const operation = queryOperationOf(method);
+  const operation = queryOperation(method);
   const isAllowed = useSession().can(operation);
   const query = useQuery(method, input, { enabled: enabled && isAllowed, staleTime });
-  const problem = query.error ? callProblemOf(query.error) : undefined;
+  const problem = query.error ? toCallProblem(query.error) : undefined;
   // Old data stays while a newer read fails, but not of what the person may see no more.
   const mayShow = isAllowed && problem?.kind !== "denied";
   return {
@@ -89,7 +89,7 @@ interface Call<I extends DescMessage> {
 /** A change. Everything that screens show is read again after it. */
 export function useChange<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>): Change<I, O> {
   const client = useQueryClient();
-  const operation = queryOperationOf(method);
+  const operation = queryOperation(method);
   const transport = useTransport();
   const onItsWay = useRef<AbortController>(undefined);
   const mutation = useMutation({
@@ -105,7 +105,7 @@ export function useChange<I extends DescMessage, O extends DescMessage>(method: 
     isAllowed: useSession().can(operation),
     isPending: mutation.isPending,
     reset: mutation.reset,
-    problem: mutation.error ? changeProblemOf(mutation.error) : undefined,
+    problem: mutation.error ? toChangeProblem(mutation.error) : undefined,
     cancel() {
       mutation.reset();
       if (!mutation.isPending) return;

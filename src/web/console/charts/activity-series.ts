@@ -28,14 +28,14 @@ const TEXTS = {
   month: [MONTH, MONTH_TITLE],
 } as const;
 
-export function valuesOf(counts: ActivityCounts | undefined): readonly number[] {
+export function seriesValues(counts: ActivityCounts | undefined): readonly number[] {
   if (!counts) return ACTIVITY_SERIES.map(() => 0);
   const { masked, revealed, redacted, other, denied, failed } = counts;
   return [masked, revealed, redacted, other, denied, failed].map(Number);
 }
 
 export function operationsIn(counts: ActivityCounts | undefined): number {
-  return valuesOf(counts).reduce((sum, value) => sum + value, 0);
+  return seriesValues(counts).reduce((sum, value) => sum + value, 0);
 }
 
 export function activityBars({ data }: Activity, step: ActivityStep): readonly Bar[] {
@@ -44,7 +44,7 @@ export function activityBars({ data }: Activity, step: ActivityStep): readonly B
     if (!at) return [];
     const date = timestampDate(at);
     return [
-      { key: date.toISOString(), label: label.format(date), title: title.format(date), values: valuesOf(counts) },
+      { key: date.toISOString(), label: label.format(date), title: title.format(date), values: seriesValues(counts) },
     ];
   });
 }

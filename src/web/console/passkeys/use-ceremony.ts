@@ -1,7 +1,7 @@
 import type { Transport } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { type CallProblem, callProblemOf } from "../api/call-problem.js";
+import { type CallProblem, toCallProblem } from "../api/call-problem.js";
 
 /** What browsers name the failure of a passkey, in words for people. */
 const FAILURES: Readonly<Record<string, string>> = {
@@ -31,6 +31,6 @@ export function useCeremony<T>(steps: (transport: Transport) => Promise<T>, onDo
 
 function problemOfCeremony(error: Error): CallProblem {
   const message = FAILURES[error.name];
-  if (message === undefined) return callProblemOf(error);
-  return { ...callProblemOf(error), kind: "invalid", message };
+  if (message === undefined) return toCallProblem(error);
+  return { ...toCallProblem(error), kind: "invalid", message };
 }

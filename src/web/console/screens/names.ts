@@ -3,7 +3,7 @@ import { MemberService } from "#client/proto/cloakroom/v1/members_pb.js";
 import { ProxyService } from "#client/proto/cloakroom/v1/proxies_pb.js";
 import { ReactorService } from "#client/proto/cloakroom/v1/reactors_pb.js";
 import { useRead } from "../api/queries.js";
-import { nameOf } from "./members/name-of.js";
+import { memberName } from "./members/member-name.js";
 
 /** A name, and what has it: an application may have a member's address as its name. */
 interface Named {
@@ -43,7 +43,7 @@ export function useNames(mentions: readonly Mention[]): Names {
     ...named("reactor", reactors.data?.data),
     ...named(
       "user",
-      members.data?.data.map((member) => ({ id: member.user?.id ?? "", name: nameOf(member) })),
+      members.data?.data.map((member) => ({ id: member.user?.id ?? "", name: memberName(member) })),
     ),
   ]);
 }

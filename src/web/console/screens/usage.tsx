@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { type ActivityGroup, TenantService, type TokenReport } from "#client/proto/cloakroom/v1/tenants_pb.js";
 import { useRead } from "../api/queries.js";
-import { ACTIVITY_SERIES, activityBars, valuesOf } from "../charts/activity-series.js";
+import { ACTIVITY_SERIES, activityBars, seriesValues } from "../charts/activity-series.js";
 import { BarChart } from "../charts/bar-chart.js";
 import { Empty, Loaded } from "../components/loaded.js";
 import { Screen } from "../components/screen.js";
@@ -100,7 +100,7 @@ function Months() {
                 ...ACTIVITY_SERIES.map(({ words }, index) => ({
                   head: words,
                   isNumber: true,
-                  cell: ({ counts }: ActivityGroup) => NUMBER.format(valuesOf(counts)[index] ?? 0),
+                  cell: ({ counts }: ActivityGroup) => NUMBER.format(seriesValues(counts)[index] ?? 0),
                 })),
               ]}
             />

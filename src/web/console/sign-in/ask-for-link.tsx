@@ -1,7 +1,7 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { type Dispatch, type FormEvent, type SetStateAction, useState } from "react";
 import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
-import { callProblemOf } from "../api/call-problem.js";
+import { toCallProblem } from "../api/call-problem.js";
 import { store } from "../browser-storage.js";
 import { TextField } from "../components/field.js";
 import { ProblemNote } from "../components/problem-note.js";
@@ -41,7 +41,7 @@ export function AskForLink({ needsTenant, mailIsFiled, tenant: [tenantId, setTen
       </div>
     );
   }
-  const problem = ask.error ? callProblemOf(ask.error) : undefined;
+  const problem = ask.error ? toCallProblem(ask.error) : undefined;
   return (
     <form onSubmit={submit} className="form">
       <TextField

@@ -1,9 +1,9 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
-import { callProblemOf } from "../api/call-problem.js";
+import { toCallProblem } from "../api/call-problem.js";
 import { store } from "../browser-storage.js";
 import { ProblemNote } from "../components/problem-note.js";
-import { hostOf } from "../in-other-tab.js";
+import { issuerHost } from "../in-other-tab.js";
 import { noteLeftForIssuer } from "../left-for-issuer.js";
 
 interface AtIssuerProps {
@@ -26,13 +26,13 @@ export function AtIssuer({ issuer, tenantId, isFresh }: AtIssuerProps) {
   return (
     <div className="form">
       <p className="quiet">or</p>
-      {begin.error && <ProblemNote problem={callProblemOf(begin.error)} />}
+      {begin.error && <ProblemNote problem={toCallProblem(begin.error)} />}
       <button
         type="button"
         disabled={begin.isPending}
         onClick={() => begin.mutate({ fresh: isFresh, ...(tenantId === undefined ? {} : { tenantId }) })}
       >
-        Sign in at <bdi>{hostOf(issuer)}</bdi>
+        Sign in at <bdi>{issuerHost(issuer)}</bdi>
       </button>
     </div>
   );

@@ -2,7 +2,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { useEffect, useState } from "react";
 import { useSearchParams } from "wouter";
 import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
-import { callProblemOf } from "../api/call-problem.js";
+import { toCallProblem } from "../api/call-problem.js";
 import { stored } from "../browser-storage.js";
 import { Skeleton } from "../components/loaded.js";
 import { Logo } from "../components/logo.js";
@@ -87,7 +87,7 @@ function Methods({ onPasskeyNeeded }: MethodsProps) {
   const own = useSessionIfAny()?.who.tenantId;
   const tenant = useState(() => own ?? params.get("tenant") ?? stored("localStorage", "cloakroom-tenant") ?? "");
   if (methods.error) {
-    const problem = callProblemOf(methods.error);
+    const problem = toCallProblem(methods.error);
     return <ProblemNote key={problem.message} problem={problem} retry={() => void methods.refetch()} />;
   }
   if (!methods.data) return <Skeleton lines={3} />;

@@ -1,7 +1,7 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { useLocation } from "wouter";
 import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
-import { callProblemOf } from "../api/call-problem.js";
+import { toCallProblem } from "../api/call-problem.js";
 import { ProblemNote } from "../components/problem-note.js";
 
 interface TakeLinkProps {
@@ -29,7 +29,7 @@ export function TakeLink({ link, onSignedIn, onPasskeyNeeded, onGiveUp }: TakeLi
   if (take.error) {
     return (
       <>
-        <ProblemNote problem={callProblemOf(take.error)} />
+        <ProblemNote problem={toCallProblem(take.error)} />
         <button type="button" onClick={onGiveUp}>
           Ask for another link
         </button>

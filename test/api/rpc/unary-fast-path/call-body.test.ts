@@ -8,7 +8,7 @@ import {
   type MultiProtocolServer,
 } from "../../../../src/api/connection/multi-protocol-server.js";
 import { StreamRequest, StreamResponse } from "../../../../src/api/connection/stream-exchange.js";
-import { callBodyOf } from "../../../../src/api/rpc/unary-fast-path/call-body.js";
+import { readCallBody } from "../../../../src/api/rpc/unary-fast-path/call-body.js";
 import { BodyTooLarge } from "../../../../src/memory/body-errors.js";
 import { collectBody } from "../../../../src/memory/collect-body.js";
 import { UNLIMITED_MEMORY } from "../../../support/unlimited-memory.js";
@@ -26,7 +26,7 @@ async function listener(
   response: { end(text: string): unknown },
 ): Promise<void> {
   headersArrived.resolve();
-  const { stream, announced, hasArrived = false } = await callBodyOf(request);
+  const { stream, announced, hasArrived = false } = await readCallBody(request);
   try {
     const limits = { maxBytes: MAX_BYTES, announced, hasArrived };
     const { length } = await collectBody(stream, UNLIMITED_MEMORY, limits);

@@ -10,7 +10,7 @@ import {
   type EmbeddedDatabaseOptions,
   startEmbeddedDatabase,
 } from "../../../../src/store/embedded/embedded-database.js";
-import { isServerOf } from "../../../../src/store/embedded/postgres-server.js";
+import { isServerOn } from "../../../../src/store/embedded/postgres-server.js";
 import { newDirectory } from "../../../support/new-directory.js";
 import { openPackage } from "./open-package.js";
 
@@ -77,7 +77,7 @@ export function serverPid(dataDir: string, major = 18): number {
 
 /** Whether the PostgreSQL of the data directory runs with that pid. */
 export function isRunning(dataDir: string, pid: number): boolean {
-  return isServerOf(pid, join(dataDir, "pg18", "data"));
+  return isServerOn(pid, join(dataDir, "pg18", "data"));
 }
 
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
@@ -98,7 +98,7 @@ export function leftovers({
 }) {
   const data = join(dataDir, "pg18", "data");
   return {
-    process: isServerOf(pid, data),
+    process: isServerOn(pid, data),
     postmasterFile: existsSync(join(data, "postmaster.pid")),
     socketDirectory: existsSync(socketDirectory),
     locks: LOCKS.filter((name) => isLocked(dataDir, name)),

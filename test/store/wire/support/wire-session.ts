@@ -1,7 +1,7 @@
 import type { DatabaseAddress } from "../../../../src/store/postgres/connect.js";
 import { type Engine, openPostgresConnection } from "../../../../src/store/postgres/open-connection.js";
 import type { Parameter } from "../../../../src/store/statements/parameter.js";
-import { type Columns, columnKindsOf, type ReadRow } from "../../../../src/store/wire/columns.js";
+import { type Columns, findColumnKinds, type ReadRow } from "../../../../src/store/wire/columns.js";
 import type { Connection } from "../../../../src/store/wire/connection.js";
 import type { MessageWriter } from "../../../../src/store/wire/message-writer.js";
 import { PreparedStatement } from "../../../../src/store/wire/prepared-statement.js";
@@ -16,7 +16,7 @@ export class Run<Row> implements Execution {
   readonly #write: (out: MessageWriter) => void;
 
   constructor(text: string, read: ReadRow<Row>, parameters: readonly Parameter<unknown>[] = [], input?: unknown) {
-    this.statement = new PreparedStatement(text, parameters, columnKindsOf(read));
+    this.statement = new PreparedStatement(text, parameters, findColumnKinds(read));
     this.#read = read;
     this.#write = (out) => {
       for (const parameter of parameters) parameter.write(out, input);

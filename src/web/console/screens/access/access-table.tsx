@@ -6,7 +6,7 @@ import { Empty } from "../../components/loaded.js";
 import { OffsetPages } from "../../components/pages.js";
 import { Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
-import { explanationOutcome, explanationReason, sightOf } from "./explanation-text.js";
+import { describeTransform, explanationOutcome, explanationReason } from "./explanation-text.js";
 
 interface AccessTableProps {
   readonly found: ExplainAccessResponse;
@@ -44,7 +44,9 @@ export function AccessTable({ found, permission, containers }: AccessTableProps)
         ))
       )}
       <OffsetPages page={pagination} />
-      <p className="quiet">People: {roles.map(({ role, transform }) => `${role} ${sightOf(transform)}`).join("; ")}.</p>
+      <p className="quiet">
+        People: {roles.map(({ role, transform }) => `${role} ${describeTransform(transform)}`).join("; ")}.
+      </p>
     </>
   );
 }
@@ -91,7 +93,7 @@ function ApplicationLink({ applicationId, name, type }: ExplainedAccess) {
 }
 
 export function TransformLabel({ transform }: { transform: string | undefined }) {
-  return <Exposure transform={transform}>{sightOf(transform)}</Exposure>;
+  return <Exposure transform={transform}>{describeTransform(transform)}</Exposure>;
 }
 
 interface ReasonProps {

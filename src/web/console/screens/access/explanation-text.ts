@@ -1,7 +1,7 @@
 import type { AccessStep, ExplainedAccess } from "#client/proto/cloakroom/v1/applications_pb.js";
 
 /** What a transform shows of a token, in the words of screens. */
-export function sightOf(transform: string | undefined): string {
+export function describeTransform(transform: string | undefined): string {
   if (transform === "reveal") return "the value";
   if (transform === "mask") return "the masked value";
   return transform === "redact" ? "no value" : "refused";

@@ -20,7 +20,7 @@ import { useSession } from "../../session.js";
 import { useConflictCheck } from "../../use-conflict-check.js";
 import { Author } from "../author.js";
 import { type Mention, useNames } from "../names.js";
-import { openApplicationDraft, updateOf } from "./application-draft.js";
+import { applicationUpdate, openApplicationDraft } from "./application-draft.js";
 import { ApplicationForm } from "./application-form.js";
 import { ApplicationKeys } from "./application-keys.js";
 
@@ -151,7 +151,7 @@ function Editor({ application, update, onDone }: EditorProps) {
       submitText="Save"
       change={update}
       check={check}
-      onSubmit={(draft) => update.run({ ...updateOf(draft), id }, onDone)}
+      onSubmit={(draft) => update.run({ ...applicationUpdate(draft), id }, onDone)}
       onCancel={onDone}
     />
   );

@@ -94,7 +94,7 @@ export function applicationRequest(draft: ApplicationDraft) {
 }
 
 /** The same for a change, in which absent properties of pages would stay as they are. */
-export function updateOf(draft: ApplicationDraft) {
+export function applicationUpdate(draft: ApplicationDraft) {
   const { allowedOrigins, templates: _, allowPageRequests = false, ...request } = applicationRequest(draft);
   const lists = { allowedOrigins: fromJson(ValueSchema, allowedOrigins), templates: valueOfTemplates(draft.templates) };
   return draft.type === "public" ? { ...request, ...lists, allowPageRequests } : request;

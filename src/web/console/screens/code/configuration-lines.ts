@@ -18,6 +18,6 @@ export function configurationPatch(text: string): Value {
 }
 
 /** The names and texts to set. */
-export function configurationOf(text: string): Record<string, string> {
+export function readConfiguration(text: string): Record<string, string> {
   return Object.fromEntries([...configurationChanges(text)].map(([name, value]) => [name, value ?? ""]));
 }

@@ -72,7 +72,7 @@ export function SampleToken({ onChosen }: { onChosen: (body: string) => void }) 
       options={[[NONE, "Choose a token"], ...options]}
       onChange={(id) => {
         const token = found.find((one) => one.id === id);
-        if (token) onChosen(sampleBodyOf(token));
+        if (token) onChosen(sampleBody(token));
       }}
       help="The sample then refers to it, and the code gets its value masked."
     />
@@ -80,7 +80,7 @@ export function SampleToken({ onChosen }: { onChosen: (body: string) => void }) 
 }
 
 /** A request that a partner might get: of a card its number and expiry, of other tokens their value. */
-export function sampleBodyOf({ id, type }: { readonly id: string; readonly type: string }): string {
+export function sampleBody({ id, type }: { readonly id: string; readonly type: string }): string {
   const field = (path: string) => `{{ ${id} | json: "${path}" }}`;
   const body =
     type === "card"

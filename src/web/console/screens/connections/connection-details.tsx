@@ -13,7 +13,7 @@ import { useConflictCheck } from "../../use-conflict-check.js";
 import { useLooks } from "../../use-looks.js";
 import { Author } from "../author.js";
 import { type Mention, useNames } from "../names.js";
-import { connectionRequestOf, openConnectionDraft } from "./connection-draft.js";
+import { connectionRequest, openConnectionDraft } from "./connection-draft.js";
 import { ConnectionForm } from "./connection-form.js";
 import { ConnectionState } from "./connection-state.js";
 
@@ -144,7 +144,7 @@ function Editor({ connection, onSaved, onCancel }: EditorProps) {
               isStored
               check={check}
               onCancel={onCancel}
-              onSubmit={(draft) => replace.run({ ...connectionRequestOf(formula, draft), id }, onSaved)}
+              onSubmit={(draft) => replace.run({ ...connectionRequest(formula, draft), id }, onSaved)}
             />
           )
         );

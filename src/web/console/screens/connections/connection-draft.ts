@@ -35,7 +35,7 @@ export function openConnectionDraft(connection: Connection): ConnectionDraft {
 }
 
 /** The draft as requests have it. A field that is left empty is left out: a secret keeps its value, another one is removed. */
-export function connectionRequestOf(formula: ConnectionFormula, draft: ConnectionDraft) {
+export function connectionRequest(formula: ConnectionFormula, draft: ConnectionDraft) {
   const { displayName, fields, countries, currencies, isActive } = draft;
   return {
     connectionFormulaId: formula.id,

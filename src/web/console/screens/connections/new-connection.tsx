@@ -6,7 +6,7 @@ import { Choice } from "../../components/field.js";
 import { Loaded, Permitted } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
 import { useLeaveTo } from "../../use-leave-to.js";
-import { connectionRequestOf, newConnectionDraft } from "./connection-draft.js";
+import { connectionRequest, newConnectionDraft } from "./connection-draft.js";
 import { ConnectionForm } from "./connection-form.js";
 
 export function NewConnection() {
@@ -56,9 +56,7 @@ function Chosen() {
                 initial={newConnectionDraft(formula)}
                 isStored={false}
                 onSubmit={(draft) =>
-                  create.run(connectionRequestOf(formula, draft), ({ id }) =>
-                    leaveTo(entityAddress("/connections", id)),
-                  )
+                  create.run(connectionRequest(formula, draft), ({ id }) => leaveTo(entityAddress("/connections", id)))
                 }
               />
             )}

@@ -34,7 +34,7 @@ export function openFormulaDraft(formula: ReactorFormula | undefined): FormulaDr
 }
 
 /** The draft as requests have it. The icon is one that only the API changes. */
-export function formulaRequestOf(draft: FormulaDraft, icon: string | undefined) {
+export function formulaRequest(draft: FormulaDraft, icon: string | undefined) {
   const description = draft.description.trim();
   return {
     name: draft.name.trim(),
@@ -52,7 +52,7 @@ export function formulaRequestOf(draft: FormulaDraft, icon: string | undefined) 
   };
 }
 
-interface LineParts {
+export interface LineParts {
   readonly name: string;
   readonly type: string;
   readonly description?: string | undefined;

@@ -9,7 +9,7 @@ import { CodeEditor } from "../code/code-editor.js";
 import { OnlyOwn, type Saving } from "../code/code-form.js";
 import { useSaving } from "../code/use-saving.js";
 import { problemWithin } from "../problem-within.js";
-import { type FormulaDraft, formulaRequestOf, openFormulaDraft } from "./formula-draft.js";
+import { type FormulaDraft, formulaRequest, openFormulaDraft } from "./formula-draft.js";
 
 /** The fields that say themselves what is wrong. */
 const OWN = /^(?:name$|description$|configuration|request_parameters)/;
@@ -61,7 +61,7 @@ function useFormulaSaving(formula: ReactorFormula | undefined, draft: FormulaDra
   const create = useChange(ReactorFormulaService.method.createReactorFormula);
   const replace = useChange(ReactorFormulaService.method.replaceReactorFormula);
   const client = createClient(ReactorFormulaService, useTransport());
-  const request = formulaRequestOf(draft, formula?.icon);
+  const request = formulaRequest(draft, formula?.icon);
   return useSaving({
     stored: formula,
     draft,

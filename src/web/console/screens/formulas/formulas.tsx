@@ -9,7 +9,7 @@ import { Screen } from "../../components/screen.js";
 import { DetailList, Table } from "../../components/table.js";
 import { CodeSample, WholeId } from "../../components/text.js";
 import { useSession } from "../../session.js";
-import { fitsLines } from "./formula-draft.js";
+import { fitsLines, type LineParts } from "./formula-draft.js";
 import { FormulaEditor } from "./formula-editor.js";
 
 const CREATE = "ReactorFormulaService/CreateReactorFormula";
@@ -118,14 +118,7 @@ function ReadFormula({ formula, why }: { readonly formula: ReactorFormula; reado
   );
 }
 
-interface Entry {
-  readonly name: string;
-  readonly type: string;
-  readonly description?: string | undefined;
-  readonly optional?: boolean;
-}
-
-function Entries({ label, entries }: { label: string; entries: readonly Entry[] }) {
+function Entries({ label, entries }: { label: string; entries: readonly LineParts[] }) {
   if (entries.length === 0) return null;
   return (
     <section>

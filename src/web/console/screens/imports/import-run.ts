@@ -2,10 +2,10 @@ import { fromJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { type Client, ConnectError } from "@connectrpc/connect";
 import type { TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
-import { type BatchSender, batchesOf, type ResultLine, sendBatch } from "../../../../token-files/import-batch.js";
+import { type BatchSender, importBatches, type ResultLine, sendBatch } from "../../../../token-files/import-batch.js";
 import { UnreadableFile } from "../../../../token-files/unreadable-file.js";
-import { type CallProblem, callProblemOf } from "../../api/call-problem.js";
-import { type ChosenFile, fileProblem, importIdOf, rowsIn } from "./token-file.js";
+import { type CallProblem, toCallProblem } from "../../api/call-problem.js";
+import { type ChosenFile, fileImportId, fileProblem, rowsIn } from "./token-file.js";
 
 export interface ImportProgress {
   readonly state: "ready" | "running" | "stopped" | "done";
@@ -49,7 +49,7 @@ export class ImportRun {
 
   constructor(client: Client<typeof TokenService>, chosen: ChosenFile) {
     this.#chosen = chosen;
-    this.#sender = batchSender(client, importIdOf(chosen), () => this.#stop.signal);
+    this.#sender = batchSender(client, fileImportId(chosen), () => this.#stop.signal);
   }
 
   get progress(): ImportProgress {
@@ -79,7 +79,7 @@ export class ImportRun {
     this.#change({ state: "running", problem: undefined, startedAt: Date.now(), before: stored + failed });
     try {
       const rows = rowsIn(this.#chosen, (bytes) => stop.signal.aborted || this.#change({ bytes }));
-      for await (const batch of batchesOf(rows)) {
+      for await (const batch of importBatches(rows)) {
         if (stop.signal.aborted) return;
         if (batch.position <= stored + failed) continue;
         const lines = await sendBatch(this.#sender, batch);
@@ -115,7 +115,7 @@ function importProblem(error: unknown): CallProblem | UnreadableFile {
   if (problem) return problem;
   // It is no failure of the network, which a repeat might mend.
   if (!(error instanceof ConnectError)) return new UnreadableFile("This page cannot go on with the file.");
-  return callProblemOf(error);
+  return toCallProblem(error);
 }
 
 function batchSender(client: Client<typeof TokenService>, importId: string, signal: () => AbortSignal): BatchSender {
@@ -125,6 +125,6 @@ function batchSender(client: Client<typeof TokenService>, importId: string, sign
       const { results } = await client.importTokens({ importId, position, rows: values }, { signal: signal() });
       return results;
     },
-    fieldsOf: (error) => (error instanceof UnreadableFile ? undefined : callProblemOf(error).fields),
+    fieldsOf: (error) => (error instanceof UnreadableFile ? undefined : toCallProblem(error).fields),
   };
 }

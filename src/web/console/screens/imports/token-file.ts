@@ -1,6 +1,6 @@
-import { type FileRow, rowsOf } from "../../../../token-files/import-batch.js";
+import { type FileRow, mappedRows } from "../../../../token-files/import-batch.js";
 import { LAYOUTS } from "../../../../token-files/layouts.js";
-import { formatOf, recordsOf, type TokenFile } from "../../../../token-files/records.js";
+import { detectFileFormat, readRecords, type TokenFile } from "../../../../token-files/records.js";
 import { UnreadableFile } from "../../../../token-files/unreadable-file.js";
 
 /** A file that a person chose, and whose layout it has. */
@@ -18,9 +18,9 @@ export interface ChosenFile {
  * @throws {UnreadableFile} for another kind of file.
  */
 export function rowsIn({ file, layout }: ChosenFile, onRead: (bytes: number) => unknown): AsyncGenerator<FileRow> {
-  const format = formatOf(file.name);
+  const format = detectFileFormat(file.name);
   if (!format) throw new UnreadableFile("Choose a file whose name ends in .csv, .ndjson or .jsonl.");
-  return rowsOf(recordsOf(openTokenFile(file, onRead), format), LAYOUTS.get(layout), format);
+  return mappedRows(readRecords(openTokenFile(file, onRead), format), LAYOUTS.get(layout), format);
 }
 
 function openTokenFile(file: File, onRead: (bytes: number) => unknown): TokenFile {
@@ -55,7 +55,7 @@ export function fileProblem(error: unknown): UnreadableFile | undefined {
  * The same for the same file, also after a reload: batches that are stored already are then answered and not stored again,
  * for 30 days. The vault refuses bytes that changed under the same name, size and time.
  */
-export function importIdOf({ file: { name, size, lastModified }, layout, repetition }: ChosenFile): string {
+export function fileImportId({ file: { name, size, lastModified }, layout, repetition }: ChosenFile): string {
   return `console ${repetition} ${size} ${lastModified} ${layout} ${name}`.slice(0, MAX_ID);
 }
 

@@ -2,7 +2,7 @@
  * Lines of comma-separated values (RFC 4180). Cells that begin like a formula get an apostrophe in front: spreadsheets
  * would run them.
  */
-export function csvOf(lines: readonly (readonly string[])[]): string {
+export function writeCsv(lines: readonly (readonly string[])[]): string {
   return lines.map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join("");
 }
 

@@ -3,11 +3,11 @@ import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { type Log, LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
-import { type CallProblem, callProblemOf } from "../../api/call-problem.js";
+import { type CallProblem, toCallProblem } from "../../api/call-problem.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { saveFile } from "../../save-file.js";
 import { written } from "./changes.js";
-import { csvOf } from "./csv.js";
+import { writeCsv } from "./csv.js";
 import type { logRequest } from "./log-filters.js";
 
 /** Rows of one export. `cloakroom logs` exports any number. */
@@ -37,7 +37,7 @@ export function ExportRows({ request }: { request: ReturnType<typeof logRequest>
     setProblem(undefined);
     setRows(0);
     void collect()
-      .catch((error: unknown) => setProblem(callProblemOf(error)))
+      .catch((error: unknown) => setProblem(toCallProblem(error)))
       .finally(() => setRows(undefined));
   };
   return (
@@ -70,5 +70,5 @@ function save(rows: readonly Log[]): void {
     ...[row.traceId ?? "", row.destinationHost ?? "", row.reason ?? "", changesText(row), row.id],
   ]);
   const time = new Date().toISOString().slice(0, 19).replaceAll(":", "");
-  saveFile(`log-${time}.csv`, new Blob([csvOf([head, ...lines])], { type: "text/csv" }));
+  saveFile(`log-${time}.csv`, new Blob([writeCsv([head, ...lines])], { type: "text/csv" }));
 }

@@ -44,7 +44,7 @@ function needsWindow(filters: LogFilters): boolean {
 }
 
 /** The start of the window: the person's, or a day ago where the server needs one. To the minute, to keep the query. */
-export function startOf(filters: LogFilters, now: number): Date | undefined {
+export function windowStart(filters: LogFilters, now: number): Date | undefined {
   if (filters.from !== "") return new Date(filters.from);
   if (!needsWindow(filters)) return undefined;
   const end = filters.to === "" ? now : new Date(filters.to).getTime();
@@ -53,7 +53,7 @@ export function startOf(filters: LogFilters, now: number): Date | undefined {
 
 /** The filters as the API takes them. @param now milliseconds since 1970. */
 export function logRequest(filters: LogFilters, now: number): MessageInitShape<typeof ListLogsRequestSchema> {
-  const start = startOf(filters, now);
+  const start = windowStart(filters, now);
   const named = {
     entityType: filters.entity_type,
     entityId: filters.entity_id,

@@ -7,7 +7,7 @@ import { CursorPages } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
 import { ExportRows } from "./export-rows.js";
 import { FilterForm } from "./filter-form.js";
-import { logRequest, readFilters, startOf } from "./log-filters.js";
+import { logRequest, readFilters, windowStart } from "./log-filters.js";
 import { LogRows } from "./log-rows.js";
 import { TraceTimeline } from "./trace-timeline.js";
 
@@ -24,7 +24,7 @@ export default function LogExplorer() {
     wholeCalls: true,
     size: 50,
   });
-  const since = startOf(filters, now);
+  const since = windowStart(filters, now);
   return (
     <Screen title="Log" actions={<ExportRows request={request} />}>
       <FilterForm key={params.toString()} filters={filters} />

@@ -4,7 +4,7 @@ import { useChange } from "../../api/queries.js";
 import { Choice, TextField } from "../../components/field.js";
 import { FormDialog } from "../../components/form-dialog.js";
 import { Name } from "../../components/text.js";
-import { nameOf } from "./name-of.js";
+import { memberName } from "./member-name.js";
 import { useRoleNames } from "./roles.js";
 
 /** A button that asks for a member's new role and containers. The button keeps the focus after it. */
@@ -12,7 +12,7 @@ export function ChangeRole({ member }: { member: Member }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <button type="button" aria-label={`Change the role of ${nameOf(member)}`} onClick={() => setOpen(true)}>
+      <button type="button" aria-label={`Change the role of ${memberName(member)}`} onClick={() => setOpen(true)}>
         Change
       </button>
       {isOpen && <RoleQuestion member={member} onClose={() => setOpen(false)} />}
@@ -35,7 +35,8 @@ function RoleQuestion({ member, onClose }: { member: Member; onClose: () => void
       onClose={onClose}
     >
       <p>
-        <Name>{nameOf(member)}</Name> is signed out everywhere at once, and has the new role from the next sign-in on.
+        <Name>{memberName(member)}</Name> is signed out everywhere at once, and has the new role from the next sign-in
+        on.
       </p>
       <Choice
         label="New role"

@@ -13,7 +13,7 @@ import { useSession } from "../../session.js";
 import { SignInTable } from "../sign-in-table.js";
 import { ChangeRole } from "./change-role.js";
 import { Invitations } from "./invitations.js";
-import { nameOf } from "./name-of.js";
+import { memberName } from "./member-name.js";
 import { WaitingPasskeys } from "./waiting-passkeys.js";
 
 /** Who can sign in, with which role. */
@@ -61,7 +61,7 @@ function Person({ member }: { member: Member }) {
   const id = member.user?.id;
   return (
     <>
-      <Name>{nameOf(member)}</Name>
+      <Name>{memberName(member)}</Name>
       {id !== undefined && can("LogService/ListLogs") && (
         <div>
           <Link href={`/log?${new URLSearchParams({ actor_id: id })}`}>What did they do?</Link>
@@ -107,7 +107,7 @@ function RemoveMember({ member }: { member: Member }) {
   return (
     <Confirm {...change} action="Remove" title="Remove this member?" onConfirm={(done) => run({ id: member.id }, done)}>
       <p>
-        <Name>{nameOf(member)}</Name> is signed out everywhere at once. Rows of the log keep their author.
+        <Name>{memberName(member)}</Name> is signed out everywhere at once. Rows of the log keep their author.
       </p>
     </Confirm>
   );
@@ -124,8 +124,8 @@ function ResetPasskeys({ member }: { member: Member }) {
       onConfirm={(done) => run({ memberId: member.id }, done)}
     >
       <p>
-        For members who have lost their passkeys. <Name>{nameOf(member)}</Name> is signed out everywhere, and then signs
-        in without a passkey until one is added again. Make sure that it is really this person who asks.
+        For members who have lost their passkeys. <Name>{memberName(member)}</Name> is signed out everywhere, and then
+        signs in without a passkey until one is added again. Make sure that it is really this person who asks.
       </p>
     </Confirm>
   );

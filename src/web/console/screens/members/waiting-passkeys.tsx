@@ -6,14 +6,14 @@ import { Loaded } from "../../components/loaded.js";
 import { Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
-import { nameOf } from "./name-of.js";
+import { memberName } from "./member-name.js";
 
 /** Passkeys that were added without a second factor, and that the OWNER can confirm before their day is over. */
 export function WaitingPasskeys({ members }: { members: readonly Member[] }) {
   const waiting = useRead(PasskeyService.method.listPasskeys, { waiting: true });
   const passkeyOwner = ({ memberId }: Passkey) => {
     const member = members.find(({ id }) => id === memberId);
-    return member ? nameOf(member) : memberId;
+    return member ? memberName(member) : memberId;
   };
   return (
     <Loaded read={waiting}>

@@ -1,5 +1,5 @@
 /** An amount in minor units, in the person's format: 1050 and EUR as €10.50. Amounts are below 2^53. */
-export function moneyOf(amount: bigint, currency: string): string {
+export function formatMoney(amount: bigint, currency: string): string {
   try {
     const format = new Intl.NumberFormat(undefined, { style: "currency", currency });
     const digits = format.resolvedOptions().maximumFractionDigits ?? 2;

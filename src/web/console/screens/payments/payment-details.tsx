@@ -10,7 +10,7 @@ import { Screen } from "../../components/screen.js";
 import { DetailList, Table } from "../../components/table.js";
 import { Name, WholeId } from "../../components/text.js";
 import { Time } from "../../components/time.js";
-import { moneyOf } from "./money.js";
+import { formatMoney } from "./money.js";
 import { RefundPayment } from "./refund-payment.js";
 import { StatusTag } from "./status-tag.js";
 
@@ -41,10 +41,10 @@ function Facts({ payment }: { payment: Transaction }) {
         pairs={[
           ["Id", <WholeId key="id">{id}</WholeId>],
           ["Status", <StatusTag key="status" status={payment.status} />],
-          ["Amount", moneyOf(amount, currency)],
-          ["Authorized", moneyOf(authorizedAmount, currency)],
-          ["Captured", moneyOf(capturedAmount, currency)],
-          ["Refunded", moneyOf(refundedAmount, currency)],
+          ["Amount", formatMoney(amount, currency)],
+          ["Authorized", formatMoney(authorizedAmount, currency)],
+          ["Captured", formatMoney(capturedAmount, currency)],
+          ["Refunded", formatMoney(refundedAmount, currency)],
           ["Connection", connection?.displayName],
           ["Token", token && <TokenLink key="token" id={token} />],
           ["Your reference", payment.externalIdentifier],
@@ -98,7 +98,7 @@ function RefundTable({ refunds }: { refunds: readonly Refund[] }) {
       keyOf={({ id }) => id}
       columns={[
         { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { head: "Amount", isNumber: true, cell: ({ amount, currency }) => moneyOf(amount, currency) },
+        { head: "Amount", isNumber: true, cell: ({ amount, currency }) => formatMoney(amount, currency) },
         { head: "Status", cell: ({ status }) => <StatusTag status={status} /> },
         { head: "Reason", cell: ({ reason }) => <bdi dir="auto">{reason}</bdi> },
       ]}
@@ -130,7 +130,7 @@ function Actions({ payment }: { payment: Transaction }) {
           cancel={capture.cancel}
           onConfirm={(done) => capture.run({ id }, done)}
         >
-          <p>{moneyOf(amount, currency)} are charged.</p>
+          <p>{formatMoney(amount, currency)} are charged.</p>
         </Confirm>
       )}
       {isAuthorized && release.isAllowed && (

@@ -9,7 +9,7 @@ import { Screen } from "../../components/screen.js";
 import { Table } from "../../components/table.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
-import { moneyOf } from "./money.js";
+import { formatMoney } from "./money.js";
 import { StatusTag } from "./status-tag.js";
 
 const STATUSES: readonly (readonly [string, string])[] = [
@@ -61,7 +61,7 @@ export function PaymentList() {
                     head: "Amount",
                     isNumber: true,
                     cell: ({ id, amount, currency }) => (
-                      <Link href={entityAddress("/payments", id)}>{moneyOf(amount, currency)}</Link>
+                      <Link href={entityAddress("/payments", id)}>{formatMoney(amount, currency)}</Link>
                     ),
                   },
                   { head: "Status", cell: (payment) => <StatusTag status={payment.status} /> },

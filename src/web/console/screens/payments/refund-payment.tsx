@@ -3,7 +3,7 @@ import { type Transaction, TransactionService } from "#client/proto/cloakroom/v1
 import { useChange } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { TextField } from "../../components/field.js";
-import { moneyOf } from "./money.js";
+import { formatMoney } from "./money.js";
 
 export function RefundPayment({ payment }: { payment: Transaction }) {
   const refund = useChange(TransactionService.method.createRefund);
@@ -31,7 +31,7 @@ export function RefundPayment({ payment }: { payment: Transaction }) {
       cancel={refund.cancel}
       onConfirm={confirm}
     >
-      <p>{moneyOf(capturedAmount - refundedAmount, currency)} can be refunded.</p>
+      <p>{formatMoney(capturedAmount - refundedAmount, currency)} can be refunded.</p>
       <TextField
         label="Amount in minor units"
         value={amount}

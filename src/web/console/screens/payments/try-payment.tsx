@@ -11,7 +11,7 @@ import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
 import { useDraft } from "../../use-draft.js";
 import { valueOfText } from "../../values.js";
-import { moneyOf } from "./money.js";
+import { formatMoney } from "./money.js";
 import { AMOUNTS, CARDS, SIMULATOR } from "./simulator-cards.js";
 
 /** The cards of tries need no cleaning up. */
@@ -99,7 +99,7 @@ function TryForm({ connection: { id, acceptedCurrencies } }: { connection: Conne
         value={draft.amount}
         onChange={set("amount")}
         isRequired
-        help={isWrong ? undefined : moneyOf(BigInt(draft.amount), draft.currency)}
+        help={isWrong ? undefined : formatMoney(BigInt(draft.amount), draft.currency)}
         problem={isWrong ? "must be a whole number, such as 1050 for 10.50" : undefined}
       />
       <fieldset>

@@ -5,7 +5,7 @@ import { useRead } from "../../api/queries.js";
 import { TextArea, TextField } from "../../components/field.js";
 import { FormDialog } from "../../components/form-dialog.js";
 import { useDraft } from "../../use-draft.js";
-import { SampleToken, sampleBodyOf } from "../code/sample-token.js";
+import { SampleToken, sampleBody } from "../code/sample-token.js";
 import { type ProxyAnswer, useProxyCall } from "./use-proxy-call.js";
 
 /** Calls a saved proxy as a program does, with a program's key. The partner gets the values. */
@@ -23,7 +23,7 @@ export function CallProxy({ proxy }: { proxy: ProxyEntity }) {
 }
 
 function Call({ proxy, onClose }: { proxy: ProxyEntity; onClose: () => void }) {
-  const [draft, set] = useDraft({ key: "", body: sampleBodyOf({ id: "token_id", type: "card" }) });
+  const [draft, set] = useDraft({ key: "", body: sampleBody({ id: "token_id", type: "card" }) });
   const call = useProxyCall();
   const tenant = useRead(TenantService.method.getTenant, {});
   const isShown = tenant.data?.settings.reveal_to_people === "true";

@@ -49,7 +49,7 @@ export function isEditable(transforms: readonly ProxyTransform[]): boolean {
 }
 
 /** An editor's code as transforms; none if it is empty. */
-export function transformsOf(code: string): readonly { readonly type: string; readonly code: string }[] {
+export function codeTransforms(code: string): readonly { readonly type: string; readonly code: string }[] {
   return code.trim() === "" ? [] : [{ type: "code", code }];
 }
 

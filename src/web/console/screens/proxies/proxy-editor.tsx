@@ -7,16 +7,16 @@ import { CodeSample } from "../../components/text.js";
 import { useDraft } from "../../use-draft.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { CodeForm, type Saving } from "../code/code-form.js";
-import { configurationOf, configurationPatch } from "../code/configuration-lines.js";
+import { configurationPatch, readConfiguration } from "../code/configuration-lines.js";
 import { useSaving } from "../code/use-saving.js";
 import {
+  codeTransforms,
   isEditable,
   openProxyDraft,
   type ProxyDraft,
   requestTransforms,
   responseTransforms,
   textOfTransforms,
-  transformsOf,
 } from "./proxy-draft.js";
 import { ProxyTest } from "./proxy-test.js";
 
@@ -50,7 +50,7 @@ export function ProxyEditor({ proxy }: { proxy: ProxyEntity | undefined }) {
         {code("Code for requests", "requestCode", requestTransforms(proxy))}
         {code("Code for responses", "responseCode", responseTransforms(proxy))}
       </CodeForm>
-      <ProxyTest draft={draft} configuration={configurationOf(draft.configuration)} />
+      <ProxyTest draft={draft} configuration={readConfiguration(draft.configuration)} />
     </>
   );
 }
@@ -75,13 +75,13 @@ function commonFields({ name, destinationUrl, applicationId }: ProxyDraft) {
 }
 
 function creationFields(draft: ProxyDraft) {
-  const requests = [...transformsOf(draft.requestCode)];
-  const responses = [...transformsOf(draft.responseCode)];
+  const requests = [...codeTransforms(draft.requestCode)];
+  const responses = [...codeTransforms(draft.responseCode)];
   return {
     ...commonFields(draft),
     requestTransforms: requests,
     responseTransforms: responses,
-    configuration: configurationOf(draft.configuration),
+    configuration: readConfiguration(draft.configuration),
   };
 }
 
@@ -99,8 +99,8 @@ function changedFields(proxy: ProxyEntity, draft: ProxyDraft) {
     id: proxy.id,
     ...commonFields(draft),
     updateMask: { paths },
-    ...(paths.includes("request_transforms") ? { requestTransforms: [...transformsOf(draft.requestCode)] } : {}),
-    ...(paths.includes("response_transforms") ? { responseTransforms: [...transformsOf(draft.responseCode)] } : {}),
+    ...(paths.includes("request_transforms") ? { requestTransforms: [...codeTransforms(draft.requestCode)] } : {}),
+    ...(paths.includes("response_transforms") ? { responseTransforms: [...codeTransforms(draft.responseCode)] } : {}),
     ...(isConfigured ? { configuration: configurationPatch(draft.configuration) } : {}),
   };
 }

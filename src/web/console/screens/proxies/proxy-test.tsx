@@ -6,7 +6,7 @@ import { textOfBody, valueOfText } from "../../values.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { RunOutput, TestedCalls } from "../code/run-output.js";
 import { type Sample, SampleEditor } from "../code/sample-token.js";
-import { type ProxyDraft, transformsOf } from "./proxy-draft.js";
+import { codeTransforms, type ProxyDraft } from "./proxy-draft.js";
 
 interface ProxyTestProps {
   readonly draft: ProxyDraft;
@@ -27,8 +27,8 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
     setResult(undefined);
     test.run(
       {
-        requestTransforms: [...transformsOf(draft.requestCode)],
-        responseTransforms: [...transformsOf(draft.responseCode)],
+        requestTransforms: [...codeTransforms(draft.requestCode)],
+        responseTransforms: [...codeTransforms(draft.responseCode)],
         configuration: { ...configuration },
         request: { method: "POST", body: sent, headers: [{ name: "content-type", value: "application/json" }] },
         ...(isReal ? { destinationUrl: draft.destinationUrl } : { answer: { status: 200, body: responseBody } }),

@@ -1,5 +1,5 @@
 import { useRef, useState } from "react";
-import { type CallProblem, changeProblemOf } from "../../api/call-problem.js";
+import { type CallProblem, toChangeProblem } from "../../api/call-problem.js";
 
 export interface ProxyCall {
   readonly proxyKey: string;
@@ -67,7 +67,7 @@ export function useProxyCall() {
       setProblem(undefined);
       setPending(true);
       send(call, signal)
-        .then(setAnswer, (error: unknown) => signal.aborted || setProblem(changeProblemOf(error)))
+        .then(setAnswer, (error: unknown) => signal.aborted || setProblem(toChangeProblem(error)))
         .finally(() => setPending(false));
     },
     cancel(): void {

@@ -8,7 +8,7 @@ import { Name } from "../../components/text.js";
 import { useDraft } from "../../use-draft.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { CodeForm, type CommonDraft, type Saving } from "../code/code-form.js";
-import { configurationOf, configurationPatch } from "../code/configuration-lines.js";
+import { configurationPatch, readConfiguration } from "../code/configuration-lines.js";
 import { useSaving } from "../code/use-saving.js";
 import { ReactorTest } from "./reactor-test.js";
 
@@ -59,7 +59,7 @@ export function ReactorEditor({ reactor, formula }: ReactorEditorProps) {
           <CodeEditor label="Code" value={draft.code} onChange={set("code")} isReadOnly={!saving.canSave} />
         )}
       </CodeForm>
-      <ReactorTest code={formula?.code ?? draft.code} configuration={configurationOf(draft.configuration)} />
+      <ReactorTest code={formula?.code ?? draft.code} configuration={readConfiguration(draft.configuration)} />
     </>
   );
 }
@@ -86,7 +86,7 @@ function useReactorSaving({ reactor, formula }: ReactorEditorProps, draft: React
     read: (id) => client.getReactor({ id }),
     create: (onDone) => {
       const chosen = formula ? { formula: { id: formula.id } } : {};
-      create.run({ ...common, ...chosen, configuration: configurationOf(draft.configuration) }, onDone);
+      create.run({ ...common, ...chosen, configuration: readConfiguration(draft.configuration) }, onDone);
     },
     update: ({ id }, onDone) => {
       const isConfigured = draft.configuration.trim() !== "";

@@ -4,7 +4,7 @@ import { useChange } from "../../api/queries.js";
 import { FormDialog } from "../../components/form-dialog.js";
 import { useDraft } from "../../use-draft.js";
 import { isPropertyField, PropertyFields } from "./property-fields.js";
-import { hasPlainMetadata, propertiesOf, tokenUpdate } from "./token-draft.js";
+import { hasPlainMetadata, tokenProperties, tokenUpdate } from "./token-draft.js";
 
 export function EditToken({ token }: { token: Token }) {
   const [isOpen, setOpen] = useState(false);
@@ -22,7 +22,7 @@ export function EditToken({ token }: { token: Token }) {
 
 function TokenProperties({ token, onClose }: { token: Token; onClose: () => void }) {
   const update = useChange(TokenService.method.updateToken);
-  const [draft, set] = useDraft(propertiesOf(token));
+  const [draft, set] = useDraft(tokenProperties(token));
   return (
     <FormDialog
       title="Edit this token"

@@ -3,7 +3,7 @@ import { useTransport } from "@connectrpc/connect-query";
 import { type FormEvent, useState } from "react";
 import { RevealService } from "#client/proto/cloakroom/v1/reveals_pb.js";
 import { TenantService } from "#client/proto/cloakroom/v1/tenants_pb.js";
-import { type CallProblem, callProblemOf } from "../../api/call-problem.js";
+import { type CallProblem, toCallProblem } from "../../api/call-problem.js";
 import { useRead } from "../../api/queries.js";
 import { reasonHeader } from "../../api/reason-header.js";
 import { TextField } from "../../components/field.js";
@@ -46,7 +46,7 @@ function RevealForm({ id }: { id: string }) {
       if (document.hasFocus()) show(textOfValue(data));
       setReason("");
     } catch (error) {
-      setProblem(callProblemOf(error));
+      setProblem(toCallProblem(error));
     } finally {
       setPending(false);
     }

@@ -6,7 +6,7 @@ import type {
   UpdateTokenRequestSchema,
 } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { localMinute } from "../../local-minute.js";
-import { configurationOf } from "../code/configuration-lines.js";
+import { readConfiguration } from "../code/configuration-lines.js";
 
 /** The parts of a value that people enter, by the name of the part in the API's data. */
 export interface ValuePart {
@@ -80,7 +80,7 @@ export function tokenCreation(draft: TokenDraft): MessageInitShape<typeof Create
   return {
     type: draft.type,
     data: fromJson(ValueSchema, enteredValue(draft)),
-    metadata: configurationOf(draft.metadata),
+    metadata: readConfiguration(draft.metadata),
     ...(containers.length > 0 ? { containers } : {}),
     ...(draft.expiresAt === "" ? {} : { expiresAt: utcInstant(draft.expiresAt) }),
   };
@@ -110,7 +110,7 @@ function jsonOrText(text: string): JsonValue {
   }
 }
 
-export function propertiesOf({ containers, metadata, expiresAt }: Token): TokenProperties {
+export function tokenProperties({ containers, metadata, expiresAt }: Token): TokenProperties {
   return {
     containers: containers.join(" "),
     metadata: Object.entries(metadata)
@@ -122,7 +122,7 @@ export function propertiesOf({ containers, metadata, expiresAt }: Token): TokenP
 
 /** Whether lines of a form can have the metadata: a name with `=`, or a value of several lines, would be read otherwise. */
 export function hasPlainMetadata(token: Token): boolean {
-  const read = Object.entries(configurationOf(propertiesOf(token).metadata));
+  const read = Object.entries(readConfiguration(tokenProperties(token).metadata));
   return (
     read.length === Object.keys(token.metadata).length && read.every(([name, value]) => token.metadata[name] === value)
   );
@@ -130,9 +130,9 @@ export function hasPlainMetadata(token: Token): boolean {
 
 /** Only what differs from the stored token: two people who change different things both succeed. */
 export function tokenUpdate(token: Token, draft: TokenProperties): MessageInitShape<typeof UpdateTokenRequestSchema> {
-  const before = propertiesOf(token);
+  const before = tokenProperties(token);
   const isNew = (name: keyof TokenProperties) => before[name] !== draft[name];
-  const metadata = configurationOf(draft.metadata);
+  const metadata = readConfiguration(draft.metadata);
   const removed = Object.keys(token.metadata).filter((name) => !Object.hasOwn(metadata, name));
   const patch = { ...metadata, ...Object.fromEntries(removed.map((name) => [name, null])) };
   const paths = (["metadata", "containers", "expiresAt"] as const).filter(isNew);

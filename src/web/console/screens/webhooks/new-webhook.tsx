@@ -6,7 +6,7 @@ import { entityAddress } from "../../components/entity-link.js";
 import { Permitted } from "../../components/loaded.js";
 import { NewSecret } from "../../components/new-secret.js";
 import { Screen } from "../../components/screen.js";
-import { WebhookForm, webhookRequestOf } from "./webhook-form.js";
+import { WebhookForm, webhookRequest } from "./webhook-form.js";
 
 /** Makes a webhook, and shows its secret once. */
 export function NewWebhook() {
@@ -27,7 +27,7 @@ export function NewWebhook() {
           initial={{ name: "", url: "", notifyEmail: "", events: [] }}
           submitText="Create webhook and secret"
           change={create}
-          onSubmit={(draft) => create.run(webhookRequestOf(draft), setCreated)}
+          onSubmit={(draft) => create.run(webhookRequest(draft), setCreated)}
         />
       </Permitted>
     </Screen>

@@ -16,7 +16,7 @@ import { useConflictCheck } from "../../use-conflict-check.js";
 import { Author } from "../author.js";
 import { type Mention, useNames } from "../names.js";
 import { Deliveries } from "./deliveries.js";
-import { WebhookForm, webhookRequestOf } from "./webhook-form.js";
+import { WebhookForm, webhookRequest } from "./webhook-form.js";
 import { WebhookState } from "./webhook-state.js";
 
 export function WebhookDetails({ id }: { id: string }) {
@@ -99,7 +99,7 @@ function Editor({ webhook, onDone }: EditorProps) {
       change={replace}
       check={check}
       onCancel={onDone}
-      onSubmit={(draft) => replace.run({ ...webhookRequestOf(draft), id }, onDone)}
+      onSubmit={(draft) => replace.run({ ...webhookRequest(draft), id }, onDone)}
     />
   );
 }
@@ -107,7 +107,7 @@ function Editor({ webhook, onDone }: EditorProps) {
 /** Disables a webhook, after a question, or enables it. */
 function Switch({ webhook: { id, name, url, notifyEmail = "", events, status } }: { webhook: Webhook }) {
   const { run, isPending, problem, cancel } = useChange(WebhookService.method.replaceWebhook);
-  const properties = { ...webhookRequestOf({ name, url, notifyEmail, events }), id };
+  const properties = { ...webhookRequest({ name, url, notifyEmail, events }), id };
   if (status === "enabled") {
     const disable = (done: () => void) => run({ ...properties, status: "disabled" }, done);
     return (

@@ -17,7 +17,7 @@ export interface WebhookDraft {
 }
 
 /** The draft as requests have it. */
-export function webhookRequestOf({ name, url, notifyEmail, events }: WebhookDraft) {
+export function webhookRequest({ name, url, notifyEmail, events }: WebhookDraft) {
   const email = notifyEmail.trim();
   const properties = { name: name.trim(), url: url.trim(), events: [...events] };
   return email === "" ? properties : { ...properties, notifyEmail: email };

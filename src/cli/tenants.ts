@@ -1,8 +1,35 @@
+import { recordTenantEvent } from "../audit/chain/vault-log.js";
 import { isTenantId } from "../base/ids.js";
+import { soleConnection } from "../store/postgres/connect.js";
+import { parseEmailAddress } from "../tenancy/email-address.js";
 import { setIncludedMonthlyTokens, stopAskingForApproval } from "../tenancy/plan.js";
+import { provisionTenant } from "../tenancy/provision.js";
 import { openForCommand } from "./open-for-command.js";
 import { type CommandInput, requiredText } from "./operator-command.js";
+import { operatorName } from "./operator-name.js";
 import { UsageError } from "./usage-error.js";
+
+export async function tenantsList({ config, say, printResult }: CommandInput): Promise<void> {
+  await using vault = await openForCommand({ config, say });
+  await using sql = soleConnection(vault.ownerAddress);
+  const rows = await sql<{ tenant_id: string; name: string; state: string; created_at: Date }[]>`
+    select tenant_id, name, state, created_at from tenants order by created_at, tenant_id`;
+  printResult(rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() })));
+}
+
+export async function tenantsCreate({ config, options, say, printResult }: CommandInput): Promise<void> {
+  const name = requiredText(options, "name");
+  const ownerEmail = parseEmailAddress(requiredText(options, "owner-email"));
+  if (name.length > 200) throw new UsageError("--name must have at most 200 characters.");
+  if (!ownerEmail) throw new UsageError("--owner-email must be an e-mail address.");
+  await using vault = await openForCommand({ config, say });
+  const { tenantId, applicationId, managementKey } = await provisionTenant(vault, {
+    name,
+    ownerEmail,
+  });
+  await recordTenantEvent(vault, "create", tenantId, { remark: operatorName() });
+  printResult({ tenant_id: tenantId, application_id: applicationId, key: managementKey.reveal() });
+}
 
 const MAX_INCLUDED = 1_000_000_000_000;
 

@@ -2,7 +2,7 @@ import type { MemoryBudget } from "../../memory/memory-budget.js";
 import type { ReservedMemory } from "../../memory/reserved-memory.js";
 import type { ReadClient } from "../connection/client-address.js";
 import type { ArrivedRequest, OpenResponse, WholeResponse } from "../connection/exchange.js";
-import { trackedConnectionOf } from "../connection/tracked-connections.js";
+import { findTrackedConnection } from "../connection/tracked-connections.js";
 
 const opened = new WeakMap<ArrivedRequest, ReservedMemory>();
 
@@ -25,14 +25,14 @@ export function openMemory(
     () => response.writableEnded,
   );
   opened.set(request, memory);
-  const connection = trackedConnectionOf(request);
+  const connection = findTrackedConnection(request);
   response.once("close", () => {
     if (memory.isProven) connection?.prove();
     memory.close();
   });
 }
 
-export function memoryOf(request: ArrivedRequest): ReservedMemory {
+export function requestMemory(request: ArrivedRequest): ReservedMemory {
   const memory = opened.get(request);
   if (!memory) throw new Error("a request bypassed the server's entry point");
   return memory;

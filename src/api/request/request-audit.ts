@@ -5,7 +5,7 @@ import { loggedTrace } from "../../audit/trace-id.js";
 import { Fault } from "../../base/fault.js";
 import type { ReadAddress } from "../connection/client-address.js";
 import type { ArrivedRequest } from "../connection/exchange.js";
-import { traceOf } from "../observation/trace.js";
+import { requestTraceId } from "../observation/trace.js";
 import type { RequestAudit } from "./request-head.js";
 
 /** What requests tell log rows, and until that is read, how their addresses are read. */
@@ -16,7 +16,7 @@ export function openAudit(readAddress: ReadAddress, request: ArrivedRequest): vo
 }
 
 /** What a request tells log rows, read at first use. Its trace id must be assigned already. */
-export function auditOf(request: ArrivedRequest): RequestAudit {
+export function requestAudit(request: ArrivedRequest): RequestAudit {
   const known = audits.get(request);
   if (!known) throw new Error("a request bypassed the server's entry point");
   if (typeof known !== "function") return known;
@@ -30,7 +30,7 @@ function readAudit(readAddress: ReadAddress, request: ArrivedRequest): RequestAu
     ...EMPTY_CONTEXT,
     address: readAddress(request),
     client: classifyClient(request.headers["user-agent"]),
-    traceId: loggedTrace(traceOf(request)),
+    traceId: loggedTrace(requestTraceId(request)),
   };
   if (request.headers[REASON] === undefined && request.headers[REASON_BIN] === undefined) {
     return { context, badReason: undefined };
