@@ -26,17 +26,22 @@ export async function readTokenRows(
   ids: readonly string[],
   limit: ReadLimit,
 ): Promise<readonly (TokenRowWithCvc | undefined)[]> {
-  return loadTokenRows(tx, await findTokenRows(tx, ids, limit.isCut ? GROUP * GROUPS_AT_ONCE : GROUP), limit);
+  const atOnce = limit.isCut ? GROUP * GROUPS_AT_ONCE : GROUP;
+  return loadTokenRows(tx, await findTokenRows(tx, ids, atOnce, limit.isCut ? limit.maxBytes : undefined), limit);
 }
 
-/** Finds tokens for {@link loadTokenRows}: a caller is refused between both, before the size of anything counts. */
+/**
+ * Finds tokens for {@link loadTokenRows}: a caller is refused between both, before the size of anything counts.
+ * @param enoughBytes ends the search at a query after which the tokens found have more.
+ */
 export async function findTokenRows(
   tx: Transaction,
   ids: readonly string[],
   atOnce = GROUP,
+  enoughBytes = Number.POSITIVE_INFINITY,
 ): Promise<readonly FoundToken[]> {
   const all: FoundToken[] = [];
-  for (let from = 0; from < ids.length; from += atOnce) {
+  for (let from = 0; from < ids.length && sealedBytesTogether(all) <= enoughBytes; from += atOnce) {
     const group = ids.slice(from, from + atOnce);
     const maxBytes = Math.floor(SMALL_TOKEN_BYTES / Math.min(group.length, GROUP));
     all.push(...(await Promise.all(group.map((id) => findBoundedToken(tx, { id, maxBytes })))));
@@ -51,7 +56,7 @@ export async function loadTokenRows(
   limit: ReadLimit,
 ): Promise<readonly (TokenRowWithCvc | undefined)[]> {
   const found = limit.isCut ? firstWithin(limit.maxBytes, all) : all;
-  const bytes = found.reduce((sum, token) => sum + sealedBytesOf(token), 0);
+  const bytes = sealedBytesTogether(found);
   if (found.length > 1 && bytes > limit.maxBytes) throw limit.tooMany();
   if (bytes > SMALL_TOKEN_BYTES) tx.reserve(bytes);
   return Promise.all(found.map((token) => (token && isLargeToken(token) ? readLarge(tx, token, limit) : token)));
@@ -67,6 +72,10 @@ function firstWithin(maxBytes: number, tokens: readonly FoundToken[]): readonly 
     return bytes > maxBytes;
   });
   return exceeding < 0 ? tokens : tokens.slice(0, Math.max(1, exceeding));
+}
+
+function sealedBytesTogether(tokens: readonly FoundToken[]): number {
+  return tokens.reduce((sum, token) => sum + sealedBytesOf(token), 0);
 }
 
 function sealedBytesOf(token: FoundToken): number {
