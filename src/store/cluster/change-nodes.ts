@@ -58,6 +58,7 @@ export async function drainNode(
   return asOnlyChange(address, async (sql) => {
     const known = await findNode(sql, node);
     if (!known) throw new DatabaseSetupError(await unknownNode(sql, node));
+    if (known.isCoordinator && removes) throw new DatabaseSetupError("A cluster keeps its coordinator.");
     await requireOther(sql, known);
     if (known.holdsShards) await setHoldsShards(sql, node, false);
     const moves = await moveShards(address, sql, { ...options, drains: true });
