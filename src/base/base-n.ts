@@ -36,21 +36,44 @@ function decode(text: string, alphabet: string, size: number): Buffer | undefine
   return hex.length > size * 2 ? undefined : Buffer.from(hex.padStart(size * 2, "0"), "hex");
 }
 
-/** Digits that are computed as a number instead of a bigint, which takes ten times as long: 62 ** 8 is below 2 ** 53. */
-const CHUNK = 8;
+/** Digits of one division: 62 ** 5 times a limb is below 2 ** 53. Bigints take three times as long. */
+const CHUNK = 5;
+const LIMB = 2 ** 16;
 
+/** Long division of limbs of two bytes. */
 function encode(bytes: Uint8Array, alphabet: string): string {
   const base = alphabet.length;
-  const divisor = BigInt(base ** CHUNK);
-  let value = BigInt(`0x${Buffer.from(bytes).toString("hex") || "0"}`);
+  const divisor = base ** CHUNK;
+  const limbs = limbsOf(bytes);
   let text = "";
-  while (value > 0n) {
-    let chunk = Number(value % divisor);
-    value /= divisor;
-    for (let digit = 0; value > 0n ? digit < CHUNK : chunk > 0; digit += 1) {
-      text = alphabet.charAt(chunk % base) + text;
-      chunk = Math.floor(chunk / base);
+  for (let first = firstNonZero(limbs, 0); first < limbs.length; ) {
+    let rest = 0;
+    for (let at = first; at < limbs.length; at += 1) {
+      const value = rest * LIMB + (limbs[at] ?? 0);
+      const quotient = Math.floor(value / divisor);
+      limbs[at] = quotient;
+      rest = value - quotient * divisor;
+    }
+    first = firstNonZero(limbs, first);
+    for (let digit = 0; first < limbs.length ? digit < CHUNK : rest > 0; digit += 1) {
+      text = alphabet.charAt(rest % base) + text;
+      rest = Math.floor(rest / base);
     }
   }
   return text;
+}
+
+function limbsOf(bytes: Uint8Array): number[] {
+  const limbs: number[] = [];
+  const odd = bytes.length % 2;
+  if (odd === 1) limbs.push(bytes[0] ?? 0);
+  for (let at = odd; at < bytes.length; at += 2) limbs.push((bytes[at] ?? 0) * 256 + (bytes[at + 1] ?? 0));
+  return limbs;
+}
+
+/** The index of the first limb that is not zero. */
+function firstNonZero(limbs: readonly number[], from: number): number {
+  let at = from;
+  while (limbs[at] === 0) at += 1;
+  return at;
 }

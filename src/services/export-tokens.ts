@@ -4,19 +4,27 @@ import type { BinTable } from "../tokens/types/bin-table.js";
 import { type ServedStream, serveStream } from "./served-stream.js";
 import { showAll } from "./token-lists.js";
 
-/** Tokens of one message, which are read in one transaction. */
+/** Tokens that are read in one transaction, whose begin and end cost as much as reading 20 of them. */
+const PAGE_TOKENS = 500;
+/** Tokens of one message, which is written in one step. */
 const MESSAGE_TOKENS = 100;
 
 /** All tokens that match, a page at a time: the next one is read when the caller has taken the one before. */
 export function exportingTokens(bins: BinTable | undefined): ServedStream {
   return serveStream(TokenService.method.exportTokens, async function* ({ start, ...fields }, call) {
     for (let after = start; !call.signal.aborted; ) {
-      const { query, items, next } = await call.read(async (tx) => {
+      const { query, page } = await call.read(async (tx) => {
         // The rights and keys of now: both may have changed since the last page.
         const exporter = prepareExporter(tx.caller, tx.keys, fields);
-        return { query: exporter.query, ...(await exporter.page(after, MESSAGE_TOKENS)(tx)) };
+        return { query: exporter.query, page: await exporter.page(after, PAGE_TOKENS)(tx) };
       });
-      yield { data: await showAll(query, items, bins), ...(next === undefined ? {} : { cursor: next }) };
+      const { items, next } = page;
+      for (let from = 0; from === 0 || from < items.length; from += MESSAGE_TOKENS) {
+        const part = items.slice(from, from + MESSAGE_TOKENS);
+        const last = part.at(-1);
+        const cursor = last && from + MESSAGE_TOKENS < items.length ? page.after(last) : next;
+        yield { data: await showAll(query, part, bins), ...(cursor === undefined ? {} : { cursor }) };
+      }
       if (next === undefined) return;
       after = next;
     }

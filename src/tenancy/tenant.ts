@@ -24,8 +24,8 @@ export async function getTenant(tx: CallerTransaction): Promise<Tenant> {
 /**
  * Every caller is authorized again, since settings are part of its rights.
  * @throws {Denied} reason_required for switching `require_reveal_reason` off without a reason.
- * @throws {Fault} second_factor_required if a person without one lets people see values in the clear, or asks for
- * approval of exports; unprocessable if no other person could approve them.
+ * @throws {Fault} second_factor_required if a person without one switches a setting of LOOSENED, or asks for approval of
+ *   exports; unprocessable if no other person could approve them.
  */
 export async function updateTenant(
   tx: OrdinaryCallerTransaction,
@@ -40,7 +40,7 @@ export async function updateTenant(
   if (before.require_reveal_reason && !merged.require_reveal_reason) requireReasonToStopAsking(tx.caller);
   if (before.require_export_approval && !merged.require_export_approval) throw onlyOperatorsStopAsking();
   if (!before.require_export_approval && merged.require_export_approval) await requireMayAskForApproval(tx);
-  if (merged.reveal_to_people && !before.reveal_to_people) requireMayAllowReveal(tx.caller);
+  requireMayLoosen(tx.caller, before, merged);
   tx.enqueue(updateTenantRow, { name, settings: { ...merged }, modified_by: modifiedBy });
   const remark = remarkOn(before, merged);
   const changes = changesBetween({ name: row.name, ...before }, { name, ...merged });
@@ -80,9 +80,20 @@ function onlyOperatorsStopAsking(): Fault {
   return new Fault("permission_denied", `Only an operator switches require_export_approval off: ${command}.`);
 }
 
-/** Otherwise a stolen sign-in could open the way to values by itself. */
-function requireMayAllowReveal(caller: Caller): void {
+/** Settings with the value that shows values, lets callers confirm guesses of them, or hides who reads the log. */
+const LOOSENED = [
+  ["reveal_to_people", true],
+  ["fingerprint_tokens", true],
+  ["deduplicate_tokens", true],
+  ["record_log_reads", false],
+] as const;
+
+/** Otherwise a stolen sign-in could open the way to values by itself. Keys need their permission alone. */
+function requireMayLoosen(caller: Caller, before: TenantSettings, after: TenantSettings): void {
   if (caller.principal.kind === "application") return;
-  const what = "people to see values in the clear";
-  requirePower(caller, { needs: ["administer"], doing: `Allowing ${what}`, act: `allow ${what}` });
+  for (const [name, loose] of LOOSENED) {
+    if (before[name] === after[name] || after[name] !== loose) continue;
+    const act = `${name} ${loose ? "on" : "off"}`;
+    requirePower(caller, { needs: ["administer"], doing: `Switching ${act}`, act: `switch ${act}` });
+  }
 }

@@ -4,6 +4,7 @@ import { denied } from "../access/refusal.js";
 import { invalid } from "../base/fault.js";
 import { readCursor, writeCursor } from "../crypto/cursor.js";
 import { listTokenKeys } from "../store/tokens/token-keys.js";
+import type { TokenKey } from "../store/tokens/token-selection.js";
 import { logListing, PAGE_LIMIT, recheckFilter, visibleTokens } from "./offset-list.js";
 import type { ReadableToken } from "./read.js";
 import { type ReadLimit, readTokenRows } from "./read-rows.js";
@@ -13,6 +14,8 @@ export interface TokenCursorPage {
   readonly items: readonly ReadableToken[];
   /** Absent on the last page. */
   readonly next: string | undefined;
+  /** The cursor of the list after one of its tokens. */
+  after(item: ReadableToken): string;
 }
 
 /**
@@ -44,10 +47,8 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
     await logListing(tx, query, items);
     const last = found[rows.length - 1];
     const hasMore = found.length > rows.length && last !== undefined;
-    return {
-      items,
-      next: hasMore ? writeCursor(keys.proof, scope, { createdAt: last.created_at, id: last.id }) : undefined,
-    };
+    const cursorAfter = (key: TokenKey) => writeCursor(keys.proof, scope, { createdAt: key.created_at, id: key.id });
+    return { items, next: hasMore ? cursorAfter(last) : undefined, after: ({ row }) => cursorAfter(row) };
   };
 }
 

@@ -35,7 +35,8 @@ export async function vaultDistributionStatements(config: Config, shards?: numbe
   return distributionStatements(await migratedCoordinator(config), shards);
 }
 
-async function migratedCoordinator(config: Config): Promise<DatabaseAddress> {
+/** The database that coordinates the cluster, as the owner of the tables. */
+export async function migratedCoordinator(config: Config): Promise<DatabaseAddress> {
   const { ownerAddress, address } = databaseAddresses(config, undefined);
   await awaitBoth(address, ownerAddress);
   await requireMigrated(ownerAddress);

@@ -31,7 +31,7 @@ export interface AttemptResult {
 
 export interface AttemptParts {
   readonly agents: GuardedAgents;
-  readonly signingKey: SigningKey;
+  readonly signingKey: Pick<SigningKey, "privateKey">;
   readonly clock: Clock;
 }
 

@@ -97,6 +97,7 @@ async function runImport(directory: string, file: string, rows: number): Promise
     `  processor time since its last start: server and database ${Math.round(processorTime(server.pid ?? 0) / 1e6)} s`,
   );
   const pid = server.pid ?? 0;
+  say("  right after it, while the server seals the import's log, at 26 us a row:");
   await exportByStream(
     { url, managementKey, pid, databasePid: postmasterOf(join(directory, "data")) },
     Math.min(rows, EXPORTED),

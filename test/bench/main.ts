@@ -9,11 +9,13 @@ import { eventsRun } from "./events-run.js";
 import { exportRun } from "./export-run.js";
 import { fairTurnsRows } from "./fair-turns.js";
 import { measureEcho, measureGrpcEcho } from "./floors.js";
+import { hiddenDigitTimes } from "./hidden-digits.js";
 import { hostedFieldTimes } from "./hosted-fields.js";
 import { heldBodyRows, longestHolds } from "./hostile-bodies.js";
 import { importRun } from "./import-run.js";
 import { listRows } from "./lists.js";
 import { manyTenantRows } from "./many-tenants.js";
+import { compareWithPeers } from "./peers/compare.js";
 import { proxyRows } from "./proxies.js";
 import { reactorRows, runnerMemory } from "./reactors.js";
 import { rotationRows } from "./rotation.js";
@@ -25,9 +27,11 @@ import { tokenRows } from "./tokens.js";
  * Measures the floors and the server in one run on this machine: only ratios compare across runs. Prints a table and
  * writes it as JSON to the file given by `--json`. Lists have `--tokens` tokens.
  * `--against COMMIT` instead measures that commit's build next to this one, in `--rounds` rounds of each operation
- * whose name contains `--only`. `--turns` instead measures a quiet tenant beside the loads of others whose name contains
+ * whose name contains `--only`. `--peers DIR` instead measures creates and reads beside other vaults whose programs an
+ * operator has put there, `locker` and `bao`, in as many rounds. `--turns` instead measures a quiet tenant beside the loads of others whose name contains
  * `--only`. `--import` instead imports `--tokens` cards in one run that is killed ten times. `--export` instead
- * exports `--tokens` tokens by a stream and by the command. `--events SECONDS` instead sends effects for so long, kills
+ * exports `--tokens` tokens by a stream and by the command. `--hidden-digits` instead compares the times of frames' requests
+ * for two cards. `--events SECONDS` instead sends effects for so long, kills
  * server and database, and counts their events. `--client` instead measures
  * `@cloakroom/client` next to the generator, in as many rounds.
  */
@@ -36,10 +40,12 @@ const { values: options } = parseArgs({
     json: { type: "string" },
     tokens: { type: "string", default: "1000000" },
     against: { type: "string" },
+    peers: { type: "string" },
     client: { type: "boolean", default: false },
     turns: { type: "boolean", default: false },
     import: { type: "boolean", default: false },
     export: { type: "boolean", default: false },
+    "hidden-digits": { type: "boolean", default: false },
     events: { type: "string" },
     rounds: { type: "string", default: "5" },
     only: { type: "string", default: "" },
@@ -48,6 +54,11 @@ const { values: options } = parseArgs({
 if (options.against !== undefined) {
   const compared = await compareWith(options.against, { rounds: Number(options.rounds), only: options.only });
   if (options.json) writeFileSync(options.json, `${JSON.stringify(compared, undefined, 2)}\n`);
+  process.exit();
+}
+if (options.peers !== undefined) {
+  const measured = await compareWithPeers(options.peers, { rounds: Number(options.rounds), duration: 3_000 });
+  if (options.json) writeFileSync(options.json, `${JSON.stringify(measured, undefined, 2)}\n`);
   process.exit();
 }
 if (options.client) {
@@ -64,6 +75,14 @@ if (options.export) {
 }
 if (options.events !== undefined) {
   await eventsRun(Number(options.events));
+  process.exit();
+}
+if (options["hidden-digits"]) {
+  {
+    await using server = await startBenchServer();
+    await hiddenDigitTimes(server);
+  }
+  // Not before the server and its database have ended.
   process.exit();
 }
 if (options.turns) {

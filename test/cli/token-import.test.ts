@@ -236,6 +236,19 @@ describe("cloakroom tokens import", () => {
     expect(new Set(stored.map(({ id }) => id)).size).toBe(rows.length);
   });
 
+  it("stores every row once when two runs read one file at once", async () => {
+    const rows = Array.from({ length: 230 }, (_, index) => JSON.stringify({ type: "token", data: `both ${index}` }));
+    const file = fileOf("both.ndjson", rows.join("\n"));
+    const ends = await Promise.all([run("import", file), run("import", file)]);
+    for (const { code, stderr } of ends) {
+      expect([code, stderr]).toEqual(code === 0 ? [0, ""] : [2, expect.stringContaining("another run")]);
+    }
+    expect(ends.map(({ code }) => code)).toContain(0);
+    const stored = linesOf(file);
+    expect(stored.map(({ line }) => line)).toEqual(rows.map((_, index) => index + 1));
+    expect(new Set(stored.map(({ id }) => id)).size).toBe(rows.length);
+  });
+
   it("refuses a second run beside the first, and results of something else", async () => {
     const file = fileOf("busy.ndjson", '{"type":"token","data":"x"}\n');
     writeFileSync(`${file}.results.ndjson.lock`, String(process.pid));

@@ -8,7 +8,7 @@ import type { PostgresPrograms } from "../../src/store/embedded/cluster.js";
 import { createDataDirectory, type DataLocation, locateData } from "../../src/store/embedded/data-location.js";
 import { findPostgres, installedPackage } from "../../src/store/embedded/postgres-programs.js";
 import { childEnvironment } from "../../src/store/embedded/server-settings.js";
-import { connect, type Sql } from "../../src/store/postgres/connect.js";
+import { connect, type Sql, soleConnection } from "../../src/store/postgres/connect.js";
 import { quoteName } from "../../src/store/postgres/roles.js";
 import { newDirectory } from "./new-directory.js";
 
@@ -116,6 +116,12 @@ export class PostgresCluster implements AsyncDisposable {
     const there = await this.admin<{ name: string }[]>`
       select rolname as name from pg_roles where rolname in ('cloakroom_app', 'cloakroom_jobs')`;
     for (const { name } of there) await this.admin.unsafe(`grant ${name} to ${quoteName(role)}`);
+  }
+
+  /** Works as the superuser in one of its databases. */
+  async inDatabase<T>(database: string, work: (sql: Sql) => PromiseLike<T>): Promise<T> {
+    await using sql = soleConnection({ url: this.url("postgres", database) }, { statementTimeout: 0 });
+    return await work(sql);
   }
 
   async startServer(): Promise<void> {

@@ -1,29 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
-import { sealEvent } from "../../src/audit/event-record.js";
 import { EVENT_TYPES } from "../../src/audit/event-types.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { SealBroken } from "../../src/crypto/sealed.js";
 import type { DeliveryRow } from "../../src/store/jobs/webhook-deliveries.js";
 import { eventOfDelivery } from "../../src/webhooks/event-body.js";
 import { newTenantKeys } from "../support/tenant-keys.js";
+import { STORED_AT, storedEvent } from "./stored-event.js";
 
 const keys = newTenantKeys(newTenantId());
-const at = new Date("2026-11-24T10:00:00.512Z");
-
-/** A stored event of a token, as the vault writes it. */
-function storedEvent(entityId = "order-1"): DeliveryRow {
-  const id = newUuid();
-  const event = "token.created";
-  const logged = { id, actor: undefined, context: EMPTY_CONTEXT, entityType: "card", entityId, event } as const;
-  return {
-    ...{ event_id: id, webhook_id: newUuid(), event_type: event, entity_type: "card", entity_id: entityId },
-    ...{ actor_id: null, actor_type: null, trace_id: null, created_at: at },
-    content: sealEvent(keys, logged, at, { containers: ["/pci/"] }),
-    ...{ state: "waiting", attempts: 0, claim: 1, due_at: at, attempted_at: null, status: null, problem: null },
-  };
-}
+const at = STORED_AT;
 
 /** What the owner of the database may write into a row. */
 const EDITS: fc.Arbitrary<Partial<DeliveryRow>> = fc.oneof(
@@ -36,12 +22,12 @@ const EDITS: fc.Arbitrary<Partial<DeliveryRow>> = fc.oneof(
   fc.record({ trace_id: fc.constant(null).map(() => newUuid()) }),
   fc.record({ created_at: fc.integer({ min: 1, max: 1e9 }).map((ms) => new Date(at.getTime() + ms)) }),
   fc.record({ content: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)) }),
-  fc.record({ content: fc.constant(null).map(() => storedEvent("order-2").content) }),
+  fc.record({ content: fc.constant(null).map(() => storedEvent(keys, "order-2").content) }),
 );
 
 describe("an event that waits in the database", () => {
   it("has the entity, the actor and what was sealed", () => {
-    const row = storedEvent();
+    const row = storedEvent(keys);
     expect(eventOfDelivery(keys, row)).toEqual({
       ...{ id: row.event_id, type: "token.created", timestamp: at.toISOString(), tenant_id: keys.tenantId },
       data: { token: { id: "order-1", type: "card", containers: ["/pci/"] }, actor: { type: "system" } },
@@ -51,7 +37,7 @@ describe("an event that waits in the database", () => {
   it("is not sent after any edit of what is sent", () => {
     fc.assert(
       fc.property(fc.array(EDITS, { minLength: 1, maxLength: 3 }), (edits) => {
-        const forged = Object.assign({}, storedEvent(), ...edits);
+        const forged = Object.assign({}, storedEvent(keys), ...edits);
         expect(() => eventOfDelivery(keys, forged)).toThrow(SealBroken);
       }),
       { numRuns: 500 },
@@ -59,7 +45,7 @@ describe("an event that waits in the database", () => {
   });
 
   it("is not sent for another tenant", () => {
-    expect(() => eventOfDelivery({ ...newTenantKeys(newTenantId()), data: keys.data }, storedEvent())).toThrow(
+    expect(() => eventOfDelivery({ ...newTenantKeys(newTenantId()), data: keys.data }, storedEvent(keys))).toThrow(
       SealBroken,
     );
   });

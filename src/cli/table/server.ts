@@ -1,5 +1,9 @@
-import { switchFlag, textFlag } from "../command.js";
+import { type Flags, switchFlag, textFlag } from "../command.js";
 import type { OperatorCommand } from "../operator-command.js";
+
+const MOVES = {
+  "block-writes": switchFlag("copy shards while their writes wait: for nodes without wal_level = logical"),
+} as const satisfies Flags;
 
 export const SERVER_COMMANDS: readonly OperatorCommand[] = [
   {
@@ -31,6 +35,30 @@ export const SERVER_COMMANDS: readonly OperatorCommand[] = [
       shards: textFlag("N", "shards of each table, fixed from then on; default: the database's citus.shard_count"),
     },
     load: async () => (await import("../cluster-distribute.js")).clusterDistribute,
+  },
+  {
+    name: "cluster add-node",
+    summary: "Add a node to the Citus cluster, or use a drained one again, while servers run",
+    arguments: ["NODE"],
+    notes: [
+      "NODE is HOST or HOST:PORT, as the coordinator reaches it. It holds no tenants until cluster rebalance runs.",
+    ],
+    load: async () => (await import("../cluster-add-node.js")).clusterAddNode,
+  },
+  {
+    name: "cluster rebalance",
+    summary: "Move tenants between the nodes of the Citus cluster until each has its share, while servers run",
+    flags: { "dry-run": switchFlag("list the moves without running them"), ...MOVES },
+    notes: ["Run an interrupted command again to continue."],
+    load: async () => (await import("../cluster-rebalance.js")).clusterRebalance,
+  },
+  {
+    name: "cluster drain",
+    summary: "Move all tenants off a node of the Citus cluster, which gets no new ones, while servers run",
+    arguments: ["NODE"],
+    flags: { remove: switchFlag("then take the node out of the cluster"), ...MOVES },
+    notes: ["Run an interrupted command again to continue. To use the node again: cluster add-node."],
+    load: async () => (await import("../cluster-drain.js")).clusterDrain,
   },
   {
     name: "doctor",

@@ -78,7 +78,8 @@ export async function distributeNewTables(sql: Sql, announce: (line: string) => 
   if (isDistributed(placements)) await runSteps(sql, distributionSteps(placements), announce);
 }
 
-async function withOwner<T>(address: DatabaseAddress, run: (sql: Sql) => Promise<T>): Promise<T> {
+/** Runs statements as the owner of the tables, without a timeout. */
+export async function withOwner<T>(address: DatabaseAddress, run: (sql: Sql) => Promise<T>): Promise<T> {
   await using sql = soleConnection(address, { statementTimeout: 0 });
   return await run(sql);
 }
@@ -123,7 +124,7 @@ function requireSame(table: string, before: number | undefined, after: number | 
 }
 
 /** A table gets shards on every node, so every node must respond. */
-async function requireReachable(sql: Sql, { nodes }: Cluster): Promise<void> {
+export async function requireReachable(sql: Sql, { nodes }: Cluster): Promise<void> {
   if (!nodes.some(({ isCoordinator, holdsShards }) => !isCoordinator && holdsShards)) {
     throw new DatabaseSetupError("The cluster has no worker. Add workers with citus_add_node, then run this again.");
   }

@@ -4,6 +4,15 @@ import { type DatabaseAddress, type Sql, soleConnection } from "../postgres/conn
 
 export const SCHEMA_LEASE = "migrate";
 
+/** The lease for changes of a cluster's nodes. */
+export const NODES_LEASE = "cluster";
+
+/** Whether some process holds a lease. */
+export async function isLeased(sql: Sql, name: string): Promise<boolean> {
+  const held = await sql`select 1 from leases where name = ${name} and until > clock_timestamp()`;
+  return held.length > 0;
+}
+
 type RunQuery = <T>(query: (sql: Sql) => PromiseLike<T>) => Promise<T>;
 
 /**
@@ -77,6 +86,22 @@ export async function withLease<T>(
   await using sql = soleConnection(address);
   const lease = new Lease(async (query) => await query(sql), name, seconds);
   while (!(await lease.hold())) await pause(250);
+  return await renewing(lease, seconds, run);
+}
+
+/** Like {@link withLease}, but does not wait: undefined if another process holds the lease. */
+export async function withFreeLease<T>(
+  address: DatabaseAddress,
+  name: string,
+  seconds: number,
+  run: () => Promise<T>,
+): Promise<T | undefined> {
+  await using sql = soleConnection(address);
+  const lease = new Lease(async (query) => await query(sql), name, seconds);
+  return (await lease.hold()) ? await renewing(lease, seconds, run) : undefined;
+}
+
+async function renewing<T>(lease: Lease, seconds: number, run: () => Promise<T>): Promise<T> {
   // If a renewal fails, the next one comes before the lease expires.
   const timer = setInterval(() => void lease.hold().catch(() => {}), (seconds * 1_000) / 4);
   try {

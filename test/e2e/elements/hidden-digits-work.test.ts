@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { Fault } from "../../../src/base/fault.js";
 import { newUuid } from "../../../src/base/ids.js";
 import type { Json } from "../../../src/base/json.js";
+import { passesLuhn } from "../../../src/base/luhn.js";
 import { Budget } from "../../../src/expressions/budget.js";
 import { maskAhead, type PreparedToken } from "../../../src/tokens/prepare.js";
 import { sealAhead } from "../../../src/tokens/seal-ahead.js";
@@ -76,14 +77,19 @@ describe("the work that a frame's request causes", () => {
       }),
       { seed: SEED, numRuns: BODIES },
     );
-    expect(Math.min(stored, evaluated)).toBeGreaterThan(500);
+    expect(Math.min(stored, evaluated)).toBeGreaterThan(300);
     console.info(`seed ${SEED}: ${stored} of ${BODIES} bodies were stored, ${evaluated} evaluated expressions`);
   });
 
   it("would be found to differ: a template whose index has no result for some digits stores less", async () => {
     const body = { type: "card", data: { number: { $element: "number" } }, template: "indexed" };
-    const one = await workOf(filled(body, { number: "4242424233334242", cvc: "123" }));
-    const other = await workOf(filled(body, { number: "4242424244444242", cvc: "123" }));
+    const numberWith = (digit: string) => {
+      const all = Array.from({ length: 1_000 }, (_, n) => `42424242${digit}${String(n).padStart(3, "0")}4242`);
+      return all.find(passesLuhn) ?? "";
+    };
+    const one = await workOf(filled(body, { number: numberWith("3"), cvc: "123" }));
+    const other = await workOf(filled(body, { number: numberWith("4"), cvc: "123" }));
+    expect([one.outcome, other.outcome]).toEqual(["stored", "stored"]);
     expect(one.stored).not.toEqual(other.stored);
   });
 });

@@ -8,6 +8,7 @@ import {
   TOKEN_PERMISSIONS,
 } from "../../../src/access/permissions.js";
 import { restClient } from "../../support/rest.js";
+import type { TestBrowser } from "../../support/test-browser.js";
 import type { Person, Start, World } from "./world.js";
 
 /** What the model lets a start hold, written from docs/people.md and not from the code. */
@@ -47,7 +48,7 @@ export async function heldIn(world: World): Promise<ReadonlySet<string>> {
   return new Set([...people, ...keys].flat());
 }
 
-/** Calls that do nothing, but tell whether the person could. */
+/** Calls that tell whether the person could. What they change gives nothing that is not held then. */
 const PROBES: readonly (readonly [string, string, object])[] = [
   ["logs", "LogService/ListLogs", {}],
   ["members", "MemberService/ListMembers", {}],
@@ -56,6 +57,11 @@ const PROBES: readonly (readonly [string, string, object])[] = [
   ["connect", "ConnectionService/CreateConnection", {}],
   ["delete", "TokenService/DeleteToken", { id: "none" }],
   ["confirm", "PasskeyService/ConfirmPasskey", { id: "01890000-0000-7000-8000-000000000000" }],
+  ["search data", "TokenService/SearchTokens", { query: "data:4242" }],
+  ["loosen", "TenantService/UpdateTenant", { name: "T", settings: { deduplicate_tokens: "true" } }],
+  ["listen", "WebhookService/CreateWebhook", {}],
+  ["import", "TokenService/ImportTokens", {}],
+  ["export", "TokenExportService/RequestTokenExport", {}],
   ["reset", "PasskeyService/ResetPasskeys", { memberId: "01890000-0000-7000-8000-000000000000" }],
 ];
 
@@ -70,7 +76,17 @@ async function heldByPerson({ strong }: World, { browser }: Person): Promise<rea
   if (revealed.status === 200) held.push("reveal");
   const read = await browser.call("TokenService/GetToken", { id: strong.token });
   if (read.status === 200) held.push(JSON.stringify(read.body.data ?? null).includes("4242") ? "masked" : "redacted");
+  held.push(...(await shownByTry(strong.token, browser)));
   return held;
+}
+
+/** What a try of a proxy shows of a token: its expressions are replaced by what the caller reads. */
+async function shownByTry(token: string, browser: TestBrowser): Promise<readonly string[]> {
+  const body = { whole: `{{ ${token} }}`, hidden: `{{ ${token} | json: '$.number' | slice: 6, 6 }}` };
+  const tried = await browser.call("ProxyService/TestProxy", { request: { body }, evaluateTokens: true });
+  const shown = JSON.stringify(tried.body.request?.body ?? null);
+  if (tried.status !== 200 || !shown.includes("4242")) return [];
+  return [/4242424242424242|"hidden":"424242"/.test(shown) ? "reveal" : "masked"];
 }
 
 async function heldByKey({ tenant, strong }: World, key: string): Promise<readonly string[]> {

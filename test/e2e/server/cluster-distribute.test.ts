@@ -6,7 +6,7 @@ import { newDirectory } from "../../support/new-directory.js";
 import { PostgresCluster } from "../../support/postgres-cluster.js";
 
 // On a real cluster: npm run test:engine.
-describe("cloakroom cluster distribute on a plain PostgreSQL", () => {
+describe("cloakroom cluster ... on a plain PostgreSQL", () => {
   const directory = newDirectory();
   let server: PostgresCluster;
   let environment: Record<string, string>;
@@ -51,6 +51,35 @@ describe("cloakroom cluster distribute on a plain PostgreSQL", () => {
       stdout: "",
       stderr: expect.stringContaining("--shards must be a number from 1 to 64000."),
     });
+  });
+
+  it.each([["add-node", "worker"], ["rebalance"], ["rebalance", "--dry-run"], ["drain", "worker:5433", "--remove"]])(
+    "answers that there is no cluster for cluster %s",
+    async (...args) => {
+      const { code, stdout, stderr } = await cloakroom(environment, "cluster", ...args);
+      expect([code, stdout, stderr]).toEqual([
+        1,
+        "",
+        expect.stringContaining("for the coordinator of a Citus cluster."),
+      ]);
+      expect(await server.admin`select 1 from pg_roles where rolcanlogin and rolname like 'cloakroom\\_%'`).toEqual([]);
+    },
+  );
+
+  it.each(["", "a b", "worker:0", "worker:65536", "worker:x", "'; drop table tokens", "::1", "[::1", "-x"])(
+    "rejects the node %j",
+    async (node) => {
+      for (const command of ["add-node", "drain"]) {
+        const { code, stdout, stderr } = await cloakroom(environment, "cluster", command, "--", node);
+        expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining("NODE must be HOST or HOST:PORT")]);
+      }
+    },
+  );
+
+  it("takes one node, and none for a rebalance", async () => {
+    for (const args of [["add-node"], ["drain"], ["add-node", "a", "b"], ["drain", "a", "b"], ["rebalance", "a"]]) {
+      expect(await cloakroom(environment, "cluster", ...args)).toMatchObject({ code: 2, stdout: "" });
+    }
   });
 
   it("needs a database in DATABASE_URL", async () => {

@@ -79,7 +79,7 @@ describe("a connection", () => {
     await page.getByText("The payment service refused the account.").waitFor();
     await console.settle();
     await console.expectAccessible();
-    expect(await page.locator("main").getByRole("button").allTextContents()).toEqual(["Copy address"]);
+    expect(await page.locator("main").getByRole("button").allTextContents()).toEqual(["Copy", "Copy address"]);
     await console.go("/connections?new=1");
     await page.getByText("Your role AUDITOR may not call").waitFor();
     expect(console.wrongs).toEqual([]);

@@ -108,7 +108,7 @@ describe("a webhook", () => {
     await console.go(`/webhooks?id=${body.id}`);
     await page.getByText("Nothing was sent yet.").waitFor();
     const buttons = await page.locator("main").getByRole("button").allTextContents();
-    expect(buttons).toEqual(["Refresh"]);
+    expect(buttons).toEqual(["Copy", "Refresh"]);
     await console.context.setOffline(true);
     await page.getByRole("button", { name: "Refresh" }).click();
     await page.getByText("The vault does not respond.").first().waitFor();

@@ -39,7 +39,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Setting>>>> = {
     },
     deduplicate_tokens: {
       text: "Storing a value again returns its first token",
-      help: "The log then has a read of that token in place of a creation.",
+      help: "The log then says that it was deduplicated.",
     },
   },
   "Calls and the log": {
@@ -57,18 +57,24 @@ const SETTINGS = Object.fromEntries(Object.values(GROUPS).flatMap((settings) => 
 
 export default function Settings() {
   const tenant = useRead(TenantService.method.getTenant, {});
+  const saved = useState(false);
   return (
     <Screen title="Settings">
-      <Loaded read={tenant}>{(found) => <TenantSettings key={found.name} tenant={found} />}</Loaded>
+      <Loaded read={tenant}>{(found) => <TenantSettings key={found.name} tenant={found} saved={saved} />}</Loaded>
     </Screen>
   );
 }
 
-function TenantSettings({ tenant }: { tenant: Tenant }) {
+interface TenantSettingsProps {
+  readonly tenant: Tenant;
+  /** Whether anything was saved here, also under another name of the tenant. */
+  readonly saved: readonly [boolean, (wasSaved: boolean) => void];
+}
+
+function TenantSettings({ tenant, saved: [wasSaved, setWasSaved] }: TenantSettingsProps) {
   const update = useChange(TenantService.method.updateTenant);
   const [draft, set] = useDraft({ name: tenant.name, settings: tenant.settings });
   const [reason, setReason] = useState("");
-  const [wasSaved, setWasSaved] = useState(false);
   const needsReason = tenant.settings[ASKS_FOR_REASON] === "true" && draft.settings[ASKS_FOR_REASON] !== "true";
   if (!update.isAllowed) return <ReadSettings tenant={tenant} />;
   const submit = (event: FormEvent) => {
@@ -159,7 +165,6 @@ function isSame(tenant: Tenant, draft: Pick<Tenant, "name" | "settings">): boole
 interface SavedNoteProps {
   readonly isPending: boolean;
   readonly isSaved: boolean;
-  /** Whether anything was saved since the page was opened. */
   readonly wasSaved: boolean;
 }
 
