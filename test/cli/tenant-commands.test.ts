@@ -79,6 +79,18 @@ describe("cloakroom sessions", () => {
     const listed = await cloakroom(environment(session.session_key), "tokens", "list");
     expect(listed).toMatchObject({ code: 0, stderr: "" });
   });
+
+  it("are listed by application without a key or nonce, and end", async () => {
+    const page = await tenant.application({ type: "public", permissions: ["token:create"] });
+    const { body } = await page("POST", "/sessions");
+    const [session, ...others] = await read("sessions", "list", "--application", page.id);
+    expect([session, others]).toMatchObject([{ application_id: page.id, in_frame: false }, []]);
+    expect(JSON.stringify(session)).not.toContain(body.nonce);
+    expect((await manage("sessions", "end", session.id)).code).not.toBe(0);
+    expect((await manage("sessions", "end", session.id, "--yes")).code).toBe(0);
+    expect(await read("sessions", "list", "--application", page.id)).toEqual([]);
+    expect((await page("GET", "/applications/key", { key: body.session_key })).status).toBe(401);
+  });
 });
 
 describe("cloakroom logs list", () => {

@@ -7,7 +7,7 @@ import { FIRST_TABLE } from "./table-placements.js";
 /**
  * A worker receives the changes of a shard under a role that owns the new shard but does not bypass row-level security,
  * and PostgreSQL refuses changes to a table whose owner is restricted too. Citus creates shards as the coordinator's
- * own table is, which has no rows. So that table, and it alone, stops restricting its owner while shards move. The old
+ * own table is, which has no rows. That table, and it alone, therefore stops restricting its owner while shards move. The old
  * shards keep doing so, and new ones do as soon as they have moved. The role of the servers is restricted at all times.
  */
 export async function relaxNewShards(sql: Sql): Promise<void> {

@@ -48,7 +48,7 @@ async function requireSuperuser(sql: Sql): Promise<void> {
   const without = found.filter(({ result }) => result !== true).map(({ address }) => address);
   if (without.length === 0) return;
   throw new DatabaseSetupError(
-    `This command copies the rows of all tenants, so it needs a login that row-level security does not restrict. Set MIGRATE_DATABASE_URL, for this command alone, to a superuser of the coordinator. The present login is none on: ${without.join(", ")}`,
+    `This command copies the rows of all tenants, so it needs a login that row-level security does not restrict. Set MIGRATE_DATABASE_URL, for this command alone, to a superuser of the coordinator. On these nodes the present login is not a superuser: ${without.join(", ")}`,
   );
 }
 

@@ -8,7 +8,7 @@ const WRITTEN = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_][a-z0-9._-]*))(?::(\d{1,5}))?$/
 const DEFAULT_PORT = 5432;
 const MAX_PORT = 65_535;
 
-/** Reads `HOST`, `HOST:PORT` or `[IPV6]:PORT`. Undefined if it is none of them. */
+/** Reads `HOST`, `HOST:PORT` or `[IPV6]:PORT`. Undefined for other texts. */
 export function parseNodeAddress(text: string): NodeAddress | undefined {
   const [, ipv6, name, port] = WRITTEN.exec(text) ?? [];
   const host = ipv6 ?? name;
