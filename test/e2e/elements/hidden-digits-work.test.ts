@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { Fault } from "../../../src/base/fault.js";
@@ -51,6 +52,19 @@ async function workOf(body: Json): Promise<Work> {
   }
 }
 
+/**
+ * The work of either body. An id that is drawn at random costs a comparison more if its digits happen to pass as a card
+ * number (1 of 3,000 bodies), so bodies that differ are compared again: what follows from their digits differs each time.
+ */
+async function equalWork(one: Json, other: Json): Promise<Work> {
+  for (let draws = 5; ; draws -= 1) {
+    const work = await workOf(one);
+    const otherWork = await workOf(other);
+    if (isDeepStrictEqual(work, otherWork)) return work;
+    if (draws === 0) expect(otherWork).toEqual(work);
+  }
+}
+
 /** Rows and bytes that one token adds to statements. */
 function storedBy(prepared: PreparedToken): number[] {
   const { containers, attributes, indexValues, fingerprint = Buffer.alloc(0), masked } = prepared;
@@ -70,8 +84,7 @@ describe("the work that a frame's request causes", () => {
       fc.asyncProperty(tokenizeBody, pairs, async (body, drawn) => {
         fc.pre(!WITHOUT_RESULT.test(JSON.stringify(body)));
         const [card, other] = pairOf(drawn);
-        const one = await workOf(filled(body, card));
-        expect(await workOf(filled(body, other))).toEqual(one);
+        const one = await equalWork(filled(body, card), filled(body, other));
         if (one.stored.length > 0) stored += 1;
         if (one.charged.length > 0) evaluated += 1;
       }),

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ConnectionService } from "../../../gen/cloakroom/v1/connections_pb.js";
 import { ThreeDSService } from "../../../gen/cloakroom/v1/threeds_pb.js";
@@ -38,7 +39,8 @@ describe.each(RPC_PROTOCOLS)("over %s", (protocol) => {
     expect(replaced).toMatchObject({ id, method: "card", active: false });
     const listed = await connections.listConnections({});
     expect(listed.data.map((each) => each.id)).toContain(id);
-    expect(JSON.stringify([listed, replaced, await connections.getConnection({ id })])).not.toContain("never-to-be");
+    const read = await connections.getConnection({ id });
+    expect(inspect([listed, replaced, read], { depth: null })).not.toContain("never-to-be");
     await connections.deleteConnection({ id });
     expect(await failureOf(connections.getConnection({ id }))).toMatchObject({ code: "NotFound" });
     expect(await failureOf(connections.createConnection({ ...SIMULATOR, method: "sepa" }))).toMatchObject({
