@@ -18,6 +18,7 @@ import { tokenEventContent } from "./event-content.js";
 import type { PreparedToken } from "./prepare.js";
 import { chooseId, sealUnder } from "./seal-ahead.js";
 import { openToken, type SealedToken, sealCvc } from "./sealing.js";
+import { tokenTerms } from "./terms.js";
 import type { Token } from "./token.js";
 import { referenceOnlyView, type Showing, type TokenView, viewToken, writeResponseTransform } from "./view.js";
 
@@ -46,7 +47,7 @@ export async function createToken(
     const transform = tx.caller.grant.transformForAll("token:create", { id, containers: prepared.containers });
     if (!transform) throw denied(tx.caller, "token:create", loggedTokenType(prepared.type), id);
 
-    const { cvc, terms, ...sealed } = ahead ?? sealUnder(id, tx.keys, prepared);
+    const { cvc, ...sealed } = ahead ?? sealUnder(id, tx.keys, prepared);
     const row = newTokenRow(tx, prepared, sealed);
     if (prepared.idChoice.kind === "ours" && !prepared.isDeduplicated) {
       insertToken(tx, row);
@@ -55,7 +56,7 @@ export async function createToken(
       if (outcome === "try again") continue;
       return outcome;
     }
-    writeCompanions(tx, prepared, row, { cvc, terms });
+    writeCompanions(tx, prepared, row, cvc);
     const created = createdToken(tx.caller, prepared, row);
     const view =
       showing === "reference"
@@ -66,11 +67,7 @@ export async function createToken(
   throw new Fault("conflict", "Tokens of the same id or content keep being created. Try again.");
 }
 
-function newTokenRow(
-  tx: CallerTransaction,
-  { expiry }: PreparedToken,
-  sealed: Omit<SealedToken, "cvc" | "terms">,
-): TokenRow {
+function newTokenRow(tx: CallerTransaction, { expiry }: PreparedToken, sealed: Omit<SealedToken, "cvc">): TokenRow {
   return {
     ...sealed,
     expires_at: expiry?.at ?? null,
@@ -104,15 +101,18 @@ function createdToken(caller: Caller, prepared: PreparedToken, row: TokenRow): T
 }
 
 /** Writes the rows beside a token's own, in the same transaction. */
-function writeCompanions(
-  tx: CallerTransaction,
-  prepared: PreparedToken,
-  row: TokenRow,
-  { cvc, terms }: Pick<SealedToken, "cvc" | "terms">,
-): void {
+function writeCompanions(tx: CallerTransaction, prepared: PreparedToken, row: TokenRow, cvc: Buffer | undefined): void {
   const { id, created_at: createdAt } = row;
-  const { expiry, type } = prepared;
-  for (const term of terms) insertTerm(tx, { term, created_at: createdAt, token_id: id });
+  const { containers, indexValues, attributes, expiry, type } = prepared;
+  for (const term of tokenTerms(tx.keys, {
+    id,
+    createdAt,
+    containers,
+    metadata: attributes.metadata ?? {},
+    indexValues,
+  })) {
+    insertTerm(tx, term);
+  }
   if (cvc !== undefined) storeCvc(tx, id, cvc);
   if (expiry) scheduleDue(tx, { kind: "token", at: expiry.at });
   countToken(tx, { type: type.name, change: 1, createdAt });

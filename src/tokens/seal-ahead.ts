@@ -5,11 +5,10 @@ import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { PreparedToken } from "./prepare.js";
 import { type SealedToken, sealCvc, sealToken, splitCvc, tokenDataText } from "./sealing.js";
-import { distinctTerms } from "./terms.js";
 
 /**
- * Seals a token under the id of the first attempt to store it, and computes the terms by which it is found. That is most
- * of the work on a small token, and a transaction that requests share cannot yield.
+ * Seals a token under the id of the first attempt to store it. Sealing is most of the work on a small token, and a
+ * transaction that requests share cannot yield.
  */
 export function sealAhead(keys: TenantKeys, prepared: PreparedToken): PreparedToken {
   return { ...prepared, sealed: sealUnder(chooseId(prepared, false), keys, prepared) };
@@ -43,11 +42,6 @@ export function sealUnder(id: string, keys: TenantKeys, prepared: PreparedToken,
       indexValues: prepared.indexValues,
     }),
     cvc: cvc === undefined ? undefined : sealCvc(keys, id, cvc),
-    terms: distinctTerms(keys, {
-      containers: prepared.containers,
-      metadata: prepared.attributes.metadata ?? {},
-      indexValues: prepared.indexValues,
-    }),
   };
 }
 

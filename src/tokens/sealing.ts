@@ -30,8 +30,6 @@ export type BoundRow = Pick<TokenRow, "id" | (typeof AAD_COLUMNS.tokens)[number]
 /** A new token's sealed values, with the columns that they are bound to. */
 export interface SealedToken extends BoundRow, Pick<TokenRow, "data" | "attributes"> {
   readonly cvc: Buffer | undefined;
-  /** By which it is found: see {@link distinctTerms}. */
-  readonly terms: readonly Buffer[];
 }
 
 export interface TokenContent {

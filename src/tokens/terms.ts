@@ -37,20 +37,16 @@ export function containerTerm({ search }: TenantKeys, path: ContainerPath): Buff
   return term;
 }
 
-/** The distinct terms of a token, each an HMAC. Deterministic for the same token. */
-export function distinctTerms(
+/** All distinct terms of a token. Deterministic for the same token. */
+export function tokenTerms(
   keys: TenantKeys,
-  { containers, metadata, indexValues }: Omit<Findable, "id" | "createdAt">,
-): readonly Buffer[] {
+  { id, createdAt, containers, metadata, indexValues }: Findable,
+): TermRow[] {
   const terms = [
     ...containers.flatMap(withAncestors).map((path) => containerTerm(keys, path)),
     ...Object.entries(metadata).map(([key, value]) => metadataTerm(keys, key, value)),
     ...indexValues.map((value) => indexTerm(keys, value)),
   ];
-  return [...new Map(terms.map((term) => [term.toString("latin1"), term])).values()];
-}
-
-/** The rows of all terms of a token. */
-export function tokenTerms(keys: TenantKeys, { id, createdAt, ...findable }: Findable): TermRow[] {
-  return distinctTerms(keys, findable).map((term) => ({ term, created_at: createdAt, token_id: id }));
+  const distinct = new Map(terms.map((term) => [term.toString("latin1"), term]));
+  return [...distinct.values()].map((term) => ({ term, created_at: createdAt, token_id: id }));
 }

@@ -1,4 +1,3 @@
-import type { Steps } from "../../base/caller-turns.js";
 import type { Connection } from "../wire/connection.js";
 import type { Execution } from "../wire/step.js";
 import type { StatementBatch, StatementContext, StatementGroup } from "./statement-batch.js";
@@ -44,15 +43,12 @@ export class QueryGroup<Input, Output, Row = unknown> implements StatementGroup 
   }
 
   /** Sorts the inputs first: all transactions lock rows in this order. */
-  *addTo(connection: Connection, context: StatementContext): Steps<void> {
+  addTo(connection: Connection, context: StatementContext): void {
     this.#onSent();
     if (this.#items.length > 1) this.#items.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
     this.#inputs = this.#items.map(({ input }) => input);
     this.#executions = this.#execute(this.#inputs, context);
-    for (const execution of this.#executions) {
-      yield;
-      connection.add(execution);
-    }
+    for (const execution of this.#executions) connection.add(execution);
   }
 
   read(): void {

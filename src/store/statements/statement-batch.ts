@@ -26,8 +26,8 @@ export interface Statement<Input, Output> {
 export interface StatementGroup {
   /** Its position in lock order. */
   readonly rank: number;
-  /** Adds its executions to the connection's step, each in a step of its own. */
-  addTo(connection: Connection, context: StatementContext): Steps<void>;
+  /** Adds its executions to the connection's step. */
+  addTo(connection: Connection, context: StatementContext): void;
   /** Makes the outputs from the received rows. */
   read(): void;
   /** Passes the outputs to their requests. */
@@ -65,10 +65,13 @@ export class StatementBatch {
     atOnce(this.inSteps(connection, context));
   }
 
-  /** The same in steps, each of an execution with few inputs: a statement of 100 tokens takes a millisecond or two. */
+  /** The same, each statement in a step: that of 100 tokens takes a millisecond or two. */
   *inSteps(connection: Connection, context: StatementContext): Steps<void> {
     if (this.#order === "locks") this.#groups.sort((a, b) => a.rank - b.rank);
-    for (const group of this.#groups) yield* group.addTo(connection, context);
+    for (const group of this.#groups) {
+      yield;
+      group.addTo(connection, context);
+    }
   }
 
   /**
