@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { startBenchServer } from "../bench-server.js";
 import { measureEcho } from "../floors.js";
 import { tenantPlans } from "../many-tenants.js";
@@ -12,6 +12,7 @@ import { atProcesses } from "./processes.js";
 import { type Repeated, repeatedly } from "./repeated.js";
 import { atSizes } from "./sizes.js";
 import { startUp } from "./start-up.js";
+import { keepWrittenSections } from "./written-sections.js";
 
 /** Takes about 40 minutes and 40 GB of disk; `--largest 10000 --minutes 1` takes eight minutes. */
 const largest = option("largest", 10_000_000);
@@ -35,7 +36,8 @@ const large = await onBigDatabase();
 say("bare echo");
 echoes.push(await measureEcho());
 const findings = { ...small, ...large, echoes, overloads, endurance, startUp: started };
-writeFileSync("docs/performance.md", performancePage(findings));
+const PAGE = "docs/performance.md";
+writeFileSync(PAGE, keepWrittenSections(performancePage(findings), readFileSync(PAGE, "utf8")));
 say("wrote docs/performance.md");
 
 async function onEmbedded<T>(use: (server: Awaited<ReturnType<typeof startBenchServer>>) => Promise<T>): Promise<T> {

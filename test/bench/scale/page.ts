@@ -22,13 +22,13 @@ export interface Findings {
   readonly sizesVersion: number;
 }
 
-/** The complete docs/performance.md. */
+/** What is measured of docs/performance.md. Its other sections are kept: see `keepWrittenSections`. */
 export function performancePage(findings: Findings): string {
   const { echoes, sizes, plans, endurance, startUp, sizesVersion } = findings;
   return `# Performance
 
-What one process does as the work grows. \`npm run bench:scale\` rewrites this page; \`npm run bench\` compares the figures
-with the design's targets and with a bare server on the same machine.
+What one process does as the work grows. \`npm run bench:scale\` rewrites this page but what was written by hand (a quiet
+tenant, exports); \`npm run bench\` compares the figures with the design's targets and with a bare server on the same machine.
 
 ## Method
 
