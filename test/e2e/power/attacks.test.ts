@@ -188,4 +188,19 @@ describe("the key of a proxy that acts as an application", () => {
     const { browser } = await memberWithPasskey(world.tenant, "ADMIN");
     expect((await browser.call("ProxyService/GetProxy", { id: world.strong.proxy })).body.key).toMatch(/^key_/);
   });
+
+  it("is not in the response to another name, which needs no second factor", async () => {
+    const { body: reactor } = await tenant.manage("POST", "/reactors", {
+      body: { name: "R", code: "module.exports = async () => ({ raw: {} });" },
+    });
+    const destination = "https://example.com";
+    const proxy = { name: "P", destination_url: destination, request_reactor_id: reactor.id };
+    const { body: made } = await tenant.manage("POST", "/proxies", { body: proxy });
+    const renamed = { id: made.id, name: "Another name", destinationUrl: destination, requestReactorId: reactor.id };
+    const seen = await (await weak("ADMIN")).call("ProxyService/ReplaceProxy", renamed);
+    expect(seen).toMatchObject({ status: 200, body: { name: "Another name" } });
+    expect(seen.body.key).toBeUndefined();
+    const { browser } = await memberWithPasskey(tenant, "ADMIN");
+    expect((await browser.call("ProxyService/ReplaceProxy", renamed)).body.key).toMatch(/^key_/);
+  });
 });
