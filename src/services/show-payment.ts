@@ -1,10 +1,17 @@
 import { timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { Caller } from "../access/caller.js";
 import { type Payment, showReconciliationId } from "../payments/lifecycle/payment.js";
 import type { Refund } from "../payments/lifecycle/refund.js";
 
-/** A payment as the API's transaction. Omits unknown values. */
-export function showPayment(payment: Payment) {
-  const { id, order, card, connection, connectionId, codes, status, tokenId, threeDSecure } = payment;
+/**
+ * A payment as the API's transaction. Omits unknown values, and digits and date of the card for who sees its token redacted,
+ * as an AUDITOR does.
+ */
+export function showPayment(payment: Payment, { grant }: Pick<Caller, "grant">) {
+  const { id, order, connection, connectionId, codes, status, tokenId, containers, threeDSecure } = payment;
+  const isRedacted = grant.transformFor("token:use", { id: tokenId, containers }) === "redact";
+  const { scheme, fingerprint, ...digits } = payment.card;
+  const card = isRedacted ? undefined : digits;
   const time = (at: number | undefined) => (at === undefined ? undefined : timestampFromMs(at));
   const isRedirect = status === "buyer_approval_pending";
   return {
@@ -19,12 +26,12 @@ export function showPayment(payment: Payment) {
       method: "card",
       mode: isRedirect ? "redirect" : "card",
       token: tokenId,
-      label: card.last4,
-      scheme: card.scheme,
-      expirationDate: card.expirationDate,
-      fingerprint: card.fingerprint,
+      label: card?.last4,
+      scheme,
+      expirationDate: card?.expirationDate,
+      fingerprint,
       ...(isRedirect ? { approvalUrl: payment.approvalUrl, approvalTarget: "any" } : {}),
-      details: { bin: card.bin },
+      details: { bin: card?.bin },
     },
     connection: {
       type: "connection",
