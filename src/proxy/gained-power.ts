@@ -92,12 +92,11 @@ function rightsAsGain({ type, rights }: GivenRights): Gain {
   };
 }
 
+const OWN_CONFIGURATION = "the reactor's configuration";
 const CONFIGURATION: Gain = {
-  name: "the reactor's configuration",
+  name: OWN_CONFIGURATION,
   advice: "Use another reactor",
-  beyond(role) {
-    return powersInRole(role).includes("administer") ? undefined : this.name;
-  },
+  beyond: (role) => (powersInRole(role).includes("administer") ? undefined : OWN_CONFIGURATION),
 };
 
 interface Use {
