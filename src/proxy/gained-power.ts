@@ -63,7 +63,8 @@ export async function requireNoProxyReads(
   { id: reactorId, createdBy: author }: { readonly id: Uuid; readonly createdBy: Uuid | null },
 ): Promise<void> {
   for await (const { id, created_by } of proxiesRunning(tx, reactorId)) {
-    if (created_by !== author) await requireMayHave(tx, CONFIGURATION, { what: `the proxy ${id}`, createdBy: created_by });
+    if (created_by !== author)
+      await requireMayHave(tx, CONFIGURATION, { what: `the proxy ${id}`, createdBy: created_by });
   }
 }
 

@@ -48,7 +48,7 @@ describe("what a reactor is configured with", () => {
     },
   );
 
-  it("is its author's, who binds it, and nobody's where there is none", async () => {
+  it("is bound by its author, and by everybody where there is none", async () => {
     const developer = await weak("DEVELOPER");
     expect((await bind(developer, await reactorOf(developer, CONFIGURED))).status).toBe(200);
     expect((await bind(developer, await reactorOf(undefined, PLAIN))).status).toBe(200);
