@@ -63,7 +63,7 @@ function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[]
       method.createProxy,
       async (request, call) => {
         const definition = await checkProxy(checksFor(call.caller.tenantId), proxyDraft(request));
-        return call.transact((tx) => createProxy(tx, proxyProperties(request), definition), showWritten);
+        return call.transact((tx) => createProxy(tx, proxyProperties(request), definition), showCreated);
       },
       { replay: replayWhole("proxy") },
     ),
@@ -72,7 +72,7 @@ function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[]
       async (request, call) => {
         const definition = await checkProxy(checksFor(call.caller.tenantId), proxyDraft(request));
         const replaced = { ...proxyProperties(request), definition };
-        return call.transact((tx) => updateProxy(tx, storedUuid(request.id), () => replaced), showWritten);
+        return call.transact((tx) => updateProxy(tx, storedUuid(request.id), () => replaced), show);
       },
       { replay: replayWhole("proxy") },
     ),
@@ -175,8 +175,8 @@ function plain(options: PlainObject): JsonObject {
   return { ...options };
 }
 
-/** A proxy whose author may act as all that it acts as: the write has checked that. */
-function showWritten(proxy: ConfiguredProxy, caller: Caller) {
+/** A proxy as its author gets it, who may act as all that it acts as: its creation has checked that. */
+function showCreated(proxy: ConfiguredProxy, caller: Caller) {
   return { ...show(proxy, caller), key: proxy.key.reveal() };
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   type CreateReactorRequest,
   ReactorService,
@@ -14,7 +15,7 @@ import type { Uuid } from "../base/ids.js";
 import { type CompileCode, type CompileFor, requireCompiling } from "../functions/code.js";
 import { mergeConfiguration } from "../functions/configuration.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
-import { requireNoProxyGains } from "../proxy/gained-power.js";
+import { requireNoProxyGains, requireNoProxyReads } from "../proxy/gained-power.js";
 import { requireMayChangeUses } from "../proxy/reactor-uses.js";
 import {
   chooseCode,
@@ -180,14 +181,17 @@ async function changeReactor(
   id: Uuid,
   change: (current: Reactor) => ReactorProperties,
 ): Promise<ShownReactor> {
-  let former: Uuid | undefined;
+  const seen: Reactor[] = [];
   const changed = await updateReactor(tx, id, (current) => {
-    former = current.applicationId;
+    seen.push(current);
     return change(current);
   });
+  const [former] = seen;
   await requireMayChangeUses(tx, id);
-  const { applicationId } = changed;
-  if (applicationId === undefined || applicationId === former) return changed;
+  const { applicationId, configuration } = changed;
+  const isConfigured = Object.keys(configuration).length > 0;
+  if (isConfigured && !isDeepStrictEqual(configuration, former?.configuration)) await requireNoProxyReads(tx, changed);
+  if (applicationId === undefined || applicationId === former?.applicationId) return changed;
   const { type, permissions, rules } = await holdForCode(tx, applicationId);
   await requireNoProxyGains(tx, id, { applicationId, type, rights: { permissions, rules } });
   return changed;

@@ -80,11 +80,15 @@ function onlyOperatorsStopAsking(): Fault {
   return new Fault("permission_denied", `Only an operator switches require_export_approval off: ${command}.`);
 }
 
-/** Settings with the value that shows values, lets callers confirm guesses of them, or hides who reads the log. */
+/**
+ * Settings with the value that shows values, lets callers confirm guesses of them, lets every key with `token:use` send them
+ * anywhere, or hides who reads the log.
+ */
 const LOOSENED = [
   ["reveal_to_people", true],
   ["fingerprint_tokens", true],
   ["deduplicate_tokens", true],
+  ["disable_ephemeral_proxy", false],
   ["record_log_reads", false],
 ] as const;
 
