@@ -28,6 +28,7 @@ import type { Step, TransformDraft } from "../proxy/transform.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { invokeOverRpc } from "./invoke-proxy.js";
 import { replayWhole } from "./replay.js";
+import { serveById } from "./serve-by-id.js";
 import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 import { maySeeProxyKey, shownConfiguration } from "./shown-to-people.js";
 import { fieldsToChange } from "./update-mask.js";
@@ -50,7 +51,7 @@ function proxyReads({ invoke }: ProxyServiceParts): ServedMethod[] {
       const listing = { ...page, ids: request.id.map(storedUuid), name: request.name };
       return call.list((tx) => proxies.list(tx, listing), showItems(page, show));
     }),
-    serve(method.getProxy, async ({ id }, call) => call.transact((tx) => proxies.get(tx, storedUuid(id)), show)),
+    serveById(method.getProxy, (tx, id) => proxies.get(tx, id), show),
     serve(method.invokeProxy, (request, call) => invokeOverRpc(invoke, request, call)),
   ];
 }
@@ -91,9 +92,7 @@ function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[]
       },
       { replay: replayWhole("proxy") },
     ),
-    serve(method.deleteProxy, async ({ id }, call) =>
-      call.transact((tx) => deleteProxy(tx, storedUuid(id)), showNothing),
-    ),
+    serveById(method.deleteProxy, deleteProxy, showNothing),
   ];
 }
 

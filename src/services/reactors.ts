@@ -32,6 +32,7 @@ import {
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { showFormula } from "./reactor-formulas.js";
 import { replayWhole } from "./replay.js";
+import { serveById } from "./serve-by-id.js";
 import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 import { shownConfiguration } from "./shown-to-people.js";
 import { fieldsToChange } from "./update-mask.js";
@@ -53,7 +54,7 @@ function reactorReads(): ServedMethod[] {
       const listing = { ...page, ids: request.id.map(storedUuid), name: request.name };
       return call.list((tx) => reactors.list(tx, listing), showItems(page, show));
     }),
-    serve(method.getReactor, async ({ id }, call) => call.transact((tx) => reactors.get(tx, storedUuid(id)), show)),
+    serveById(method.getReactor, (tx, id) => reactors.get(tx, id), show),
   ];
 }
 
@@ -87,9 +88,7 @@ function reactorChanges({ compileFor }: ReactorServiceParts): ServedMethod[] {
       },
       { replay: replayWhole("reactor") },
     ),
-    serve(method.deleteReactor, async ({ id }, call) =>
-      call.transact((tx) => deleteReactor(tx, storedUuid(id)), showNothing),
-    ),
+    serveById(method.deleteReactor, deleteReactor, showNothing),
   ];
 }
 

@@ -23,6 +23,7 @@ import {
 } from "../webhooks/webhooks.js";
 import { authorizeOnly, type Call, type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
+import { serveById } from "./serve-by-id.js";
 import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 import { shownEvent } from "./shown-to-people.js";
 
@@ -52,7 +53,7 @@ function webhookReads(): ServedMethod[] {
     serve(method.listWebhookEventTypes, async (_, call) =>
       call.transact(authorizeOnly, () => ({ data: [...EVENT_TYPES] })),
     ),
-    serve(method.getWebhook, async ({ id }, call) => call.transact((tx) => webhooks.get(tx, storedUuid(id)), show)),
+    serveById(method.getWebhook, (tx, id) => webhooks.get(tx, id), show),
   ];
 }
 
@@ -83,9 +84,7 @@ function webhookChanges({ policy }: WebhookServiceParts): ServedMethod[] {
         call.transact((tx) => rotateSecret(tx, storedUuid(id), formerSecretSeconds), showWithSecret),
       { replay: withoutSecret },
     ),
-    serve(method.deleteWebhook, async ({ id }, call) =>
-      call.transact((tx) => deleteWebhook(tx, storedUuid(id)), showNothing),
-    ),
+    serveById(method.deleteWebhook, deleteWebhook, showNothing),
   ];
 }
 
