@@ -9,6 +9,7 @@ import { connect, type Sql, type TransactionSql } from "../../src/store/postgres
 import { cloakroom } from "../support/command.js";
 import { newDirectory } from "../support/new-directory.js";
 import { restClient } from "../support/rest.js";
+import { newTenant } from "../support/tenant.js";
 
 const MIGRATIONS = "src/store/migrations";
 const LATER = "9999_later.sql";
@@ -54,6 +55,14 @@ describe.runIf(inject("isCluster"))("a vault that is distributed over a cluster"
       200,
       { status: "ready", checks: { serving: "ok", database: "ok", keys: "ok", clock: "ok" } },
     ]);
+  });
+
+  it("refuses webhooks, and says why", async () => {
+    const tenant = await newTenant();
+    const hook = { name: "orders", url: "https://shop.example.com/hook", events: ["token.created"] };
+    const { status, body } = await tenant.manage("POST", "/webhooks", { body: hook });
+    expect([status, body.detail]).toEqual([422, expect.stringContaining("distributed database")]);
+    expect((await tenant.manage("GET", "/webhooks")).body.data).toEqual([]);
   });
 
   it("has nothing left to distribute, and keeps its number of shards", async () => {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import type { RestResponse } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
@@ -11,6 +12,14 @@ const DEFAULTS = {
   reveal_to_people: "false",
   require_export_approval: "false",
 };
+
+/** Changes the tenant, again for as long as others come first. */
+async function changed(tenant: TestTenant, body: object): Promise<RestResponse> {
+  for (;;) {
+    const response = await tenant.manage("PUT", "/tenants/self", { body });
+    if (response.status !== 409) return response;
+  }
+}
 
 describe("the tenant", () => {
   let tenant: TestTenant;
@@ -82,17 +91,15 @@ describe("the tenant", () => {
       { reveal_to_people: "true" },
     ];
     for (let round = 0; round < 4; round += 1) {
-      const responses = await Promise.all(
-        settings.map((change) => own.manage("PUT", "/tenants/self", { body: { name: "Own", settings: change } })),
-      );
+      const responses = await Promise.all(settings.map((change) => changed(own, { name: "Own", settings: change })));
       expect(responses.map(({ status }) => status)).toEqual(settings.map(() => 200));
       expect((await own.manage("GET", "/tenants/self")).body.settings).toEqual(
         Object.assign({ ...DEFAULTS }, ...settings),
       );
       const off = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, "false"]));
       const headers = { "X-Cloakroom-Reason": "the next round" };
-      const changed = await own.manage("PUT", "/tenants/self", { body: { name: "Own", settings: off }, headers });
-      expect(changed.status).toBe(200);
+      const ended = await own.manage("PUT", "/tenants/self", { body: { name: "Own", settings: off }, headers });
+      expect(ended.status).toBe(200);
     }
   });
 
