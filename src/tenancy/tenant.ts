@@ -80,9 +80,13 @@ function onlyOperatorsStopAsking(): Fault {
   return new Fault("permission_denied", `Only an operator switches require_export_approval off: ${command}.`);
 }
 
-/** Settings with the value that shows values, lets callers confirm guesses of them, or hides who reads the log. */
+/**
+ * Settings with the value that shows values, lets keys send them to any address, lets callers confirm guesses of them, or
+ * hides who reads the log.
+ */
 const LOOSENED = [
   ["reveal_to_people", true],
+  ["disable_ephemeral_proxy", false],
   ["fingerprint_tokens", true],
   ["deduplicate_tokens", true],
   ["record_log_reads", false],
