@@ -41,7 +41,7 @@ import { requireMayChangeCode } from "./changed-code.js";
 import { endWithin, usualEnd } from "./key-end.js";
 import { newKey } from "./key-text.js";
 import { listByName } from "./name-search.js";
-import { NO_PAGES, type Pages, parsePages, writeTemplate } from "./pages.js";
+import { NO_PAGES, needsFrame, type Pages, parsePages, writeTemplate } from "./pages.js";
 import type { ApplicationType } from "./permissions.js";
 import { nextRevision } from "./revision.js";
 import { requireGrantable, requireOwn } from "./role-rights.js";
@@ -240,10 +240,14 @@ function loggedRights(rights: Omit<NamedRights, "name"> & { readonly revision?: 
   };
 }
 
-/** Expressions of a template act on what customers type, and its mask can show all of it to readers of masks. */
+/**
+ * Expressions of a template act on what customers type, and its mask can show all of it to readers of masks. A key that
+ * works in frames only works everywhere once page requests are allowed, and as well once no origin is left.
+ */
 function letsPagesDoMore(before: Pages, after: Pages): boolean {
   const isSame = JSON.stringify(before.templates) === JSON.stringify(after.templates);
-  return !isSame || (after.allowPageRequests && !before.allowPageRequests);
+  const isReleased = needsFrame(before) && !needsFrame(after);
+  return !isSame || isReleased || (after.allowPageRequests && !before.allowPageRequests);
 }
 
 function pagesOf({ allowedOrigins, templates, allowPageRequests }: Pages): Pages {

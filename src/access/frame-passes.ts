@@ -4,7 +4,7 @@ import { Fault, invalid } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import { lruEntries } from "../base/lru-entries.js";
 import { Semaphore } from "../base/semaphore.js";
-import type { TenantKeySource } from "../crypto/tenant-keys.js";
+import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
 import { type CredentialRow, findApplicationKey, findApplicationRights } from "../store/access/credentials.js";
 import { findSession } from "../store/access/sessions.js";
 import type { Database } from "../store/database.js";
@@ -14,7 +14,6 @@ import {
   isGenuine,
   type KeyName,
   newPassId,
-  type PassFacts,
   parseSentPass,
   type SentPass,
   writeKeyName,
@@ -95,7 +94,7 @@ export class FramePasses {
       until: Math.min(start + LIFETIME_MS, application.end),
       id: newPassId(),
     };
-    return { origins: application.origins, pass: await this.#write(facts) };
+    return { origins: application.origins, pass: writePass(await this.#keyring.of(key.tenantId), facts) };
   }
 
   /**
@@ -109,7 +108,8 @@ export class FramePasses {
     if (!pass) throw invalid("cloakroom-frame", "must be a pass, the name of its key and the page's origin");
     const application = await this.#applicationFor(pass.key, client);
     if (!application) throw unknownPass();
-    if (!isGenuine(await this.#keyring.of(pass.key.tenantId), pass, application.id)) throw unknownPass();
+    const keys = await this.#keyring.of(pass.key.tenantId);
+    if (!isGenuine(keys, pass, application.id)) throw unknownPass();
     const now = this.#clock.now();
     const end = pass.start + RENEWED_MS;
     if (now >= end) throw refused(TOO_OLD);
@@ -117,7 +117,7 @@ export class FramePasses {
     const until = Math.min(now + LIFETIME_MS, end, application.end);
     const { key, start, id } = pass;
     return {
-      pass: await this.#write({ key, applicationId: application.id, start, until, id }),
+      pass: writePass(keys, { key, applicationId: application.id, start, until, id }),
       until: new Date(until),
     };
   }
@@ -146,10 +146,6 @@ export class FramePasses {
     // The key of a session that something else created may be known to the page.
     if (session?.frame) return session.frame.pass === pass.id ? undefined : "did not create this session";
     return used.hash.equals(pass.key.hash) ? undefined : OTHER_KEY;
-  }
-
-  async #write(facts: PassFacts): Promise<string> {
-    return writePass(await this.#keyring.of(facts.key.tenantId), facts);
   }
 
   /** For anyone: within the client's share of the look-ups. */
@@ -196,26 +192,20 @@ export class FramePasses {
       const session = await database.shared((tx) => tx.query(findSession, hash));
       if (!session) return undefined;
       const row = await database.shared((tx) => tx.query(findApplicationRights, session.application_id));
-      return row ? this.#allowedBy(tenantId, row, session.expires_at) : undefined;
+      return row ? allowedBy(await this.#keyring.of(tenantId, row.revision), row, session.expires_at) : undefined;
     }
     const row = await database.shared((tx) => tx.query(findApplicationKey, hash));
     if (!row) return undefined;
     const keys = await this.#keyring.of(tenantId, row.revision);
-    if (!isValidKey(keys, row, this.#clock.now())) return undefined;
-    return this.#allowedBy(tenantId, row, row.key_expires_at);
+    return isValidKey(keys, row, this.#clock.now()) ? allowedBy(keys, row, row.key_expires_at) : undefined;
   }
+}
 
-  async #allowedBy(
-    tenantId: KeyName["tenantId"],
-    row: CredentialRow,
-    end: Date | null,
-  ): Promise<FramedApplication | undefined> {
-    const { type, application_id: id } = row;
-    if (type !== "public") return undefined;
-    const keys = await this.#keyring.of(tenantId, row.revision);
-    const { allowedOrigins } = openRights(keys, { id, type, created_by: row.created_by }, row.definition);
-    return { id, origins: allowedOrigins, end: end?.getTime() ?? Number.POSITIVE_INFINITY };
-  }
+function allowedBy(keys: TenantKeys, row: CredentialRow, end: Date | null): FramedApplication | undefined {
+  const { type, application_id: id } = row;
+  if (type !== "public") return undefined;
+  const { allowedOrigins } = openRights(keys, { id, type, created_by: row.created_by }, row.definition);
+  return { id, origins: allowedOrigins, end: end?.getTime() ?? Number.POSITIVE_INFINITY };
 }
 
 function unknownPass(): Fault {

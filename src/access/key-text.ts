@@ -43,7 +43,7 @@ export function newKey(
   const random = randomBytes(RANDOM_BYTES);
   const body = start + toBase62(Buffer.concat([random, markOf(keyMark, start, random)]), SECRET_CHARACTERS);
   const text = `${body}_${checksum(body)}`;
-  return { text: new Sensitive(text), hash: keyHash(text) };
+  return { text: new Sensitive(text), hash: hashOfSecret(text) };
 }
 
 /**
@@ -71,14 +71,14 @@ export function parseKey(text: string): PresentedKey | undefined {
   const [, kind, tenant, sum] = FORM.exec(text) ?? [];
   if (!isKeyKind(kind) || !tenant || sum !== checksum(text.slice(0, -7))) return undefined;
   const id = expandUuid(tenant);
-  return id && isTenantId(id) ? { kind, tenantId: id, hash: keyHash(text) } : undefined;
+  return id && isTenantId(id) ? { kind, tenantId: id, hash: hashOfSecret(text) } : undefined;
 }
 
 function isKeyKind(text: string | undefined): text is KeyKind {
   return KEY_KINDS.some((kind) => kind === text);
 }
 
-function keyHash(text: string): Buffer {
+export function hashOfSecret(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 

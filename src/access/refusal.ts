@@ -1,5 +1,4 @@
-import type { EntityType, LogEntry } from "../audit/log-entry.js";
-import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, type EntityType, type LogEntry, logEntry } from "../audit/log-entry.js";
 import { PageRefusals } from "../audit/page-refusals.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";

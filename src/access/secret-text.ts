@@ -1,15 +1,15 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { toBase62 } from "../base/base-n.js";
 import { compactUuid, expandUuid } from "../base/compact-uuid.js";
 import { isTenantId, type TenantId, type Uuid } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
-import { checksum } from "./key-text.js";
+import { checksum, hashOfSecret } from "./key-text.js";
 
 /**
  * What a secret is for: the cookie of a sign-in, a sign-in link, the cookie of a browser that asked for one, of one at an
- * issuer's page, or of one from which a passkey is awaited.
+ * issuer's page, or of one from which a passkey is awaited; or the link of an invitation.
  */
-export type SecretKind = "sgn" | "lnk" | "ask" | "oid" | "pky";
+export type SecretKind = "sgn" | "lnk" | "ask" | "oid" | "pky" | "inv";
 
 /** A received secret. Only its form has been checked. */
 export interface PresentedSecret {
@@ -19,7 +19,7 @@ export interface PresentedSecret {
   readonly hash: Buffer;
 }
 
-const FORM = /^(sgn|lnk|ask|oid|pky)_([0-9A-Za-z]{22})_([0-9A-Za-z]{22})_[0-9A-Za-z]{43}_([0-9A-Za-z]{6})$/;
+const FORM = /^(sgn|lnk|ask|oid|pky|inv)_([0-9A-Za-z]{22})_([0-9A-Za-z]{22})_[0-9A-Za-z]{43}_([0-9A-Za-z]{6})$/;
 
 /** A new secret: `<kind>_<tenant>_<row>_<secret>_<checksum>`. */
 export function newSecret(kind: SecretKind, tenantId: TenantId, id: Uuid): { text: Sensitive<string>; hash: Buffer } {
@@ -40,8 +40,4 @@ export function parseSecret(kind: SecretKind, text: string): PresentedSecret | u
 /** 256 random bits as 43 letters and digits. */
 export function randomText(): string {
   return toBase62(randomBytes(32), 43);
-}
-
-export function hashOfSecret(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }

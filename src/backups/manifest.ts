@@ -1,3 +1,4 @@
+import { isRecord, isTexts } from "../base/json.js";
 import type { RowCounts } from "../store/vault-copy/read-export.js";
 import { BackupError } from "./backup-error.js";
 
@@ -89,12 +90,4 @@ function isManifest(value: unknown): value is Manifest {
     typeof bytes === "number" &&
     typeof sha256 === "string"
   );
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((each) => typeof each === "string");
 }

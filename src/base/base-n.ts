@@ -71,7 +71,6 @@ function limbsOf(bytes: Uint8Array): number[] {
   return limbs;
 }
 
-/** The index of the first limb that is not zero. */
 function firstNonZero(limbs: readonly number[], from: number): number {
   let at = from;
   while (limbs[at] === 0) at += 1;

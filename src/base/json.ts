@@ -10,14 +10,23 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The same for what was read and may be anything. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
+}
+
 /** The fields of an object as texts; none of anything else. */
 export function textsIn(value: Json | undefined): Record<string, string> {
   const entries = isJsonObject(value) ? Object.entries(value) : [];
   return Object.fromEntries(entries.map(([name, field]) => [name, String(field)]));
 }
 
-/** A stored text. Undefined: the value is of another type. */
-export function textIn(value: Json | undefined): string | undefined {
+/** The text that a value is. Undefined: it is of another type. */
+export function textIn(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 

@@ -1,4 +1,5 @@
 import { isEmptyJson, type JsonObject } from "./json.js";
+import { commonLength } from "./text-length.js";
 
 export interface FieldNames {
   readonly known: readonly string[];
@@ -39,7 +40,7 @@ function isMisspelt(name: string, field: string): boolean {
   if (Math.abs(name.length - field.length) > 3) return false;
   if (plain(name) === plain(field)) return true;
   if (Math.min(name.length, field.length) < 4 || Math.abs(name.length - field.length) > 1) return false;
-  const start = lengthOfCommonStart(name, field);
+  const start = commonLength(name, field);
   const [one, other] = [name.slice(start), field.slice(start)];
   if (one.length !== other.length) return one.length > other.length ? one.slice(1) === other : one === other.slice(1);
   if (one.slice(2) === other.slice(2) && one[0] === other[1] && one[1] === other[0]) return true;
@@ -49,10 +50,4 @@ function isMisspelt(name: string, field: string): boolean {
 
 function plain(name: string): string {
   return name.replaceAll(/[_-]/g, "").toLowerCase();
-}
-
-function lengthOfCommonStart(one: string, other: string): number {
-  let length = 0;
-  while (length < one.length && one[length] === other[length]) length += 1;
-  return length;
 }

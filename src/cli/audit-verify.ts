@@ -1,3 +1,6 @@
+import type { LogArchive } from "../audit/archive/log-archive.js";
+import { type ArchivedRange, archivedTime } from "../audit/archive/read-month.js";
+import { type ArchiveVerdict, verifyArchive } from "../audit/archive/verify-archive.js";
 import { verifiedHead } from "../audit/chain/chain.js";
 import type { Finding } from "../audit/chain/findings.js";
 import { type AttestedSeal, type LogVerdict, type SeenSeal, verifyLog } from "../audit/verify/verify-log.js";
@@ -8,6 +11,7 @@ import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { terminal } from "../base/terminal.js";
 import type { AttestationRef } from "../crypto/log-seal.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { configuredArchiving } from "../server/log-archiving.js";
 import { readSeal } from "../store/audit/audit-seals.js";
 import { readLogSnapshot } from "../store/audit/log-snapshot.js";
 import { listActiveTenants, readDeletion, sealingSince } from "../store/tenancy/operator-tenants.js";
@@ -21,6 +25,7 @@ import { openForCommand } from "./open-for-command.js";
 import type { CommandInput } from "./operator-command.js";
 import { progressReporter } from "./progress.js";
 import { type EarlierResult, readSeenSeals } from "./seen-seals.js";
+import { UsageError } from "./usage-error.js";
 import { vaultVerdict } from "./vault-verdict.js";
 
 /** A running server seals each minute within 130 s of its start. The rest is for a restart or another replica. */
@@ -32,10 +37,17 @@ export async function auditVerify(input: CommandInput): Promise<void> {
   if (file !== undefined) return verifyFile(file, input);
   const { config, options, say, printResult } = input;
   const earlier = typeof options.since === "string" ? await readSeenSeals(options.since) : undefined;
+  const archive = options.archive === true ? requiredArchive(config) : undefined;
   await using vault = await openForCommand({ config, say });
-  const { isIntact, shown } = await verifyLogs(vault, input, earlier);
+  const { isIntact, shown } = await verifyLogs(vault, input, { earlier, archive });
   if (!isIntact) terminal().exitCode = 1;
   printResult(shown);
+}
+
+function requiredArchive(config: CommandInput["config"]): LogArchive {
+  const archiving = configuredArchiving(config);
+  if (typeof archiving === "object") return archiving;
+  throw new UsageError("--archive needs CLOAKROOM_LOG_ARCHIVE, as the servers have it.");
 }
 
 /** The verdict on the logs of all chosen tenants, as it is printed. */
@@ -44,16 +56,22 @@ export interface LogsVerdict {
   readonly shown: readonly Readonly<Record<string, unknown>>[];
 }
 
+interface ComparedWith {
+  readonly earlier?: EarlierResult | undefined;
+  /** Absent: archived months are not read. */
+  readonly archive?: LogArchive | undefined;
+}
+
 /** Verifies the logs of tenants and of the vault itself. */
 export async function verifyLogs(
   vault: Vault,
   { options, say }: Pick<CommandInput, "options" | "say">,
-  earlier?: EarlierResult,
+  { earlier, archive }: ComparedWith = {},
 ): Promise<LogsVerdict> {
   const active = new Set(await listActiveTenants(vault.ownerAddress));
   const vaultKeys = await vault.keyring.of(VAULT_TENANT_ID);
   const own = await vaultVerdict(vault);
-  const parts: Parts = { vault, vaultKeys, own, say, sealing: await sealingSince(vault.ownerAddress) };
+  const parts: Parts = { vault, vaultKeys, own, say, archive, sealing: await sealingSince(vault.ownerAddress) };
   const shown: Readonly<Record<string, unknown>>[] = [];
   const contradictions: Finding[] = [];
   let isIntact = true;
@@ -95,13 +113,21 @@ interface Parts {
   readonly say: CommandInput["say"];
   /** The start of the sealing server, if one runs. */
   readonly sealing: Date | undefined;
+  readonly archive: LogArchive | undefined;
+}
+
+/** The verdict on a tenant's rows, those in the archive included if it was read. */
+interface TenantVerdict extends LogVerdict {
+  /** The entry of the vault's own chain that the tenant's head names. */
+  readonly claimed: AttestationRef | undefined;
+  readonly archived: ArchivedRange | undefined;
+  readonly ofArchive: ArchiveVerdict | undefined;
 }
 
 /** For a log that could not be checked, only the reason. */
-type Verdict = (LogVerdict | Pick<LogVerdict, "lastSeal" | "findings" | "findingCount">) & {
-  /** The entry of the vault's own chain that the tenant's head names. */
-  readonly claimed?: AttestationRef | undefined;
-};
+type Verdict =
+  | TenantVerdict
+  | (Pick<LogVerdict, "lastSeal" | "findings" | "findingCount"> & { readonly claimed?: undefined });
 
 function unchecked(finding: Finding, lastSeal?: SeenSeal): Verdict {
   return { lastSeal, findings: [finding], findingCount: 1 };
@@ -109,12 +135,17 @@ function unchecked(finding: Finding, lastSeal?: SeenSeal): Verdict {
 
 /** A tenant whose keys do not open does not stop the others; its earlier last seal is kept for the next comparison. */
 async function verify(
-  { vault, own, say, sealing }: Parts,
+  { vault, own, say, sealing, archive }: Parts,
   tenantId: TenantId,
   seen: SeenSeal | undefined,
 ): Promise<Verdict> {
   try {
-    return await verifyTenant(vault, tenantId, say, { attested: own.attested.get(tenantId), seen, sealing });
+    return await verifyTenant(vault, tenantId, say, {
+      attested: own.attested.get(tenantId),
+      seen,
+      sealing,
+      archive,
+    });
   } catch (error) {
     if (!(error instanceof KeysClosed)) throw error;
     return unchecked({ kind: "keys_closed", minute: undefined, detail: error.message }, seen);
@@ -133,6 +164,8 @@ interface KnownOfLog {
   readonly seen?: SeenSeal | undefined;
   /** The start of the sealing server, if one runs. */
   readonly sealing?: Date | undefined;
+  /** Absent: archived months are not read. */
+  readonly archive?: LogArchive | undefined;
 }
 
 /** @throws {KeysClosed} */
@@ -140,27 +173,38 @@ export async function verifyTenant(
   vault: Vault,
   tenantId: TenantId,
   say: CommandInput["say"],
-  { attested, seen, sealing }: KnownOfLog,
-): Promise<LogVerdict & { readonly claimed: AttestationRef | undefined }> {
+  { attested, seen, sealing, archive }: KnownOfLog,
+): Promise<TenantVerdict> {
   const keys = await vault.keyring.of(tenantId).catch((error: unknown) => {
     throw new KeysClosed(whyClosed(error));
   });
-  return readLogSnapshot(vault.address, tenantId, async (snapshot) => {
-    const onProgress = progressReporter(say, `Tenant ${tenantId}`, snapshot.sealedRows);
+  const onRows = (of: string, total: number) => progressReporter(say, `Tenant ${tenantId}${of}`, total);
+  const verdict = await readLogSnapshot(vault.address, tenantId, async (snapshot) => {
     const late = new Date(snapshot.takenAt.getTime() - SEALED_WITHIN_MS);
     const sealedBy = sealing && sealing < late ? late : undefined;
     const stored = await StoredRights.read(snapshot, keys);
-    const verdict = await verifyLog(stored.watching(snapshot), keys, { seen, attested, sealedBy, onProgress });
+    const onProgress = onRows("", snapshot.sealedRows);
+    const log = await verifyLog(stored.watching(snapshot), keys, { seen, attested, sealedBy, onProgress });
     const rights = stored.finish();
-    const findings = [...verdict.findings, ...rights.list];
-    const findingCount = verdict.findingCount + rights.count;
+    const head = snapshot.head && verifiedHead(keys, snapshot.head);
+    const archived = head && archivedTime(head);
     return {
-      ...verdict,
-      findings,
-      findingCount,
-      claimed: snapshot.head && verifiedHead(keys, snapshot.head)?.attested,
+      ...log,
+      findings: [...log.findings, ...rights.list],
+      findingCount: log.findingCount + rights.count,
+      claimed: head?.attested,
+      archived: archived && { ...archived, setBacks: snapshot.setBacks },
     };
   });
+  if (!archive || !verdict.archived) return { ...verdict, ofArchive: undefined };
+  const parts = { database: vault.database, keys, archive };
+  const ofArchive = await verifyArchive(parts, verdict.archived, onRows(", archive", 0));
+  return {
+    ...verdict,
+    ofArchive,
+    findings: [...verdict.findings, ...ofArchive.findings.list],
+    findingCount: verdict.findingCount + ofArchive.findings.count,
+  };
 }
 
 /** Reports a tenant that no longer exists. If the vault itself deleted it, only when an earlier result named it. */
@@ -213,12 +257,15 @@ function show(tenantId: TenantId, verdict: Verdict, asJson: boolean): Readonly<R
   };
 }
 
-function showCounts({ rows, seals, unsealedRows, keptFrom }: LogVerdict): Readonly<Record<string, unknown>> {
+function showCounts(verdict: TenantVerdict): Readonly<Record<string, unknown>> {
+  const { rows, seals, unsealedRows, keptFrom, archived, ofArchive } = verdict;
   return {
     rows,
     seals,
     unsealed_rows: unsealedRows,
     ...(keptFrom ? { kept_from: keptFrom.toISOString() } : {}),
+    ...(archived ? { archived_from: archived.from.toISOString() } : {}),
+    ...(ofArchive ? { archived_months: ofArchive.months, archived_rows: ofArchive.rows } : {}),
   };
 }
 

@@ -1,6 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import type { Uuid } from "../base/ids.js";
-import { isUuid } from "../base/ids.js";
+import { isUuid, type Uuid } from "../base/ids.js";
 import { macEquals, truncatedMac } from "./keyed-hash.js";
 
 const FORMAT = 0x01;

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { exists } from "../base/whole-file.js";
 import { LocalRootKey } from "./local-root-key.js";
 import { Sensitive } from "./sensitive.js";
 
@@ -54,7 +55,7 @@ export async function readKeyFile(path: string): Promise<readonly [LocalRootKey,
 
 /** Appends a new root key and replaces the file atomically. Creates the file if it is missing. */
 export async function addToKeyFile(path: string): Promise<LocalRootKey> {
-  const keys = (await hasKeyFile(path)) ? await readKeyFile(path) : [];
+  const keys = (await exists(path)) ? await readKeyFile(path) : [];
   const added = newKey();
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await replace(path, [...keys, added]);
@@ -71,7 +72,7 @@ export function replacedKeyPath(path: string, id: string): string {
  * @returns the path of that file, or undefined if the key was not in the file.
  */
 export async function moveOutOfKeyFile(path: string, id: string): Promise<string | undefined> {
-  if (!(await hasKeyFile(path))) return undefined;
+  if (!(await exists(path))) return undefined;
   const keys = await readKeyFile(path);
   const moved = keys.find((key) => key.id === id);
   if (!moved || keys.length === 1) return undefined;
@@ -83,13 +84,6 @@ export async function moveOutOfKeyFile(path: string, id: string): Promise<string
     keys.filter((key) => key !== moved),
   );
   return keptPath;
-}
-
-export function hasKeyFile(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Whether the id belongs to a key in a file. Keys in a service have ids of another form. */

@@ -44,6 +44,7 @@ export function truncatedMac(key: KeyObject, parts: readonly (string | Uint8Arra
   return createHmac("sha256", key).update(lengthPrefixed(parts)).digest().subarray(0, 16);
 }
 
+/** Compares in constant time: the duration does not show where the two differ. */
 export function macEquals(expected: Uint8Array, given: Uint8Array): boolean {
   return expected.length === given.length && timingSafeEqual(expected, given);
 }

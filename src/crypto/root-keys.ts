@@ -1,4 +1,5 @@
-import { hasKeyFile, isFileKeyId, readKeyFile, replacedKeyPath } from "./key-file.js";
+import { exists } from "../base/whole-file.js";
+import { isFileKeyId, readKeyFile, replacedKeyPath } from "./key-file.js";
 import { KmsRootKey } from "./kms-key.js";
 import { LocalRootKey } from "./local-root-key.js";
 import type { RootKey } from "./root-key.js";
@@ -75,7 +76,7 @@ export class RootKeys {
   }
 
   async #read(path: string, id: string): Promise<RootKey | undefined> {
-    if (!(await hasKeyFile(path))) return undefined;
+    if (!(await exists(path))) return undefined;
     for (const key of await readKeyFile(path)) this.#known.set(key.id, key);
     return this.#known.get(id);
   }

@@ -31,13 +31,17 @@ export class FunctionFailed extends Error {
   }
 }
 
+/** What code that a proxy runs returned, and the proxy cannot use. */
+export function unusableResult(text: string): FunctionFailed {
+  return new FunctionFailed(500, "Reactor Runtime Error", { error: [text] });
+}
+
 /** Parses the result of {@link FunctionFailed.toJson}. */
 export function readFunctionFailed({ status, detail, errors, position }: JsonObject): FunctionFailed {
   const at = isJsonObject(position) ? { line: Number(position.line), column: Number(position.column) } : undefined;
   return new FunctionFailed(Number(status), String(detail), readErrors(errors), at);
 }
 
-/** Parses texts by field from JSON. */
 export function readErrors(json: Json | undefined): Record<string, string[]> {
   const entries = Object.entries(isJsonObject(json) ? json : {});
   return Object.fromEntries(

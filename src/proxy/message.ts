@@ -3,7 +3,7 @@ import { Fault } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 import { exceededLimit, type JsonLimits, MAX_NAMES, MAX_RESULT_VALUES } from "../base/json-structure.js";
 import type { HeaderPair } from "../egress/request-framing.js";
-import { FunctionFailed } from "../functions/function-failed.js";
+import { unusableResult } from "../functions/function-failed.js";
 import { isJsonBody } from "./body-format.js";
 import { ExactNumbers } from "./exact-json.js";
 import { headerValue } from "./forward.js";
@@ -110,10 +110,10 @@ export class Message {
   take(returned: Json): void {
     const headers = isJsonObject(returned) ? returned.headers : undefined;
     if (!isJsonObject(returned) || returned.body === undefined || !isJsonObject(headers)) {
-      throw failed("A transform must return an object with body and headers.");
+      throw unusableResult("A transform must return an object with body and headers.");
     }
     if (Object.keys(headers).length > MAX_HEADERS) {
-      throw failed(`A transform must return at most ${MAX_HEADERS} headers.`);
+      throw unusableResult(`A transform must return at most ${MAX_HEADERS} headers.`);
     }
     const pairs = Object.entries(headers).flatMap(([name, value]) =>
       [value].flat().flatMap((one) => (one === null || typeof one === "object" ? [] : [headerPair(name, String(one))])),
@@ -138,13 +138,9 @@ export function headerPair(name: string, text: string): HeaderPair {
     validateHeaderName(name);
     validateHeaderValue(name, value);
   } catch {
-    throw failed("A transform must return headers that HTTP can carry, without line breaks.");
+    throw unusableResult("A transform must return headers that HTTP can carry, without line breaks.");
   }
   return [name, value];
-}
-
-function failed(text: string): FunctionFailed {
-  return new FunctionFailed(500, "Reactor Runtime Error", { error: [text] });
 }
 
 /** Returns the text of a body with a JSON type that is not valid JSON, or is nested too deep to walk. */

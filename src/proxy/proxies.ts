@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { changedAuthorship, newAuthorship } from "../access/authorship.js";
+import type { Caller } from "../access/caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import { requireMayChangeCode, requireMayReadRuns } from "../access/changed-code.js";
 import { newKey } from "../access/key-text.js";
+import { requirePower } from "../access/power.js";
 import { requireOwn } from "../access/role-rights.js";
 import { NamedEntities } from "../access/stored-entities.js";
 import { changesBetween } from "../audit/log-changes.js";
@@ -11,6 +13,7 @@ import { newUuid, type Uuid } from "../base/ids.js";
 import { requireApplication, requireGrantableActing } from "../functions/acting-application.js";
 import { requireConfigurationSize } from "../functions/configuration.js";
 import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
+import { openReactor, type Reactor } from "../reactors/reactor.js";
 import { deleteFailedRuns } from "../store/functions/failed-runs.js";
 import {
   deleteProxyRow,
@@ -130,8 +133,28 @@ async function requireGrantableParts(
   if (tx.caller.principal.kind !== "person") return;
   const reactorIds = [requestReactorId, responseReactorId].filter((id) => id !== undefined).sort();
   const applicationIds: (Uuid | null | undefined)[] = [applicationId];
-  for (const id of reactorIds) applicationIds.push((await lockReactor(tx, id))?.application_id);
+  for (const id of reactorIds) {
+    const row = await lockReactor(tx, id);
+    if (row) requireMayRead(tx.caller, openReactor(tx.keys, row));
+    applicationIds.push(row?.application_id);
+  }
   for (const id of applicationIds) await requireGrantableActing(tx, id);
+}
+
+/**
+ * Checks that a person may have what a reactor is configured with, such as a partner's credentials: its code may return them,
+ * and a proxy sends what it returns where the proxy's author says.
+ * @throws {Fault} second_factor_required or permission_denied.
+ */
+function requireMayRead(caller: Caller, { configuration, createdBy }: Reactor): void {
+  const isOwn = caller.principal.kind === "person" && createdBy === caller.principal.userId;
+  if (isOwn || Object.keys(configuration).length === 0) return;
+  const what = "a proxy that runs a reactor with the configuration of somebody else";
+  requirePower(caller, {
+    needs: ["administer"],
+    doing: `Creating or changing ${what}`,
+    act: `create or change ${what}`,
+  });
 }
 
 async function requireReactor(tx: Transaction, field: string, id: Uuid | undefined): Promise<void> {

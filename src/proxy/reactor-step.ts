@@ -6,7 +6,7 @@ import type { ServedTenant } from "../audit/tenant-database.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import { FunctionFailed } from "../functions/function-failed.js";
+import { unusableResult } from "../functions/function-failed.js";
 import type { FunctionResult, FunctionRunner } from "../functions/function-runner.js";
 import { openFormula } from "../reactors/formula.js";
 import { checkArguments } from "../reactors/formula-contract.js";
@@ -87,15 +87,12 @@ function goneReactor(): Fault {
 
 function messageIn(returned: Json): Json {
   const { raw, tokenize } = isJsonObject(returned) ? returned : {};
-  if (!isJsonObject(raw)) throw failed("A reactor of a proxy must return raw, an object with body and headers.");
+  if (!isJsonObject(raw))
+    throw unusableResult("A reactor of a proxy must return raw, an object with body and headers.");
   if (tokenize !== undefined) {
-    throw failed(
+    throw unusableResult(
       "A reactor of a proxy must not return tokenize: no caller would get its tokens. Use bt.tokenize instead.",
     );
   }
   return raw;
-}
-
-function failed(text: string): FunctionFailed {
-  return new FunctionFailed(500, "Reactor Runtime Error", { error: [text] });
 }

@@ -100,7 +100,7 @@ export class RunQueue {
       runs = await this.#parts.database
         .of(tenantId)
         .ordinary((tx) => tx.query(claimRuns, { limit: AT_ONCE, seconds: LEASE_SECONDS }));
-      const keys = await this.#parts.keyring.of(tenantId);
+      const { keys } = await openTenant(this.#parts, tenantId);
       // Waits for all, even if one fails: abandoned runs would continue beside the next ones, and after the end.
       const ends = await Promise.allSettled(runs.map((run) => this.#advance(keys, run)));
       const failed = ends.find((end) => end.status === "rejected");
@@ -123,7 +123,7 @@ export class RunQueue {
       return;
     }
     // The tenant's keys may have been rotated during the run.
-    const current = await this.#parts.keyring.of(keys.tenantId);
+    const { keys: current } = await openTenant(this.#parts, keys.tenantId);
     const result = runEndRecord.seal(current, run, end);
     // The arguments, which may include a card's verification code, are not kept as long as the result.
     const spent = runRequestRecord.seal(current, run, { ...request, args: null });

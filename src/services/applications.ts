@@ -30,6 +30,7 @@ import { ruleDraft, showRule } from "./access-rules.js";
 import { readChangedPages, readNewPages, showPages } from "./application-pages.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
+import { serveById } from "./serve-by-id.js";
 import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 
 export function applicationService(): ServedMethod[] {
@@ -51,9 +52,7 @@ function applicationReads(): ServedMethod[] {
       };
       return call.list((tx) => listApplications(tx, listing), showItems(page, show));
     }),
-    serve(method.getApplication, async ({ id }, call) =>
-      call.transact((tx) => getApplication(tx, storedUuid(id)), show),
-    ),
+    serveById(method.getApplication, getApplication, show),
     serve(method.getApplicationByKey, async (_request, call) =>
       call.transact((tx) => getApplication(tx, callingApplication(call.caller).id), show),
     ),
@@ -84,14 +83,10 @@ function applicationChanges(): ServedMethod[] {
       },
       { replay: replayWhole("application") },
     ),
-    serve(
-      method.regenerateApplicationKey,
-      async ({ id }, call) => call.transact((tx) => regenerateKey(tx, storedUuid(id)), showCreated),
-      { replay: replayWhole("application", withoutKey) },
-    ),
-    serve(method.deleteApplication, async ({ id }, call) =>
-      call.transact((tx) => deleteApplication(tx, storedUuid(id)), showNothing),
-    ),
+    serveById(method.regenerateApplicationKey, regenerateKey, showCreated, {
+      replay: replayWhole("application", withoutKey),
+    }),
+    serveById(method.deleteApplication, deleteApplication, showNothing),
   ];
 }
 

@@ -1,5 +1,8 @@
-import type { CreateConnectionRequest, ReplaceConnectionRequest } from "../../gen/cloakroom/v1/connections_pb.js";
-import { ConnectionService } from "../../gen/cloakroom/v1/connections_pb.js";
+import {
+  ConnectionService,
+  type CreateConnectionRequest,
+  type ReplaceConnectionRequest,
+} from "../../gen/cloakroom/v1/connections_pb.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import {
@@ -16,6 +19,7 @@ import {
 import { FEATURES, type Formula, hasThreeDSecure } from "../payments/contract/formula.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
+import { serveById } from "./serve-by-id.js";
 import { showAudit, storedUuid } from "./show.js";
 
 export interface ConnectionServiceParts {
@@ -81,9 +85,7 @@ function connectionChanges({ webhookUrl, checkSoon }: ConnectionServiceParts): S
       },
       { replay: replayWhole("connection") },
     ),
-    serve(method.deleteConnection, async ({ id }, call) =>
-      call.transact((tx) => connections.delete(tx, storedUuid(id)), showNothing),
-    ),
+    serveById(method.deleteConnection, (tx, id) => connections.delete(tx, id), showNothing),
   ];
 }
 

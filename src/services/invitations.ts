@@ -15,7 +15,8 @@ import {
 import { requireGivenRole } from "../tenancy/role.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
-import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
+import { serveById } from "./serve-by-id.js";
+import { pageRequest, showAudit, showItems } from "./show.js";
 
 export function invitationService(): ServedMethod[] {
   const { method } = InvitationService;
@@ -36,15 +37,9 @@ export function invitationService(): ServedMethod[] {
       const status = statusOf(request.status);
       return call.list((tx) => listInvitations(tx, { ...page, status }), showItems(page, show));
     }),
-    serve(method.getInvitation, async ({ id }, call) => call.transact((tx) => getInvitation(tx, storedUuid(id)), show)),
-    serve(
-      method.resendInvitation,
-      async ({ id }, call) => call.transact((tx) => resendInvitation(tx, storedUuid(id)), show),
-      { replay: replayWhole("invitation") },
-    ),
-    serve(method.deleteInvitation, async ({ id }, call) =>
-      call.transact((tx) => deleteInvitation(tx, storedUuid(id)), showNothing),
-    ),
+    serveById(method.getInvitation, getInvitation, show),
+    serveById(method.resendInvitation, resendInvitation, show, { replay: replayWhole("invitation") }),
+    serveById(method.deleteInvitation, deleteInvitation, showNothing),
   ];
 }
 

@@ -5,6 +5,7 @@ import { deleteMember, getOwner, listMembers, type Member, updateMember } from "
 import { namesOfRoles } from "../tenancy/role.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
+import { serveById } from "./serve-by-id.js";
 import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 
 export function memberService(): ServedMethod[] {
@@ -23,9 +24,7 @@ export function memberService(): ServedMethod[] {
         call.transact((tx) => updateMember(tx, storedUuid(id), { role, containers }), show),
       { replay: replayWhole("member") },
     ),
-    serve(method.deleteMember, async ({ id }, call) =>
-      call.transact((tx) => deleteMember(tx, storedUuid(id)), showNothing),
-    ),
+    serveById(method.deleteMember, deleteMember, showNothing),
     serve(method.getOwner, async (_request, call) => call.transact((tx) => getOwner(tx), show)),
     serve(method.listRoles, async (_request, call) =>
       call.transact(

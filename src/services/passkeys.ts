@@ -10,6 +10,7 @@ import { beginPasskeyRegistration, finishPasskeyRegistration } from "../people/p
 import { beginPasskeySignIn, finishPasskeySignIn } from "../people/passkey-sign-in.js";
 import { beginPasskeyCheck, finishPasskeyCheck } from "../people/passkey-step-up.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
+import { serveById } from "./serve-by-id.js";
 import { storedUuid } from "./show.js";
 import { showStarted } from "./sign-ins.js";
 
@@ -53,9 +54,7 @@ function registration(parts: PasskeyServiceParts): ServedMethod[] {
 function lists(): ServedMethod[] {
   const { method } = PasskeyService;
   return [
-    serve(method.confirmPasskey, async ({ id }, call) =>
-      call.transact((tx) => confirmPasskeyAs(tx, storedUuid(id)), show),
-    ),
+    serveById(method.confirmPasskey, confirmPasskeyAs, show),
     serve(method.listPasskeys, async ({ memberId, waiting }, call) => {
       if (waiting) {
         return call.transact(
@@ -72,9 +71,7 @@ function lists(): ServedMethod[] {
     serve(method.renamePasskey, async ({ id, name }, call) =>
       call.transact((tx) => renamePasskey(tx, storedUuid(id), name), show),
     ),
-    serve(method.deletePasskey, async ({ id }, call) =>
-      call.transact((tx) => deletePasskey(tx, storedUuid(id)), showNothing),
-    ),
+    serveById(method.deletePasskey, deletePasskey, showNothing),
     serve(method.resetPasskeys, async ({ memberId }, call) =>
       call.transact((tx) => resetMemberPasskeys(tx, storedUuid(memberId)), showNothing),
     ),

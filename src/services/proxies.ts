@@ -28,6 +28,7 @@ import type { Step, TransformDraft } from "../proxy/transform.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { invokeOverRpc } from "./invoke-proxy.js";
 import { replayWhole } from "./replay.js";
+import { serveById } from "./serve-by-id.js";
 import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 import { maySeeProxyKey, shownConfiguration } from "./shown-to-people.js";
 import { fieldsToChange } from "./update-mask.js";
@@ -50,7 +51,7 @@ function proxyReads({ invoke }: ProxyServiceParts): ServedMethod[] {
       const listing = { ...page, ids: request.id.map(storedUuid), name: request.name };
       return call.list((tx) => proxies.list(tx, listing), showItems(page, show));
     }),
-    serve(method.getProxy, async ({ id }, call) => call.transact((tx) => proxies.get(tx, storedUuid(id)), show)),
+    serveById(method.getProxy, (tx, id) => proxies.get(tx, id), show),
     serve(method.invokeProxy, (request, call) => invokeOverRpc(invoke, request, call)),
   ];
 }
@@ -63,7 +64,7 @@ function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[]
       method.createProxy,
       async (request, call) => {
         const definition = await checkProxy(checksFor(call.caller.tenantId), proxyDraft(request));
-        return call.transact((tx) => createProxy(tx, proxyProperties(request), definition), showWritten);
+        return call.transact((tx) => createProxy(tx, proxyProperties(request), definition), showCreated);
       },
       { replay: replayWhole("proxy") },
     ),
@@ -72,7 +73,7 @@ function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[]
       async (request, call) => {
         const definition = await checkProxy(checksFor(call.caller.tenantId), proxyDraft(request));
         const replaced = { ...proxyProperties(request), definition };
-        return call.transact((tx) => updateProxy(tx, storedUuid(request.id), () => replaced), showWritten);
+        return call.transact((tx) => updateProxy(tx, storedUuid(request.id), () => replaced), show);
       },
       { replay: replayWhole("proxy") },
     ),
@@ -91,9 +92,7 @@ function proxyChanges({ policy, compileFor }: ProxyServiceParts): ServedMethod[]
       },
       { replay: replayWhole("proxy") },
     ),
-    serve(method.deleteProxy, async ({ id }, call) =>
-      call.transact((tx) => deleteProxy(tx, storedUuid(id)), showNothing),
-    ),
+    serveById(method.deleteProxy, deleteProxy, showNothing),
   ];
 }
 
@@ -175,8 +174,8 @@ function plain(options: PlainObject): JsonObject {
   return { ...options };
 }
 
-/** A proxy whose author may act as all that it acts as: the write has checked that. */
-function showWritten(proxy: ConfiguredProxy, caller: Caller) {
+/** A proxy as its author gets it, who may act as all that it acts as: its creation has checked that. */
+function showCreated(proxy: ConfiguredProxy, caller: Caller) {
   return { ...show(proxy, caller), key: proxy.key.reveal() };
 }
 

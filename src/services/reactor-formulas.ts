@@ -18,6 +18,7 @@ import {
 import { type ConfigurationEntry, checkContract, type ValueType } from "../reactors/formula-contract.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
+import { serveById } from "./serve-by-id.js";
 import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 
 export interface ReactorFormulaParts {
@@ -48,9 +49,7 @@ export function reactorFormulaService({ compileFor }: ReactorFormulaParts): Serv
         showItems(page, showFormula),
       );
     }),
-    serve(method.getReactorFormula, async ({ id }, call) =>
-      call.transact((tx) => formulas.get(tx, storedUuid(id)), showFormula),
-    ),
+    serveById(method.getReactorFormula, (tx, id) => formulas.get(tx, id), showFormula),
     serve(
       method.replaceReactorFormula,
       async (request, call) => {
@@ -65,9 +64,7 @@ export function reactorFormulaService({ compileFor }: ReactorFormulaParts): Serv
       },
       { replay: replayWhole("reactor_formula") },
     ),
-    serve(method.deleteReactorFormula, async ({ id }, call) =>
-      call.transact((tx) => deleteFormula(tx, storedUuid(id)), showNothing),
-    ),
+    serveById(method.deleteReactorFormula, deleteFormula, showNothing),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   type CreateReactorRequest,
   ReactorService,
@@ -14,7 +15,7 @@ import type { Uuid } from "../base/ids.js";
 import { type CompileCode, type CompileFor, requireCompiling } from "../functions/code.js";
 import { mergeConfiguration } from "../functions/configuration.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
-import { requireNoProxyGains } from "../proxy/gained-power.js";
+import { requireNoProxyGains, requireNoProxyReads } from "../proxy/gained-power.js";
 import { requireMayChangeUses } from "../proxy/reactor-uses.js";
 import {
   chooseCode,
@@ -31,6 +32,7 @@ import {
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { showFormula } from "./reactor-formulas.js";
 import { replayWhole } from "./replay.js";
+import { serveById } from "./serve-by-id.js";
 import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 import { shownConfiguration } from "./shown-to-people.js";
 import { fieldsToChange } from "./update-mask.js";
@@ -52,7 +54,7 @@ function reactorReads(): ServedMethod[] {
       const listing = { ...page, ids: request.id.map(storedUuid), name: request.name };
       return call.list((tx) => reactors.list(tx, listing), showItems(page, show));
     }),
-    serve(method.getReactor, async ({ id }, call) => call.transact((tx) => reactors.get(tx, storedUuid(id)), show)),
+    serveById(method.getReactor, (tx, id) => reactors.get(tx, id), show),
   ];
 }
 
@@ -86,9 +88,7 @@ function reactorChanges({ compileFor }: ReactorServiceParts): ServedMethod[] {
       },
       { replay: replayWhole("reactor") },
     ),
-    serve(method.deleteReactor, async ({ id }, call) =>
-      call.transact((tx) => deleteReactor(tx, storedUuid(id)), showNothing),
-    ),
+    serveById(method.deleteReactor, deleteReactor, showNothing),
   ];
 }
 
@@ -180,14 +180,17 @@ async function changeReactor(
   id: Uuid,
   change: (current: Reactor) => ReactorProperties,
 ): Promise<ShownReactor> {
-  let former: Uuid | undefined;
+  const seen: Reactor[] = [];
   const changed = await updateReactor(tx, id, (current) => {
-    former = current.applicationId;
+    seen.push(current);
     return change(current);
   });
+  const [former] = seen;
   await requireMayChangeUses(tx, id);
-  const { applicationId } = changed;
-  if (applicationId === undefined || applicationId === former) return changed;
+  const { applicationId, configuration } = changed;
+  const isConfigured = Object.keys(configuration).length > 0;
+  if (isConfigured && !isDeepStrictEqual(configuration, former?.configuration)) await requireNoProxyReads(tx, changed);
+  if (applicationId === undefined || applicationId === former?.applicationId) return changed;
   const { type, permissions, rules } = await holdForCode(tx, applicationId);
   await requireNoProxyGains(tx, id, { applicationId, type, rights: { permissions, rules } });
   return changed;

@@ -6,6 +6,7 @@ import { createSession, isKeyOfType, prepareAuthorization, wrongApplicationType 
 import { ruleDraft, showRule } from "./access-rules.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
+import { serveById } from "./serve-by-id.js";
 import { pageRequest, showItems, storedUuid } from "./show.js";
 
 export function sessionService(): ServedMethod[] {
@@ -43,9 +44,7 @@ export function sessionService(): ServedMethod[] {
       const listing = { ...page, applicationIds: request.applicationId.map(storedUuid) };
       return call.list((tx) => listSessions(tx, listing), showItems(page, show));
     }),
-    serve(method.deleteSession, async ({ id }, call) =>
-      call.transact((tx) => deleteSession(tx, storedUuid(id)), showNothing),
-    ),
+    serveById(method.deleteSession, deleteSession, showNothing),
   ];
 }
 

@@ -1,12 +1,12 @@
 import { timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { Caller } from "../access/caller.js";
 import { type Payment, showReconciliationId } from "../payments/lifecycle/payment.js";
 import type { Refund } from "../payments/lifecycle/refund.js";
 
 /** A payment as the API's transaction. Omits unknown values. */
-export function showPayment(payment: Payment) {
-  const { id, order, card, connection, connectionId, codes, status, tokenId, threeDSecure } = payment;
+export function showPayment(payment: Payment, caller: Pick<Caller, "grant">) {
+  const { id, order, connection, connectionId, codes, status, threeDSecure } = payment;
   const time = (at: number | undefined) => (at === undefined ? undefined : timestampFromMs(at));
-  const isRedirect = status === "buyer_approval_pending";
   return {
     type: "transaction",
     id,
@@ -14,18 +14,7 @@ export function showPayment(payment: Payment) {
     status,
     schemeTransactionId: payment.schemeTransactionId,
     connectionTransactionId: payment.providerId,
-    paymentMethod: {
-      type: "payment-method",
-      method: "card",
-      mode: isRedirect ? "redirect" : "card",
-      token: tokenId,
-      label: card.last4,
-      scheme: card.scheme,
-      expirationDate: card.expirationDate,
-      fingerprint: card.fingerprint,
-      ...(isRedirect ? { approvalUrl: payment.approvalUrl, approvalTarget: "any" } : {}),
-      details: { bin: card.bin },
-    },
+    paymentMethod: showPaymentMethod(payment, caller),
     connection: {
       type: "connection",
       id: connectionId,
@@ -59,6 +48,27 @@ export function showPayment(payment: Payment) {
     paymentSource: order.paymentSource,
     merchantInitiated: order.isMerchantInitiated,
     isSubsequentPayment: order.isSubsequentPayment,
+  };
+}
+
+/** The card, without its digits and date for who sees its token redacted, as an AUDITOR does. */
+function showPaymentMethod(
+  { status, tokenId, containers, card, approvalUrl }: Payment,
+  { grant }: Pick<Caller, "grant">,
+) {
+  const isRedirect = status === "buyer_approval_pending";
+  const isRedacted = grant.transformFor("token:use", { id: tokenId, containers }) === "redact";
+  const { last4, bin, expirationDate, scheme, fingerprint } = card;
+  return {
+    type: "payment-method",
+    method: "card",
+    mode: isRedirect ? "redirect" : "card",
+    token: tokenId,
+    scheme,
+    fingerprint,
+    ...(isRedacted ? {} : { label: last4, expirationDate }),
+    ...(isRedirect ? { approvalUrl, approvalTarget: "any" } : {}),
+    details: isRedacted ? {} : { bin },
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Caller } from "../access/caller.js";
 import { heldPowers } from "../access/power.js";
-import type { Json } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import type { ConfiguredProxy } from "../proxy/proxy.js";
 
 /** Configuration as a caller may see it: people see its names, not its values, which may be credentials of partners. */
@@ -27,4 +27,17 @@ export function maySeeProxyKey(
   if (actsByItself !== undefined && !heldPowers(caller).has("administer")) return false;
   if (principal.role === "DEVELOPER") return createdBy === principal.userId;
   return principal.role !== "AUDITOR";
+}
+
+/**
+ * An event as a caller may see it. A person who lists no tokens learns no fingerprint: an application that creates tokens
+ * of guesses, as a DEVELOPER makes it, would find the one that has the same.
+ */
+export function shownEvent({ principal, grant }: Caller, event: JsonObject): JsonObject {
+  const { data } = event;
+  if (principal.kind === "application" || grant.holds("token:read") || !isJsonObject(data)) return event;
+  const { token } = data;
+  if (!isJsonObject(token)) return event;
+  const { fingerprint: _, ...shown } = token;
+  return { ...event, data: { ...data, token: shown } };
 }

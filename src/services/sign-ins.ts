@@ -22,6 +22,7 @@ import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
 import { requireEmailAddress } from "../tenancy/email-address.js";
 import { type Call, type Reply, type ServedMethod, serve, showNothing } from "./call.js";
 import { allowedOperations } from "./method-roles.js";
+import { serveById } from "./serve-by-id.js";
 import { storedUuid } from "./show.js";
 
 export interface SignInServiceParts extends SignInParts {
@@ -148,7 +149,7 @@ function lists(parts: SignInServiceParts): ServedMethod[] {
         (found) => ({ data: found.map((item) => show(item, own.signInId, parts.idleMs)) }),
       );
     }),
-    serve(method.endSignIn, async ({ id }, call) => call.transact((tx) => endSignIn(tx, storedUuid(id)), showNothing)),
+    serveById(method.endSignIn, endSignIn, showNothing),
   ];
 }
 

@@ -4,6 +4,7 @@ import { settledCaller } from "../tenancy/settled-members.js";
 import { approveExport, listExports, requestExport } from "../tokens/export-approval.js";
 import { type TokenExport, tokenExports } from "../tokens/token-export.js";
 import { type ServedMethod, serve, showNothing } from "./call.js";
+import { serveById } from "./serve-by-id.js";
 import { storedUuid } from "./show.js";
 
 /** Without a value: the page of a list that is never longer. */
@@ -22,9 +23,7 @@ export function tokenExportService(): ServedMethod[] {
     serve(method.approveTokenExport, async ({ id }, call) =>
       call.transact(async (tx) => approveExport(tx, await settledCaller(tx), storedUuid(id)), show),
     ),
-    serve(method.deleteTokenExport, async ({ id }, call) =>
-      call.transact((tx) => tokenExports.delete(tx, storedUuid(id)), showNothing),
-    ),
+    serveById(method.deleteTokenExport, (tx, id) => tokenExports.delete(tx, id), showNothing),
   ];
 }
 

@@ -40,7 +40,7 @@ function paymentReads({ engine, hosts }: TransactionServiceParts): ServedMethod[
     ),
     serve(method.syncTransaction, async ({ id }, call) => {
       const leased = await call.commit((tx) => leasePayment({ tx, hosts }, storedUuid(id)));
-      return showPayment(await engine.reconcile(call.keys, leased));
+      return showPayment(await engine.reconcile(call.keys, leased), call.caller);
     }),
   ];
 }

@@ -7,7 +7,6 @@ import {
 import type { Caller } from "../access/caller.js";
 import { EVENT_TYPES } from "../audit/event-types.js";
 import type { TenantId, Uuid } from "../base/ids.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
 import type { DeliveryRow, DeliveryState } from "../store/jobs/webhook-deliveries.js";
 import { getDelivery, listDeliveries, replayDelivery, testWebhook } from "../webhooks/deliveries.js";
@@ -22,9 +21,11 @@ import {
   rotateSecret,
   webhooks,
 } from "../webhooks/webhooks.js";
-import { authorizeOnly, type ServedMethod, serve, showNothing } from "./call.js";
+import { authorizeOnly, type Call, type ServedMethod, serve, showNothing } from "./call.js";
 import { replayWhole } from "./replay.js";
+import { serveById } from "./serve-by-id.js";
 import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
+import { shownEvent } from "./shown-to-people.js";
 
 /** Without a value: the page of a list that is never longer. */
 const LIST_SIZE = 20;
@@ -52,7 +53,7 @@ function webhookReads(): ServedMethod[] {
     serve(method.listWebhookEventTypes, async (_, call) =>
       call.transact(authorizeOnly, () => ({ data: [...EVENT_TYPES] })),
     ),
-    serve(method.getWebhook, async ({ id }, call) => call.transact((tx) => webhooks.get(tx, storedUuid(id)), show)),
+    serveById(method.getWebhook, (tx, id) => webhooks.get(tx, id), show),
   ];
 }
 
@@ -83,9 +84,7 @@ function webhookChanges({ policy }: WebhookServiceParts): ServedMethod[] {
         call.transact((tx) => rotateSecret(tx, storedUuid(id), formerSecretSeconds), showWithSecret),
       { replay: withoutSecret },
     ),
-    serve(method.deleteWebhook, async ({ id }, call) =>
-      call.transact((tx) => deleteWebhook(tx, storedUuid(id)), showNothing),
-    ),
+    serveById(method.deleteWebhook, deleteWebhook, showNothing),
   ];
 }
 
@@ -106,7 +105,7 @@ function webhookDeliveries({ sendNow }: WebhookServiceParts): ServedMethod[] {
     serve(method.getWebhookDelivery, async ({ id, eventId }, call) =>
       call.transact(
         (tx) => getDelivery(tx, { webhookId: storedUuid(id), eventId: storedUuid(eventId) }),
-        (found) => showWhole(call.keys, found),
+        (found) => showWhole(call, found),
       ),
     ),
     serve(method.replayWebhookDelivery, async ({ id, eventId }, call) => {
@@ -161,6 +160,6 @@ function showDelivery(row: DeliveryRow) {
   };
 }
 
-function showWhole(keys: TenantKeys, row: DeliveryRow) {
-  return { ...showDelivery(row), event: eventOfDelivery(keys, row) };
+function showWhole({ caller, keys }: Pick<Call, "caller" | "keys">, row: DeliveryRow) {
+  return { ...showDelivery(row), event: shownEvent(caller, eventOfDelivery(keys, row)) };
 }

@@ -7,7 +7,8 @@ import { knownMigrations, LEDGER_TABLE, recordMigration } from "./migration-ledg
 import { listMigrations, type MigrationPlan, readMigration } from "./migration-plan.js";
 import { type DatabaseAddress, type Sql, soleConnection } from "./postgres/connect.js";
 import { databaseErrorCode } from "./postgres/database-error.js";
-import { DatabaseSetupError, ensureRoles, quoteName } from "./postgres/roles.js";
+import { DatabaseSetupError, ensureRoles } from "./postgres/roles.js";
+import { quoteName } from "./statements/sql-text.js";
 import { retryingLocks } from "./transactions/lock-retries.js";
 
 /** `npm run build` copies the .sql files there. */

@@ -1,11 +1,11 @@
 import { nextRevision } from "../access/revision.js";
+import { type PresentedSecret, parseSecret } from "../access/secret-text.js";
 import type { Actor } from "../audit/actor.js";
 import type { AuditContext } from "../audit/audit-context.js";
 import { changesBetween } from "../audit/log-changes.js";
 import { logEntry } from "../audit/log-entry.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
-import type { TenantId } from "../base/ids.js";
-import { newUuid } from "../base/ids.js";
+import { newUuid, type TenantId } from "../base/ids.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { deleteInvitationMessages } from "../store/jobs/outbox.js";
 import { acceptInvitationRow, findLinkedInvitation, type LinkedInvitation } from "../store/people/invitation-links.js";
@@ -13,7 +13,6 @@ import { insertMember } from "../store/people/members.js";
 import { unshareMail } from "../store/people/sign-in-requests.js";
 import { readTenant } from "../store/tenancy/tenants.js";
 import { openInvited } from "./invitation.js";
-import { type PresentedLink, parseLink } from "./invitation-link.js";
 import { type Profile, sealProfile } from "./profile.js";
 import { sharedMailKey } from "./sign-in-mail.js";
 import type { Tenants } from "./tenants.js";
@@ -37,13 +36,12 @@ export class InvitationAcceptance {
 
   /** The invitation of a link; undefined if the link does not work, for any reason. Changes nothing. */
   async get(text: string): Promise<OpenedInvitation | undefined> {
-    const link = parseLink(text);
+    const link = parseSecret("inv", text);
     if (!link) return undefined;
     const tenant = await this.#tenants.find(link.tenantId);
     return tenant?.shared(async (tx) => {
-      const presented = { id: link.invitationId, hash: link.hash };
       const [invitation, row] = await Promise.all([
-        tx.query(findLinkedInvitation, presented),
+        tx.query(findLinkedInvitation, link),
         tx.query(readTenant, link.tenantId),
       ]);
       if (!invitation || !row) return undefined;
@@ -58,7 +56,7 @@ export class InvitationAcceptance {
 
   /** Makes the holder of the link a member, once: accepting again changes nothing and is not an error. */
   async accept(text: string, names: OwnNames, context: AuditContext): Promise<OpenedInvitation | undefined> {
-    const link = parseLink(text);
+    const link = parseSecret("inv", text);
     const opened = link && (await this.get(text));
     if (!opened || opened.isAccepted) return opened;
     const profile = { email: opened.email, ...names };
@@ -74,8 +72,8 @@ interface Accepting {
 }
 
 /** Returns whether the link still works. Of two concurrent calls, one creates the member and the other finds it. */
-async function accept(tx: TenantTransaction, link: PresentedLink, by: Accepting): Promise<boolean> {
-  const presented = { id: link.invitationId, hash: link.hash };
+async function accept(tx: TenantTransaction, { id, hash }: PresentedSecret, by: Accepting): Promise<boolean> {
+  const presented = { id, hash };
   const memberId = newUuid();
   const isFirst = await tx.query(acceptInvitationRow, { ...presented, member_id: memberId });
   const invitation = await tx.query(findLinkedInvitation, presented);

@@ -6,6 +6,9 @@ import type { LinkedInvitation } from "../store/people/invitation-links.js";
 import { isPlainAddress } from "./email-address.js";
 import { quotedName } from "./quoted-name.js";
 
+/** The last part of a link's path is its secret. */
+export const INVITATION_PATH = "/invitations";
+
 interface InvitationParts {
   readonly invitation: Pick<LinkedInvitation, "role" | "expires_at">;
   /** The tenant's name, as the tenant chose it. */

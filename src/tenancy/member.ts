@@ -82,7 +82,8 @@ export async function updateMember(
     });
   }
   const sealed = openSealedRights(tx.keys, row);
-  const revision = nextRevision(sealed.revision, tx.now);
+  // The time of the last change: from it a membership counts where two people must agree.
+  const revision = changes.length > 0 ? nextRevision(sealed.revision, tx.now) : sealed.revision;
   const profile = sealProfile(tx.keys, row, former.profile, { ...sealed, ...given, revision });
   tx.enqueue(updateMemberRole, { id, role, profile, modified_by: actor.id });
   if (changes.length > 0) endAccess(tx, id);

@@ -1,3 +1,4 @@
+import { newSecret } from "../access/secret-text.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { MailTransport, Message, SendResult } from "../mail/transport.js";
@@ -8,8 +9,7 @@ import { addLink, type SentInvitation } from "../store/people/invitation-links.j
 import { findMemberOfUser } from "../store/people/members.js";
 import { readTenant } from "../store/tenancy/tenants.js";
 import { openInvited } from "./invitation.js";
-import { INVITATION_PATH, newLink } from "./invitation-link.js";
-import { invitationText } from "./invitation-text.js";
+import { INVITATION_PATH, invitationText } from "./invitation-text.js";
 import { countInvitationTo } from "./mail-limits.js";
 import { openProfile } from "./profile.js";
 import type { Tenants } from "./tenants.js";
@@ -77,7 +77,7 @@ export class Outbox {
     if (row.passkey_id !== null) return writeWaitingPasskey(tenantId, row.passkey_id);
     if (row.webhook_id !== null) return writeDisabledWebhook(tenantId, row.webhook_id);
     if (id === null || revision === null) return undefined;
-    const link = newLink(tenantId, id);
+    const link = newSecret("inv", tenantId, id);
     const presented = { id, hash: link.hash, revision };
     const tenant = await tenants.of(tenantId);
     const found = await tenant.ordinary(async (tx) => {

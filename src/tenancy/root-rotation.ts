@@ -1,7 +1,8 @@
 import { OPERATOR_CONTEXT } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
 import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
-import { addToKeyFile, hasKeyFile, moveOutOfKeyFile } from "../crypto/key-file.js";
+import { exists } from "../base/whole-file.js";
+import { addToKeyFile, moveOutOfKeyFile } from "../crypto/key-file.js";
 import { createCheckValue, type RootKey, RootKeyDenied, RootKeyRefused } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import { rewrapTenantKey } from "../crypto/tenant-keys.js";
@@ -84,7 +85,7 @@ export async function rotateRootKey(parts: RootRotationParts, wrapping: RootKey)
 async function newRootKey({ rootKeys, say }: RootRotationParts, wrapping: RootKey): Promise<RootKey> {
   const { holder } = rootKeys;
   // A root key kept only in shares has no file. The new key's file is the first.
-  const configured = holder.kind === "file" && !(await hasKeyFile(holder.path)) ? wrapping : await rootKeys.current();
+  const configured = holder.kind === "file" && !(await exists(holder.path)) ? wrapping : await rootKeys.current();
   if (configured.id !== wrapping.id) {
     if (holder.kind === "file") say(`${holder.path} holds the root key ${configured.id}, which replaces the other.`);
     return configured;

@@ -81,14 +81,14 @@ function onlyOperatorsStopAsking(): Fault {
 }
 
 /**
- * Settings with the value that shows values, lets keys send them to any address, lets callers confirm guesses of them, or
- * hides who reads the log.
+ * Settings with the value that shows values, lets callers confirm guesses of them, lets every key with `token:use` send them
+ * anywhere, or hides who reads the log.
  */
 const LOOSENED = [
   ["reveal_to_people", true],
-  ["disable_ephemeral_proxy", false],
   ["fingerprint_tokens", true],
   ["deduplicate_tokens", true],
+  ["disable_ephemeral_proxy", false],
   ["record_log_reads", false],
 ] as const;
 

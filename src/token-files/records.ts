@@ -1,7 +1,6 @@
 import { parse } from "csv-parse";
 import { isExact } from "../base/exact-number.js";
-import type { Json, JsonObject } from "../base/json.js";
-import { isJsonObject, setOwnProperty } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 import { UnreadableFile } from "./unreadable-file.js";
 
 /** Of one record: a hundred of them fit into one request of the default limit. */

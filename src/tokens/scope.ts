@@ -1,6 +1,5 @@
 import type { AccessCondition, AccessRule } from "../access/access-rule.js";
-import type { ContainerPath } from "../access/container.js";
-import { parentOrSelf } from "../access/container.js";
+import { type ContainerPath, parentOrSelf } from "../access/container.js";
 import type { Grant } from "../access/grant.js";
 import type { TokenPermission } from "../access/permissions.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";

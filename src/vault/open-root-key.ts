@@ -1,4 +1,5 @@
-import { createKeyFile, hasKeyFile, isFileKeyId, KeyFileError } from "../crypto/key-file.js";
+import { exists } from "../base/whole-file.js";
+import { createKeyFile, isFileKeyId, KeyFileError } from "../crypto/key-file.js";
 import { createCheckValue, matchesCheckValue, type RootKey } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import { withLease } from "../store/jobs/lease.js";
@@ -73,7 +74,7 @@ export async function registeredKey(registered: readonly RootKeyRow[], search: R
 async function unsealSplit(registered: readonly RootKeyRow[], search: RootKeySearch): Promise<void> {
   const { rootKeys, mayMove = false, mayBeSplit = false, unseal } = search;
   const { holder } = rootKeys;
-  const takesAny = mayBeSplit && holder.kind === "file" && !(await hasKeyFile(holder.path));
+  const takesAny = mayBeSplit && holder.kind === "file" && !(await exists(holder.path));
   const missing: KeyInShares[] = [];
   for (const row of registered) {
     const isSplit = row.threshold !== null || (takesAny && isFileKeyId(row.id));
@@ -136,7 +137,7 @@ function wrongKey({ holder }: RootKeys, needed: string, mayMove: boolean): KeyFi
 /** Creates a missing key file. An operator creates a key in a service. */
 async function firstKey(rootKeys: RootKeys, announce: (line: string) => void): Promise<RootKey> {
   const { holder } = rootKeys;
-  if (holder.kind === "file" && !(await hasKeyFile(holder.path))) {
+  if (holder.kind === "file" && !(await exists(holder.path))) {
     await createKeyFile(holder.path);
     announce(`Made the root key ${holder.path}. Back it up: without it nothing stored can ever be read.`);
   }

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { asServer } from "../audit/tenant-database.js";
+import { openTenant, type ServedTenant } from "../audit/tenant-database.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { lruEntries } from "../base/lru-entries.js";
 import { Semaphore } from "../base/semaphore.js";
@@ -115,26 +115,17 @@ export class DeliveryQueue {
     const name = `${tenantId} ${id}`;
     while (!this.#stopping.signal.aborted) {
       const isFailing = (this.#doubts.get(name)?.failures ?? 0) > 0;
-      const keys = await this.#parts.keyring.of(tenantId);
-      const { webhook, rows } = await this.#claim(keys, id, isFailing ? 1 : AT_ONCE);
+      const tenant = await openTenant(this.#parts, tenantId);
+      const { webhook, rows } = await claim(tenant, id, isFailing ? 1 : AT_ONCE);
       if (!webhook || rows.length === 0) return;
       const since = performance.now();
-      const ends = await this.#attemptAll(keys, webhook, rows);
-      await this.#settle(keys, webhook, ends);
+      const ends = await this.#attemptAll(tenant.keys, webhook, rows);
+      await settle(tenant, webhook, ends);
       const doubt = this.#judge(name, ends, performance.now() - since);
       if (doubt) this.#doubts.set(name, doubt);
       else this.#doubts.delete(name);
       if (doubt) return;
     }
-  }
-
-  async #claim(keys: TenantKeys, id: Uuid, limit: number) {
-    return asServer(this.#parts.database, keys).bulk(async (tx) => {
-      const found = await tx.query(readWebhook, id);
-      if (!found?.enabled) return { webhook: undefined, rows: [] };
-      const webhook = openWebhook(keys, found);
-      return { webhook, rows: await tx.query(claimDeliveries, { webhookId: id, limit, seconds: LEASE_SECONDS }) };
-    });
   }
 
   /** Waits for all, even if one fails: abandoned attempts would go on beside the next ones. */
@@ -154,19 +145,6 @@ export class DeliveryQueue {
     );
   }
 
-  async #settle(keys: TenantKeys, webhook: Webhook, ends: readonly Ended[]): Promise<void> {
-    const end = await asServer(this.#parts.database, keys).bulk(async (tx) => {
-      const outcomes = await Promise.all(ends.map((one) => settleOne(tx, webhook, one)));
-      return outcomes.includes("over");
-    });
-    if (!end) return;
-    const isGone = ends.some(({ result }) => result !== "interrupted" && result.isGone);
-    await asServer(this.#parts.database, keys).ordinary(async (tx) => {
-      if (isGone || (await hasOnlyFailed(tx, webhook.id)))
-        await disableWebhook(tx, webhook, isGone ? "gone" : "failing");
-    });
-  }
-
   #judge(name: string, ends: readonly Ended[], ms: number): Doubt | undefined {
     const attempts = ends.filter(({ result }) => result === "interrupted" || !result.isForged);
     // Nothing was sent, which says nothing of the address.
@@ -177,6 +155,24 @@ export class DeliveryQueue {
     const rest = Math.min(attemptDelay(failures) ?? MAX_REST_MS, MAX_REST_MS);
     return { failures, restUntil: performance.now() + rest };
   }
+}
+
+async function claim(tenant: ServedTenant, id: Uuid, limit: number) {
+  return tenant.bulk(async (tx) => {
+    const found = await tx.query(readWebhook, id);
+    if (!found?.enabled) return { webhook: undefined, rows: [] };
+    const webhook = openWebhook(tx.keys, found);
+    return { webhook, rows: await tx.query(claimDeliveries, { webhookId: id, limit, seconds: LEASE_SECONDS }) };
+  });
+}
+
+async function settle(tenant: ServedTenant, webhook: Webhook, ends: readonly Ended[]): Promise<void> {
+  const outcomes = await tenant.bulk((tx) => Promise.all(ends.map((one) => settleOne(tx, webhook, one))));
+  if (!outcomes.includes("over")) return;
+  const isGone = ends.some(({ result }) => result !== "interrupted" && result.isGone);
+  await tenant.ordinary(async (tx) => {
+    if (isGone || (await hasOnlyFailed(tx, webhook.id))) await disableWebhook(tx, webhook, isGone ? "gone" : "failing");
+  });
 }
 
 /** Writes how an attempt ended. @returns whether the webhook may have to be disabled. */

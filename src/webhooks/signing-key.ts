@@ -1,27 +1,21 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from "node:crypto";
 import { promisify } from "node:util";
+import { openTenant, type TenantParts } from "../audit/tenant-database.js";
 import { parseUuid, type Uuid, VAULT_TENANT_ID } from "../base/ids.js";
 import { sealedBytes } from "../crypto/sealed-record.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { Database } from "../store/database.js";
 import { insertSigningKeyIfMissing, readSigningKey } from "../store/jobs/webhook-signing-keys.js";
-import type { Keyring } from "../tenancy/keyring.js";
 
 /** Of the published interface's signatures, version 1. Another version would have another id. */
 const KEY_ID = "00000000-0000-7000-8000-000000000001";
 const BITS = 2_048;
 
-export interface SigningKeyParts {
-  readonly database: Database;
-  readonly keyring: Keyring;
-}
-
 /** The RSA key of the vault that signs requests to webhooks. It is created at its first use, and never replaced. */
 export class SigningKey {
-  readonly #parts: SigningKeyParts;
+  readonly #parts: TenantParts;
   #loaded: KeyObject | undefined;
 
-  constructor(parts: SigningKeyParts) {
+  constructor(parts: TenantParts) {
     this.#parts = parts;
   }
 
@@ -36,22 +30,20 @@ export class SigningKey {
   }
 
   async #load(): Promise<KeyObject> {
-    const { database, keyring } = this.#parts;
-    const keys = await keyring.of(VAULT_TENANT_ID);
-    const own = database.of(VAULT_TENANT_ID);
-    const found = await own.ordinary((tx) => tx.query(readSigningKey, keyId()));
-    if (found) return opened(keys, found.private_key);
+    const vault = await openTenant(this.#parts, VAULT_TENANT_ID);
+    const found = await vault.ordinary((tx) => tx.query(readSigningKey, keyId()));
+    if (found) return opened(vault.keys, found.private_key);
     const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: BITS });
     const text = privateKey.export({ type: "pkcs8", format: "der" });
-    const stored = await own.ordinary(async (tx) => {
+    const stored = await vault.ordinary(async (tx) => {
       tx.enqueue(insertSigningKeyIfMissing, {
         id: keyId(),
-        private_key: signingKeyBytes.seal(keys, { id: keyId() }, text),
+        private_key: signingKeyBytes.seal(vault.keys, { id: keyId() }, text),
       });
       return tx.query(readSigningKey, keyId());
     });
     if (!stored) throw new Error("the key that signs requests to webhooks was not stored");
-    return opened(keys, stored.private_key);
+    return opened(vault.keys, stored.private_key);
   }
 }
 

@@ -186,7 +186,9 @@ describe("the archive of the log", () => {
     const whole = await readFile(file);
     const refused = async (content: Buffer | string) => {
       await writeFile(file, content);
-      await expect(pagesOf(first)).rejects.toMatchObject({ code: "unavailable" });
+      // The operator's log shows the cause.
+      const cause = { message: expect.stringContaining(archivedFile(first, month(3))) };
+      await expect(pagesOf(first)).rejects.toMatchObject({ code: "unavailable", cause });
     };
     for (const at of fc.sample(fc.integer({ min: 0, max: whole.length - 1 }), 40)) {
       const changed = Buffer.from(whole);

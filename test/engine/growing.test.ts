@@ -128,7 +128,7 @@ describe.runIf(inject("isCluster") && process.env.TEST_CITUS)("a cluster that gr
 
   /** Nothing is left of moves, finished or not: neither old copies nor shards that do not restrict their owner. */
   async function expectClean(): Promise<void> {
-    for (const node of [citus.coordinator, ...citus.workers]) {
+    for (const node of citus.nodes) {
       const left = await node.inDatabase("vault", async (sql) => {
         await sql`set citus.override_table_visibility = off`;
         return await sql`

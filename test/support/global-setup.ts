@@ -38,6 +38,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     makeMigratedData().then((data) => stack.use(data)),
   ]);
   project.provide("migratedData", migrated.dataDir);
+  project.provide("isCluster", false);
   project.provide("serverUrl", server.url);
   project.provide("serverEnvironment", { ...server.environment });
   project.provide("serverLog", server.logFile);

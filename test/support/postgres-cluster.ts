@@ -9,7 +9,7 @@ import { createDataDirectory, type DataLocation, locateData } from "../../src/st
 import { findPostgres, installedPackage } from "../../src/store/embedded/postgres-programs.js";
 import { childEnvironment } from "../../src/store/embedded/server-settings.js";
 import { connect, type Sql, soleConnection } from "../../src/store/postgres/connect.js";
-import { quoteName } from "../../src/store/postgres/roles.js";
+import { quoteName } from "../../src/store/statements/sql-text.js";
 import { newDirectory } from "./new-directory.js";
 
 export interface ClusterOptions {

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { parseSecret } from "../../access/secret-text.js";
 import { Fault } from "../../base/fault.js";
 import type { InvitationAcceptance, OpenedInvitation, OwnNames } from "../../tenancy/accept-invitation.js";
-import { INVITATION_PATH, parseLink } from "../../tenancy/invitation-link.js";
+import { INVITATION_PATH } from "../../tenancy/invitation-text.js";
 import type { Observe } from "../observation/observation.js";
 import { requestMemory } from "../request/open-memory.js";
 import { requestAudit } from "../request/request-audit.js";
@@ -30,10 +31,10 @@ export function registerInvitationPage(
     respondWithPage(page, request, reply, async () => {
       const link = linkOf(request);
       const invited = await invitations.get(link);
-      const presented = parseLink(link);
+      const presented = parseSecret("inv", link);
       if (!invited || !presented) return showInvitation(undefined);
-      const { tenantId, invitationId } = presented;
-      requestMemory(request.raw).prove({ kind: "address", tenantId, name: `link ${invitationId}` });
+      const { tenantId, id } = presented;
+      requestMemory(request.raw).prove({ kind: "address", tenantId, name: `link ${id}` });
       const names = readNames(await readForm(request.raw, FORM_BYTES));
       return showInvitation(await invitations.accept(link, names, requestAudit(request.raw).context));
     }),

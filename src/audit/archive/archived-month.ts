@@ -57,6 +57,7 @@ const begins = (line: Buffer, begin: Buffer) => line.subarray(0, begin.length).e
 /**
  * Reads the rows of a month, oldest first but for minutes whose time passed twice. The signature in the last line covers
  * every byte, so rows mean nothing before this has returned.
+ * @param onRow may throw {@link Unreadable}.
  * @returns the number of rows, and the chain's last entry in the file.
  * @throws {ArchiveFailure}
  */

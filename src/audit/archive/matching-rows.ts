@@ -4,7 +4,7 @@ import type { LogFilter, LogPosition, LogRow } from "../../store/audit/log-listi
 import type { RawLogRow } from "../../store/audit/raw-log.js";
 import { parseLineFields } from "../export/export-format.js";
 import { type RowJson, readRowJson } from "../export/row-json.js";
-import { ArchiveFailure } from "./log-archive.js";
+import { Unreadable } from "../verify/raw-lines.js";
 
 /** The characters of a time before its microseconds. */
 const MILLISECONDS = "2026-11-01T08:00:00.000".length;
@@ -44,7 +44,7 @@ export class NewestRows {
     return this.#rows;
   }
 
-  /** Takes a row from a time on and before another, if it matches. */
+  /** Takes a row from a time on and before another, if it matches. @throws {Unreadable} if it is no row of this log. */
   take(line: Buffer, { from, until }: { readonly from: Date; readonly until: Date }): void {
     const time = Date.parse(`${line.toString("latin1", this.#timeAt, this.#timeAt + MILLISECONDS)}Z`);
     if (time < from.getTime() || time >= until.getTime()) return;
@@ -54,7 +54,7 @@ export class NewestRows {
     const text = line.toString("utf8", 0, line.length - 1);
     const raw = parseLineFields(text) && readRowJson(this.#tenantId, text);
     const row = raw && listedRow(raw);
-    if (!row) throw new ArchiveFailure("a row of the archive is not one of this log", { isDown: false });
+    if (!row) throw new Unreadable("a row is not one of this log");
     if (this.#after && !isBefore(row, this.#after)) return;
     this.#rows.push(row);
     if (this.#rows.length >= 2 * this.#limit) this.#oldest = this.rows.at(-1);

@@ -16,8 +16,13 @@ import { lengthPrefixed } from "../../crypto/bytes.js";
  * - `tenant_gone`: a tenant that existed before is deleted, or missing
  * - `rights_changed`: a row of a member, passkey, application, key or invitation is not the one that the log ends with
  *
- * Of an export, also:
+ * Of an archived month or an export, also:
  * - `file_changed`: the file is not as it was written
+ *
+ * Of an archived month alone:
+ * - `file_missing`: the file is gone, or cannot be read
+ *
+ * Of an export alone:
  * - `key_changed`: it is signed by another key than the tenant's
  * - `range_incomplete`: parts of the range that the file names are left out
  * - `stamp_wrong`: a time stamp that does not cover its entry, or that no trusted authority made
@@ -37,6 +42,7 @@ export type FindingKind =
   | "tenant_gone"
   | "rights_changed"
   | "file_changed"
+  | "file_missing"
   | "key_changed"
   | "range_incomplete"
   | "stamp_wrong";

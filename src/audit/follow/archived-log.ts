@@ -1,16 +1,19 @@
 import { Fault, invalid } from "../../base/fault.js";
 import type { ChainHead } from "../../crypto/log-seal.js";
-import { logSigningKey } from "../../crypto/log-signing.js";
-import type { TenantKeys } from "../../crypto/tenant-keys.js";
-import { readChainHead, readSeal, type SealRow } from "../../store/audit/audit-seals.js";
+import { readChainHead } from "../../store/audit/audit-seals.js";
 import { readSetBacksAfter } from "../../store/audit/audit-sinks.js";
 import { BEFORE_ROWS, type LogListing } from "../../store/audit/log-listing.js";
 import { monthStart } from "../../store/audit/log-partitions.js";
-import type { Database } from "../../store/database.js";
 import type { Transaction } from "../../store/transactions/transaction.js";
-import { isSameEntry, readArchivedMonth } from "../archive/archived-month.js";
-import { ArchiveFailure, archivedFile, type LogArchive } from "../archive/log-archive.js";
+import { ArchiveFailure } from "../archive/log-archive.js";
 import { NewestRows } from "../archive/matching-rows.js";
+import {
+  type ArchivedRange,
+  type ArchivedTime,
+  archivedTime,
+  type MonthParts,
+  readMonth,
+} from "../archive/read-month.js";
 import { verifiedHead } from "../chain/chain.js";
 import { monthName } from "../chain/log-months.js";
 import { type FoundRows, findLogRows } from "./find-log-rows.js";
@@ -24,12 +27,6 @@ const MAX_NUMBERED = 10_000;
 const MAX_READERS = 4;
 let readers = 0;
 
-export interface ArchivedLogParts {
-  readonly database: Pick<Database, "of">;
-  readonly keys: TenantKeys;
-  readonly archive: LogArchive;
-}
-
 type ReadPage = (find: FindRows) => Promise<LogPage>;
 
 /** The rows of a list that the database has, and which months of the archive continue it. */
@@ -38,19 +35,11 @@ interface StoredRows extends FoundRows {
   readonly archived: ArchivedRange | undefined;
 }
 
-interface ArchivedRange {
-  readonly from: Date;
-  /** Not included: from here on rows are in the database. */
-  readonly until: Date;
-  /** Where the log's time was set back: files from before that are not the whole month any more. */
-  readonly setBacks: readonly SealRow[];
-}
-
 /** A tenant's log in the database and the archive, as one list. */
 export class ArchivedLog {
-  readonly #parts: ArchivedLogParts;
+  readonly #parts: MonthParts;
 
-  constructor(parts: ArchivedLogParts) {
+  constructor(parts: MonthParts) {
     this.#parts = parts;
   }
 
@@ -133,27 +122,14 @@ export class ArchivedLog {
     return { rows: newest.rows, endedAt: undefined };
   }
 
-  async #readMonth(month: Date, { from, until, setBacks }: ArchivedRange, onRow: (line: Buffer) => void) {
-    const { archive, database, keys } = this.#parts;
-    const key = logSigningKey(keys.audit, keys.tenantId);
+  async #readMonth(month: Date, range: ArchivedRange, onRow: (line: Buffer) => void): Promise<number> {
     try {
-      const expected = { tenantId: keys.tenantId, key, month, archivedFrom: from };
-      const { rows, last } = await readArchivedMonth(archive, expected, onRow);
-      const end = Math.min(monthStart(month, 1).getTime(), until.getTime());
-      const name = `${archivedFile(keys.tenantId, month)} in ${archive.name}`;
-      if (setBacks.some(({ number, window_start }) => number > last.number && window_start.getTime() < end)) {
-        throw new ArchiveFailure(`${name} was made before the month ended`, { isDown: false });
-      }
-      const entry = await database.of(keys.tenantId).bulk((tx) => tx.query(readSeal, last.number));
-      if (!entry || !isSameEntry(entry, last)) {
-        throw new ArchiveFailure(`${name} is of another history of this log`, { isDown: false });
-      }
-      return rows;
+      return await readMonth(this.#parts, range, month, onRow);
     } catch (cause) {
       if (!(cause instanceof ArchiveFailure)) throw cause;
       const what = cause.isDown ? "cannot be read now" : "has another file in its place";
       const detail = `Rows of ${monthName(month)} are in the archive of the log, which ${what}.`;
-      throw new Fault("unavailable", `${detail} Rows since ${until.toISOString()} can be read with start_date.`, {
+      throw new Fault("unavailable", `${detail} Rows since ${range.until.toISOString()} can be read with start_date.`, {
         retryAfter: 60,
         cause,
       });
@@ -162,10 +138,11 @@ export class ArchivedLog {
 }
 
 /** The archived months that a list can have rows of; undefined if it has none. */
-function archivedRange({ keptFrom, archivedFrom }: ChainHead, { from, until, after }: LogListing) {
-  if (!keptFrom || !archivedFrom || archivedFrom >= keptFrom) return undefined;
-  if (from && from >= keptFrom) return undefined;
-  if (until && until <= archivedFrom) return undefined;
-  if (after && after.createdAt < archivedFrom) return undefined;
-  return { from: archivedFrom, until: keptFrom };
+function archivedRange(head: ChainHead, { from, until, after }: LogListing): ArchivedTime | undefined {
+  const archived = archivedTime(head);
+  if (!archived) return undefined;
+  if (from && from >= archived.until) return undefined;
+  if (until && until <= archived.from) return undefined;
+  if (after && after.createdAt < archived.from) return undefined;
+  return archived;
 }

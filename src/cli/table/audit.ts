@@ -22,6 +22,9 @@ export const AUDIT_COMMANDS: readonly OperatorCommand[] = [
     flags: {
       ...TENANT,
       since: textFlag("FILE", "earlier output of --json, kept elsewhere: its tenants and seals must still exist"),
+      archive: switchFlag(
+        "also read the files of archived months, in CLOAKROOM_LOG_ARCHIVE, and find those that were changed",
+      ),
       key: textFlag(
         "FINGERPRINT",
         "the tenant's, which cloakroom audit key shows. Get it from the operator, not with the file",

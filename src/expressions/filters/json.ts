@@ -1,7 +1,6 @@
 import type { Budget } from "../budget.js";
 import { selectOne } from "../json-path.js";
-import type { Operand } from "../operand.js";
-import { operandToJson } from "../operand.js";
+import { type Operand, operandToJson } from "../operand.js";
 import { type FilterFamily, passingNull } from "./filter.js";
 
 /** Native serialization writes about four characters in the time of one unit (measured). */

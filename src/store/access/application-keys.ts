@@ -72,7 +72,6 @@ export interface ApplicationKeyListing extends PageRequest {
   readonly applicationId: Uuid;
 }
 
-/** A page, newest first. */
 export const listApplicationKeyRows = defineList<ApplicationKeyListing, ApplicationKeyRow>(
   "application_keys",
   COLUMNS,

@@ -29,7 +29,6 @@ export const insertApplication = defineInsert<NewApplication>("applications");
 
 export const readApplication = defineRead<ApplicationRow>("applications", COLUMNS);
 
-/** The same, locked until the transaction ends. */
 export const lockApplication = lockedById("applications", readApplication);
 
 /**
@@ -46,7 +45,6 @@ export interface ApplicationListing extends PageRequest {
   readonly types: readonly string[];
 }
 
-/** A page, newest first. */
 export const listApplicationRows = defineList<ApplicationListing, ApplicationRow>(
   "applications",
   COLUMNS,

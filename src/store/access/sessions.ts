@@ -110,7 +110,6 @@ export const listSessionRows = defineList<SessionListing, ListedSessionRow>(
 
 export const readSession = defineRead<ListedSessionRow>("sessions", LISTED);
 
-/** Returns whether it existed. */
 export const deleteSessionRow = defineDelete("sessions");
 
 export const deleteDueSessions = defineRemoval("sessions", "expires_at");

@@ -1,4 +1,4 @@
-import { quoteName } from "../postgres/roles.js";
+import { quoteName } from "../statements/sql-text.js";
 import { DISTRIBUTION_COLUMN, FIRST_TABLE, PARTITIONED_TABLE, type TablePlacement } from "./table-placements.js";
 
 export interface MoveStep {

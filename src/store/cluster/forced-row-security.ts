@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Sql } from "../postgres/connect.js";
-import { quoteName } from "../postgres/roles.js";
+import { quoteName } from "../statements/sql-text.js";
 import { retryingLocks } from "../transactions/lock-retries.js";
 import { FIRST_TABLE } from "./table-placements.js";
 

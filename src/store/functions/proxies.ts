@@ -32,7 +32,6 @@ export const insertProxy = defineInsert<NewProxy>("proxies", { revision: 1 });
 
 export const readProxy = defineRead<ProxyRow>("proxies", COLUMNS);
 
-/** The same, locked until the transaction ends. */
 export const lockProxy = lockedById("proxies", readProxy);
 
 /** A proxy by its key's hash, with the tenant's revision and whether its settings allow ephemeral ones. */
@@ -60,7 +59,6 @@ interface Guarded {
 
 export const namesOfProxies = defineNames("proxies", ROW_BYTES);
 
-/** A page, newest first. */
 export const listProxyRows = defineList<IdListing, ProxyRow>("proxies", COLUMNS, amongIds, ROW_BYTES);
 
 export interface ProxyChange extends ProxyColumns {
@@ -68,8 +66,6 @@ export interface ProxyChange extends ProxyColumns {
   readonly modified_by: Uuid;
 }
 
-/** Returns whether the proxy was unchanged since it was read. */
 export const updateProxyRow = defineUpdate<ProxyChange>("proxies");
 
-/** Returns whether it existed. */
 export const deleteProxyRow = defineDelete("proxies");

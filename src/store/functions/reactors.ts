@@ -38,18 +38,14 @@ export const insertReactor = defineHasRow<NewReactor>(
 
 export const readReactor = defineRead<ReactorRow>("reactors", COLUMNS);
 
-/** The same, locked until the transaction ends. */
 export const lockReactor = lockedById("reactors", readReactor);
 
 export const namesOfReactors = defineNames("reactors", ROW_BYTES);
 
-/** A page, newest first. */
 export const listReactorRows = defineList<IdListing, ReactorRow>("reactors", COLUMNS, amongIds, ROW_BYTES);
 
 export type ReactorChange = ReactorColumns & Pick<ReactorRow, "revision"> & { readonly modified_by: Uuid };
 
-/** Returns whether the reactor was unchanged since it was read. */
 export const updateReactorRow = defineUpdate<ReactorChange>("reactors");
 
-/** Returns whether it existed. */
 export const deleteReactorRow = defineDelete("reactors");

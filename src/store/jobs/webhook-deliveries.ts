@@ -1,6 +1,5 @@
 import type { Uuid } from "../../base/ids.js";
-import type { PageRequest } from "../../base/page.js";
-import { pageOffset } from "../../base/page.js";
+import { type PageRequest, pageOffset } from "../../base/page.js";
 import { definePage } from "../statements/counted-page.js";
 import { defineRemoval } from "../statements/removal.js";
 import { defineChange, defineHasRow, defineRow, defineRows } from "../statements/row-statements.js";

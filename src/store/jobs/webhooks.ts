@@ -28,7 +28,6 @@ export const insertWebhook = defineInsert<NewWebhook>("webhooks", { revision: 1 
 
 export const readWebhook = defineRead<WebhookRow>("webhooks", COLUMNS);
 
-/** The same, locked until the transaction ends. */
 export const lockWebhook = lockedById("webhooks", readWebhook);
 
 export const listWebhookRows = defineAll<WebhookRow>("webhooks", COLUMNS);

@@ -42,7 +42,6 @@ const COLUMNS = `
 
 export const readConnection = defineRead<ConnectionRow>("connections", COLUMNS);
 
-/** The same, locked until the transaction ends. */
 export const lockConnection = lockedById("connections", readConnection);
 
 export const listConnectionRows = defineAll<ConnectionRow>("connections", COLUMNS);
@@ -75,7 +74,6 @@ export const hasChecksDue = defineHasRow<Date>(
 
 export type ConnectionChange = StoredConnection & { readonly modified_by: Uuid };
 
-/** Returns whether the connection was unchanged since it was read. */
 export const updateConnectionRow = defineUpdate<ConnectionChange>("connections");
 
 export type CheckResult = Pick<ConnectionRow, "id" | "status" | "checks" | "check_due_at" | "revision">;
@@ -88,7 +86,6 @@ export const saveCredentialsCheck = defineChange<CheckResult>(
     where tenant_id = ${tenantId} and id = ${id} and revision = ${revision}`,
 );
 
-/** Returns whether it existed. */
 export const deleteConnectionRow = defineDelete("connections");
 
 /**

@@ -122,7 +122,6 @@ export interface PaymentListing extends PageRequest {
   readonly scopes: readonly PaymentScope[] | undefined;
 }
 
-/** A page, newest first. */
 export const listPaymentRows = defineList<PaymentListing, PaymentRow>("payments", COLUMNS, (sql, listing) => {
   const { status, externalTerm, id, scopes } = listing;
   const alternative = ({ tokenId, tokenIdPrefix, container, containerPrefix }: PaymentScope) => sql`

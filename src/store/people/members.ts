@@ -73,7 +73,6 @@ export interface MemberListing extends PageRequest {
   readonly userIds: readonly Uuid[];
 }
 
-/** A page, newest first. */
 export const listMemberRows = defineList<MemberListing, MemberRow>("members", COLUMNS, (sql, listing) =>
   matchesAny(sql, "user_id", listing.userIds),
 );

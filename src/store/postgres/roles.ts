@@ -1,3 +1,4 @@
+import { quoteName } from "../statements/sql-text.js";
 import type { Sql } from "./connect.js";
 import { databaseErrorCode } from "./database-error.js";
 
@@ -106,9 +107,4 @@ function toBeRunByAdministrator(statements: readonly string[]): DatabaseSetupErr
   return new DatabaseSetupError(
     `The login role may not make the roles that Cloakroom runs as. Let a database administrator run this, then run the command again:\n${statements.map((statement) => `${statement};`).join("\n")}`,
   );
-}
-
-/** A name, quoted for SQL. */
-export function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

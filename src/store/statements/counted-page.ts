@@ -1,7 +1,6 @@
 import type { TenantId, Uuid } from "../../base/ids.js";
 import { MAX_PAGE_BYTES, type Page, type PageRequest, pageOffset } from "../../base/page.js";
-import type { SqlTag } from "./statement.js";
-import { defineStatement, type Query, type Table } from "./statement.js";
+import { defineStatement, type Query, type SqlTag, type Table } from "./statement.js";
 
 interface Total {
   readonly total: number;

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { isTexts } from "../../base/json.js";
 import { readArrayText, toArrayText } from "../wire/array-text.js";
 import type { Columns } from "../wire/columns.js";
 import type { DescribedColumn } from "../wire/described-column.js";
@@ -98,17 +99,17 @@ function fragmentParts(fragment: unknown): SqlText["parts"] {
 }
 
 function listed({ of }: Listed, before: string): SqlText["parts"] {
-  if (typeof of === "string") return [quotedIdentifier(of)];
-  if (isTexts(of)) return [of.map(quotedIdentifier).join(", ")];
+  if (typeof of === "string") return [quoteName(of)];
+  if (isTexts(of)) return [of.map(quoteName).join(", ")];
   const rows: readonly object[] = Array.isArray(of) ? of : [of];
   const names = Object.keys(rows[0] ?? {});
   if (/\bset\s*$/i.test(before)) {
     return names.flatMap((name, index) => [
-      `${index > 0 ? ", " : ""}${quotedIdentifier(name)} = `,
+      `${index > 0 ? ", " : ""}${quoteName(name)} = `,
       { value: scalarOf(Reflect.get(rows[0] ?? {}, name)) },
     ]);
   }
-  const parts: SqlText["parts"][number][] = [`(${names.map(quotedIdentifier).join(", ")}) values `];
+  const parts: SqlText["parts"][number][] = [`(${names.map(quoteName).join(", ")}) values `];
   for (const [index, row] of rows.entries()) {
     for (const [column, name] of names.entries()) {
       parts.push(column > 0 ? ", " : index > 0 ? ", (" : "(", { value: scalarOf(Reflect.get(row, name)) });
@@ -118,11 +119,8 @@ function listed({ of }: Listed, before: string): SqlText["parts"] {
   return parts;
 }
 
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === "string");
-}
-
-function quotedIdentifier(name: string): string {
+/** A name, quoted for SQL. */
+export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 

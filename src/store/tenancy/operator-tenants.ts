@@ -1,7 +1,8 @@
 import { isTenantId, type TenantId, timeOfUuid, type Uuid, VAULT_TENANT_ID } from "../../base/ids.js";
 import { TENANT_SHARDS } from "../jobs/due.js";
 import { type DatabaseAddress, type Sql, soleConnection } from "../postgres/connect.js";
-import { DatabaseSetupError, quoteName } from "../postgres/roles.js";
+import { DatabaseSetupError } from "../postgres/roles.js";
+import { quoteName } from "../statements/sql-text.js";
 
 /** The name of the leases of the shards of tenants whose logs a server seals. */
 export const SEALING_LEASE = "log-seals";

@@ -21,16 +21,6 @@ export interface SealedTable {
   readonly columns: readonly SealedColumn[];
 }
 
-const column = (name: string, field: string, bound?: readonly string[]): SealedColumn => ({
-  name,
-  field,
-  purpose: "data",
-  ...(bound && { bound }),
-});
-const NAME = column("name", "name");
-const byId = { key: "id", keyType: "uuid", hasRevision: false } as const;
-const versioned = { ...byId, hasRevision: true } as const;
-
 /**
  * The plain columns that sealed values of the same row are bound to: those that decide who may see or use the values,
  * and how.
@@ -58,93 +48,56 @@ export const AAD_COLUMNS = {
   tokens: ["type", "containers", "revision", "fingerprint", "dedupe_key"],
 } as const;
 
+/** Names of sealed columns, each with its field. */
+type Fields = Readonly<Record<string, string>>;
+type TableKind = Omit<SealedTable, "table" | "columns">;
+
+const BY_ID: TableKind = { key: "id", keyType: "uuid", hasRevision: false };
+const VERSIONED: TableKind = { ...BY_ID, hasRevision: true };
+const NAME: Fields = { name: "name" };
+
 /** Every sealed column; a test compares this with the schema. */
 export const SEALED_TABLES: readonly SealedTable[] = [
-  { table: "members", ...byId, columns: [column("profile", "profile", AAD_COLUMNS.members)] },
-  {
-    table: "member_identities",
-    ...byId,
-    columns: [column("proof", "member_identity", AAD_COLUMNS.member_identities)],
-  },
-  { table: "passkeys", ...byId, columns: [column("details", "passkey", AAD_COLUMNS.passkeys)] },
-  { table: "sign_ins", ...byId, columns: [column("details", "sign_in", AAD_COLUMNS.sign_ins)] },
-  {
-    table: "sign_in_requests",
-    ...byId,
-    columns: [column("details", "sign_in_request", AAD_COLUMNS.sign_in_requests)],
-  },
-  { table: "invitations", ...byId, columns: [column("email", "email")] },
-  { table: "applications", ...byId, columns: [column("definition", "application", AAD_COLUMNS.applications), NAME] },
-  {
-    table: "application_keys",
-    ...byId,
-    columns: [column("proof", "application_key", AAD_COLUMNS.application_keys), column("details", "key_details")],
-  },
-  { table: "sessions", ...byId, columns: [column("rights", "session", AAD_COLUMNS.sessions)] },
-  {
-    table: "proxies",
-    ...versioned,
-    columns: [column("definition", "proxy", AAD_COLUMNS.proxies), NAME],
-  },
-  { table: "reactor_formulas", ...versioned, columns: [column("definition", "formula"), NAME] },
-  {
-    table: "reactors",
-    ...versioned,
-    columns: [column("definition", "reactor", AAD_COLUMNS.reactors), NAME],
-  },
-  {
-    table: "reactor_runs",
-    ...byId,
-    columns: [
-      column("request", "run_request", AAD_COLUMNS.reactor_runs),
-      column("result", "run_result", AAD_COLUMNS.reactor_runs),
-    ],
-  },
-  {
-    table: "connections",
-    ...versioned,
-    columns: [column("fields", "connection", AAD_COLUMNS.connections), NAME],
-  },
-  {
-    table: "token_exports",
-    ...byId,
-    columns: [column("definition", "token_export", AAD_COLUMNS.token_exports)],
-  },
-  { table: "webhooks", ...versioned, columns: [column("definition", "webhook", AAD_COLUMNS.webhooks)] },
-  {
-    table: "webhook_deliveries",
-    ...byId,
-    key: "event_id",
-    columns: [column("content", "event", AAD_COLUMNS.webhook_deliveries)],
-  },
-  { table: "webhook_signing_keys", ...byId, columns: [column("private_key", "webhook_signing_key")] },
-  { table: "failed_runs", ...byId, columns: [column("record", "failed_run")] },
+  sealedTable("members", BY_ID, { profile: "profile" }),
+  sealedTable("member_identities", BY_ID, { proof: "member_identity" }),
+  sealedTable("passkeys", BY_ID, { details: "passkey" }),
+  sealedTable("sign_ins", BY_ID, { details: "sign_in" }),
+  sealedTable("sign_in_requests", BY_ID, { details: "sign_in_request" }),
+  sealedTable("invitations", BY_ID, {}, { email: "email" }),
+  sealedTable("applications", BY_ID, { definition: "application" }, NAME),
+  sealedTable("application_keys", BY_ID, { proof: "application_key" }, { details: "key_details" }),
+  sealedTable("sessions", BY_ID, { rights: "session" }),
+  sealedTable("proxies", VERSIONED, { definition: "proxy" }, NAME),
+  sealedTable("reactor_formulas", VERSIONED, {}, { definition: "formula", ...NAME }),
+  sealedTable("reactors", VERSIONED, { definition: "reactor" }, NAME),
+  sealedTable("reactor_runs", BY_ID, { request: "run_request", result: "run_result" }),
+  sealedTable("connections", VERSIONED, { fields: "connection" }, NAME),
+  sealedTable("token_exports", BY_ID, { definition: "token_export" }),
+  sealedTable("webhooks", VERSIONED, { definition: "webhook" }),
+  sealedTable("webhook_deliveries", { ...BY_ID, key: "event_id" }, { content: "event" }),
+  sealedTable("webhook_signing_keys", BY_ID, {}, { private_key: "webhook_signing_key" }),
+  sealedTable("failed_runs", BY_ID, {}, { record: "failed_run" }),
   // Without a new revision: work on a payment continues between reading and writing, and must not find the row changed.
-  { table: "payments", ...byId, columns: [column("record", "payment", AAD_COLUMNS.payments)] },
-  { table: "refunds", ...byId, columns: [column("record", "refund", AAD_COLUMNS.refunds)] },
-  {
-    table: "three_ds_sessions",
-    ...byId,
-    columns: [column("record", "three_ds_session", AAD_COLUMNS.three_ds_sessions)],
-  },
-  {
-    table: "tokens",
-    ...versioned,
-    keyType: "text",
-    columns: [column("data", "data", AAD_COLUMNS.tokens), column("attributes", "attributes", AAD_COLUMNS.tokens)],
-  },
+  sealedTable("payments", BY_ID, { record: "payment" }),
+  sealedTable("refunds", BY_ID, { record: "refund" }),
+  sealedTable("three_ds_sessions", BY_ID, { record: "three_ds_session" }),
+  sealedTable("tokens", { ...VERSIONED, keyType: "text" }, { data: "data", attributes: "attributes" }),
   {
     table: "token_cvc",
     key: "token_id",
     keyType: "text",
     hasRevision: false,
-    columns: [{ ...column("code", "cvc"), purpose: "cvc" }],
+    columns: [{ name: "code", field: "cvc", purpose: "cvc" }],
   },
-  {
-    table: "idempotency_keys",
-    key: "key_hash",
-    keyType: "bytea",
-    hasRevision: false,
-    columns: [column("response", "idempotency")],
-  },
+  sealedTable("idempotency_keys", { ...BY_ID, key: "key_hash", keyType: "bytea" }, {}, { response: "idempotency" }),
 ];
+
+/** @param bound the columns whose values are bound to {@link AAD_COLUMNS} of the table, with their fields. */
+function sealedTable(table: Table, kind: TableKind, bound: Fields, unbound: Fields = {}): SealedTable {
+  const to: Partial<Record<Table, readonly string[]>> = AAD_COLUMNS;
+  const columns = (fields: Fields, plain: readonly string[] | undefined) =>
+    Object.entries(fields).map(
+      ([name, field]): SealedColumn => ({ name, field, purpose: "data", ...(plain && { bound: plain }) }),
+    );
+  return { table, ...kind, columns: [...columns(bound, to[table]), ...columns(unbound, undefined)] };
+}

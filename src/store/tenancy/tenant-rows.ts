@@ -1,41 +1,18 @@
 import { defineStatement, defineWrite, type Statement, TABLES, type Table } from "../statements/statement.js";
 
 /**
- * The columns that identify a deleted tenant's rows: the primary key of each table without `tenant_id`. `kept` marks the
- * row that records that the tenant existed, and the note that something is left to remove.
+ * The columns that identify a deleted tenant's rows: the primary key of each table without `tenant_id`, where it is not
+ * `id`. `kept` marks the row that records that the tenant existed, and the note that something is left to remove.
  */
-const KEYS: Readonly<Record<Table, string | "kept">> = {
+const KEYS: Readonly<Partial<Record<Table, string>>> = {
   tenants: "kept",
   due: "kept",
   tenant_keys: "purpose, version",
-  application_keys: "id",
-  applications: "id",
-  sessions: "id",
-  members: "id",
-  member_identities: "id",
-  passkeys: "id",
-  sign_ins: "id",
-  sign_in_requests: "id",
-  invitations: "id",
-  outbox: "id",
   mail_counts: "counted, hour",
-  proxies: "id",
-  reactors: "id",
-  reactor_formulas: "id",
-  reactor_runs: "id",
-  failed_runs: "id",
-  webhooks: "id",
   webhook_deliveries: "event_id, webhook_id",
-  webhook_signing_keys: "id",
-  token_exports: "id",
-  refunds: "id",
-  payments: "id",
-  connections: "id",
   simulator_payments: "reference",
-  three_ds_sessions: "id",
   token_terms: "term, created_at, token_id",
   token_cvc: "token_id",
-  tokens: "id",
   idempotency_keys: "key_hash",
   token_activity: "month, slot",
   token_counts: "type, slot",
@@ -45,7 +22,6 @@ const KEYS: Readonly<Record<Table, string | "kept">> = {
   audit_heads: "number",
   audit_sinks: "sink",
   audit_anchors: "number",
-  audit_stamps: "id",
   log_outages: "part",
   log_counts: "step, at, operation, entity_type, outcome, shown",
   log_actor_counts: "day, actor_id, outcome, shown",
@@ -59,7 +35,7 @@ export interface Removal {
 
 /** In reverse lock order: rows are deleted before the rows that they refer to. */
 export const REMOVALS: readonly Removal[] = TABLES.toReversed().flatMap((table) => {
-  const key = KEYS[table];
+  const key = KEYS[table] ?? "id";
   return key === "kept" ? [] : [removalOf(table, key)];
 });
 

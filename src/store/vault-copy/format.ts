@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isRecord, isTexts } from "../../base/json.js";
 
 /**
  * The format of a decompressed (gzip) export: a header line, sections, and an end line. Lines are JSON. A section is a
@@ -91,28 +92,20 @@ export function damaged(): ExportFileError {
 function parse(line: string): Parsed {
   try {
     const parsed: unknown = JSON.parse(line);
-    if (isObject(parsed)) return parsed;
+    if (isRecord(parsed)) return parsed;
   } catch {
     // The error below reports it.
   }
   throw damaged();
 }
 
-function isObject(value: unknown): value is Parsed {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((each) => typeof each === "string");
-}
-
 function isRootKey(value: unknown): value is ExportedRootKey {
-  if (!isObject(value)) return false;
+  if (!isRecord(value)) return false;
   const { id, check_value, retired, threshold } = value;
   const isKey = typeof id === "string" && typeof check_value === "string" && typeof retired === "boolean";
   return isKey && (threshold === null || typeof threshold === "number");
 }
 
 function isWrappedKey(value: unknown): value is ExportHeader["key"] {
-  return isObject(value) && typeof value.root_key_id === "string" && typeof value.wrapped === "string";
+  return isRecord(value) && typeof value.root_key_id === "string" && typeof value.wrapped === "string";
 }

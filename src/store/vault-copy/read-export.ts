@@ -4,7 +4,7 @@ import { makeEmptyPartitions } from "../audit/log-partitions.js";
 import { listStoredTables, type StoredTable } from "../catalogue/stored-tables.js";
 import type { Sql } from "../postgres/connect.js";
 import { databaseErrorCode } from "../postgres/database-error.js";
-import { quoteName } from "../postgres/roles.js";
+import { quoteName } from "../statements/sql-text.js";
 import { setRootKeyThreshold } from "../tenancy/root-keys.js";
 import { copyIn } from "./copy-streams.js";
 import type { ExportReader } from "./export-reader.js";

@@ -3,7 +3,7 @@ import { listLogPartitions } from "../audit/log-partitions.js";
 import { listStoredTables, type StoredTable } from "../catalogue/stored-tables.js";
 import { ranMigrations } from "../migration-ledger.js";
 import type { Sql } from "../postgres/connect.js";
-import { quoteName } from "../postgres/roles.js";
+import { quoteName } from "../statements/sql-text.js";
 import { listActiveTenantsOn } from "../tenancy/operator-tenants.js";
 import { listRootKeys, type RootKeyRow } from "../tenancy/root-keys.js";
 import { retryingLocks } from "../transactions/lock-retries.js";

@@ -4,6 +4,7 @@ import { ROLES, type Role } from "../../../src/access/role.js";
 import { SERVICES } from "../../../src/server/served-services.js";
 import { allowedOperations, operationName, readMethodRoles } from "../../../src/services/method-roles.js";
 import { newMember } from "../../support/member.js";
+import { openShop } from "../../support/payments.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { signedIn, type TestBrowser } from "../../support/test-browser.js";
 import { withoutIds } from "../../support/without-ids.js";
@@ -106,6 +107,25 @@ describe("a value", () => {
       expect(shown.map(({ id }) => id)).toEqual([token.id, token.id]);
     }
     expect((await as("DEVELOPER").call("TokenService/GetToken", { id: token.id })).status).toBe(403);
+  });
+
+  it("is in no payment that an AUDITOR reads", async () => {
+    const shop = await openShop([], tenant);
+    const paid = await shop.pay();
+    expect(paid.body.payment_method).toMatchObject({ label: "4242", details: { bin: "42424242" } });
+    const read = async (role: Role) => {
+      const one = await as(role).call("TransactionService/GetTransaction", { id: paid.body.id });
+      const list = await as(role).call("TransactionService/ListTransactions", {});
+      expect(list.body.data).toHaveLength(1);
+      return [one.body, ...list.body.data];
+    };
+    expect(withoutIds(await read("OWNER"))).toContain("4242");
+    const seen = await read("AUDITOR");
+    expect(withoutIds(seen)).not.toContain("4242");
+    for (const { paymentMethod } of seen) {
+      expect(paymentMethod).toMatchObject({ token: paid.body.payment_method.token, scheme: "visa" });
+      expect(paymentMethod.expirationDate).toBeUndefined();
+    }
   });
 
   it("is not found out by a mask, a search index or a fingerprint that a person writes", async () => {

@@ -68,6 +68,26 @@ describe("an ADMIN without a second factor", () => {
   });
 });
 
+describe.each(["OWNER", "ADMIN"] as const)("%s without a second factor", (role) => {
+  it.each([
+    ["reveal_to_people", "true"],
+    ["fingerprint_tokens", "true"],
+    ["deduplicate_tokens", "true"],
+    ["record_log_reads", "false"],
+    ["disable_ephemeral_proxy", "false"],
+  ])("does not set %s to %s, and sets it the other way", async (name, loose) => {
+    const strict = loose === "true" ? "false" : "true";
+    const set = (value: string) => ({ name: "T", settings: { [name]: value } });
+    await tenant.manage("PUT", "/tenants/self", { body: set(strict) });
+    const thief = role === "OWNER" ? await signedIn(tenant.id, "owner@example.com") : await weak(role);
+    const refused = await thief.call("TenantService/UpdateTenant", set(loose));
+    expect(refused).toMatchObject({ status: 403, body: { message: expect.stringContaining(`Switching ${name}`) } });
+    const { browser } = await memberWithPasskey(tenant, "ADMIN");
+    expect((await browser.call("TenantService/UpdateTenant", set(loose))).status).toBe(200);
+    expect((await thief.call("TenantService/UpdateTenant", set(strict))).status).toBe(200);
+  });
+});
+
 describe("a new ADMIN's first passkey", () => {
   it("signs in, and gives no power until the OWNER confirms it", async () => {
     const backEnd = await tenant.backEnd();
@@ -187,5 +207,20 @@ describe("the key of a proxy that acts as an application", () => {
     expect(seen?.body.key).toBeUndefined();
     const { browser } = await memberWithPasskey(world.tenant, "ADMIN");
     expect((await browser.call("ProxyService/GetProxy", { id: world.strong.proxy })).body.key).toMatch(/^key_/);
+  });
+
+  it("is not in the response to another name, which needs no second factor", async () => {
+    const { body: reactor } = await tenant.manage("POST", "/reactors", {
+      body: { name: "R", code: "module.exports = async () => ({ raw: {} });" },
+    });
+    const destination = "https://example.com";
+    const proxy = { name: "P", destination_url: destination, request_reactor_id: reactor.id };
+    const { body: made } = await tenant.manage("POST", "/proxies", { body: proxy });
+    const renamed = { id: made.id, name: "Another name", destinationUrl: destination, requestReactorId: reactor.id };
+    const seen = await (await weak("ADMIN")).call("ProxyService/ReplaceProxy", renamed);
+    expect(seen).toMatchObject({ status: 200, body: { name: "Another name" } });
+    expect(seen.body.key).toBeUndefined();
+    const { browser } = await memberWithPasskey(tenant, "ADMIN");
+    expect((await browser.call("ProxyService/ReplaceProxy", renamed)).body.key).toMatch(/^key_/);
   });
 });

@@ -149,3 +149,26 @@ describe("a search by somebody who may see values", () => {
     }
   });
 });
+
+describe("the fingerprint of a token", () => {
+  it("is in no event that a DEVELOPER reads, who makes applications that create tokens of guesses", async () => {
+    const hook = { name: "n", url: "https://shop.example.com/", events: ["token.created"] };
+    const { body: webhook } = await tenant.manage("POST", "/webhooks", { body: hook });
+    const backEnd = await tenant.backEnd();
+    const body = { type: "token", data: "guess", fingerprint_expression: "{{ data }}", metadata: { desk: "7" } };
+    const { body: token } = await backEnd("POST", "/tokens", { body });
+    const eventFor = async (browser: TestBrowser) => {
+      const { body: list } = await browser.call("WebhookService/ListWebhookDeliveries", { id: webhook.id });
+      const named = { id: webhook.id, eventId: list.data[0].eventId };
+      const read = await browser.call("WebhookService/GetWebhookDelivery", named);
+      expect(read.status, JSON.stringify(read.body)).toBe(200);
+      return read.body.event.data.token;
+    };
+    const { fingerprint, ...others } = await eventFor(browserOf("ADMIN", false));
+    expect([others.id, fingerprint]).toEqual([token.id, token.fingerprint]);
+    for (const hasSecondFactor of [false, true]) {
+      expect(await eventFor(browserOf("DEVELOPER", hasSecondFactor))).toEqual(others);
+    }
+    expect(await eventFor(browserOf("AUDITOR", false))).toEqual({ fingerprint, ...others });
+  });
+});

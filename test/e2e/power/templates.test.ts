@@ -25,15 +25,17 @@ async function shopOf(by: TestBrowser): Promise<string> {
 }
 
 describe("an ADMIN without a second factor, who reads masks", () => {
-  it("neither changes the templates of an application nor lets its pages write expressions", async () => {
+  it("neither changes the templates of an application nor lets its pages call without a frame", async () => {
     const thief = await signedIn(tenant.id, await newMember(tenant, "ADMIN"));
     const shop = await shopOf(thief);
-    for (const change of [{ templates: SHOWS_ALL }, { templates: [] }, { allowPageRequests: true }]) {
+    const changes = [{ templates: SHOWS_ALL }, { templates: [] }, { allowPageRequests: true }, { allowedOrigins: [] }];
+    for (const change of changes) {
       const refused = await update(thief, shop, change);
       expect(refused.status, JSON.stringify(change)).toBe(403);
       expect(refused.body.message).toContain("needs a second factor");
     }
-    expect((await update(thief, shop, { name: "Another name" })).status).toBe(200);
+    const renamed = { name: "Another name", allowedOrigins: ["https://other.example"] };
+    expect((await update(thief, shop, renamed)).status).toBe(200);
     const { browser: admin } = await memberWithPasskey(tenant, "ADMIN");
     expect((await update(admin, shop, { templates: SHOWS_ALL })).status).toBe(200);
   });

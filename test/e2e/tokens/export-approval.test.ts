@@ -193,6 +193,16 @@ describe("an export that two people must agree to", () => {
     expect((await request(newcomer, exporter)).status).toBe(200);
   });
 
+  it("is asked for also after the person was given the same role once more, which changes nothing", async () => {
+    const [colleague] = await people.settled(1);
+    if (!colleague) throw new Error("nobody joined");
+    const path = `/tenants/self/members/${colleague.memberId}`;
+    expect((await tenant.manage("PUT", path, { body: { role: "ADMIN" } })).status).toBe(200);
+    const asked = await request(colleague, exporter);
+    expect(asked.status, JSON.stringify(asked.body)).toBe(200);
+    await remove(asked.body.id);
+  });
+
   it("ends with the membership of either person", async () => {
     for (const leaver of ["asks", "approves"] as const) {
       const own = await exporterIn("reveal");

@@ -1,6 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { PostgresCluster } from "../../support/postgres-cluster.js";
 
+interface CitusOptions {
+  readonly workers: number;
+  /** How many of the workers belong to the cluster from the beginning. */
+  readonly joined: number;
+  /** Arguments for `postgres` on each node. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
 /** A Citus cluster of this machine alone, which a test may grow, and whose nodes it may kill. */
 export class CitusHere implements AsyncDisposable {
   readonly coordinator: PostgresCluster;
@@ -14,13 +22,10 @@ export class CitusHere implements AsyncDisposable {
     this.url = url;
   }
 
-  /**
-   * Its PostgreSQL is that of {@link PostgresCluster}, and has Citus.
-   * @param joined how many of the workers belong to the cluster from the beginning.
-   */
-  static async start({ workers, joined }: { readonly workers: number; readonly joined: number }): Promise<CitusHere> {
+  /** Its PostgreSQL is that of {@link PostgresCluster}, and has Citus. */
+  static async start({ workers, joined, settings = {} }: CitusOptions): Promise<CitusHere> {
     await using stack = new AsyncDisposableStack();
-    const started = await Promise.all(Array.from({ length: workers + 1 }, startNode));
+    const started = await Promise.all(Array.from({ length: workers + 1 }, () => startNode(settings)));
     for (const node of started) stack.use(node);
     const [coordinator, ...others] = started;
     if (!coordinator) throw new Error("there is no coordinator");
@@ -41,16 +46,20 @@ export class CitusHere implements AsyncDisposable {
     return this.coordinator.url("postgres", "vault");
   }
 
+  get nodes(): readonly PostgresCluster[] {
+    return [this.coordinator, ...this.workers];
+  }
+
   addressOf(worker: number): string {
     return `127.0.0.1:${this.workers[worker]?.port}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.coordinator, ...this.workers].map((node) => node[Symbol.asyncDispose]()));
+    await Promise.all(this.nodes.map((node) => node[Symbol.asyncDispose]()));
   }
 }
 
-async function startNode(): Promise<PostgresCluster> {
+async function startNode(settings: Readonly<Record<string, string>>): Promise<PostgresCluster> {
   const node = await PostgresCluster.start({
     settings: {
       shared_preload_libraries: "citus",
@@ -59,6 +68,7 @@ async function startNode(): Promise<PostgresCluster> {
       max_worker_processes: "24",
       wal_level: "logical",
       "citus.node_conninfo": "sslmode=disable",
+      ...settings,
     },
   });
   // Nodes dial each other as several roles, without passwords.

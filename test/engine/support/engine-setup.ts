@@ -4,6 +4,7 @@ import type { TestProject } from "vitest/node";
 import { connect, type DatabaseAddress, type Sql } from "../../../src/store/postgres/connect.js";
 import { createAuthority } from "../../egress/certificates.js";
 import { cloakroom } from "../../support/command.js";
+import { makeMigratedData } from "../../support/databases.js";
 import { newDirectory } from "../../support/new-directory.js";
 import { startReplica } from "../../support/replica.js";
 
@@ -43,6 +44,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   writeFileSync(trusted, authority.pem);
   const server = stack.use(await startReplica({ ...environment, NODE_EXTRA_CA_CERTS: trusted }));
   project.provide("isCluster", isCluster);
+  // For servers that a test starts in its process, under other settings: their database is the embedded one.
+  project.provide("migratedData", stack.use(await makeMigratedData()).dataDir);
   project.provide("serverUrl", server.url);
   project.provide("serverEnvironment", environment);
   project.provide("trustedIdentity", await authority.issue(["localhost"], ["127.0.0.1"]));

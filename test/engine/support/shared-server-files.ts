@@ -2,12 +2,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * A file that contains one of these starts servers or databases, or reads the embedded database or the log of the run.
+ * A file that contains one of these starts server processes or databases, or reads the embedded database or the log of
+ * the run.
  */
 const BEYOND_THE_API =
   /startServerProcess|startReplica|PostgresCluster|startDatabase|copyMigratedData|CLOAKROOM_DATA_DIR|"serverLog"|support\/(stored|log-line)/;
-/** A file that contains one of these calls the server of the whole run. */
-const SHARED_SERVER = /newTenant\(|inject\("serverUrl"\)/;
+/** A file that contains one of these calls the server of the whole run, perhaps beside others in its own process. */
+const SHARED_SERVER = /newTenant\(\)|inject\("serverUrl"\)/;
 
 /** Starts servers on the directory of the embedded database. */
 const ON_ITS_DIRECTORY = "test/e2e/vault/cli.test.ts";

@@ -2,20 +2,21 @@ import type { Host } from "../host.js";
 import { parseJson, writeJson } from "../intrinsics.js";
 import { URLSearchParams } from "./url-search-params.js";
 
+/** The parts of an address that can be set; `href` is set as a whole. */
+const SETTABLE = [
+  "protocol",
+  "username",
+  "password",
+  "host",
+  "hostname",
+  "port",
+  "pathname",
+  "search",
+  "hash",
+] as const;
+
 /** The parts of an address by the worker's own URL class. */
-interface Parts {
-  readonly href: string;
-  readonly origin: string;
-  readonly protocol: string;
-  readonly username: string;
-  readonly password: string;
-  readonly host: string;
-  readonly hostname: string;
-  readonly port: string;
-  readonly pathname: string;
-  readonly search: string;
-  readonly hash: string;
-}
+type Parts = Readonly<Record<(typeof SETTABLE)[number] | "href" | "origin", string>>;
 
 class InvalidUrl extends TypeError {
   readonly code = "ERR_INVALID_URL";
@@ -64,80 +65,22 @@ export function createUrlClass(host: Host) {
       return this.#parts.origin;
     }
 
-    get protocol(): string {
-      return this.#parts.protocol;
-    }
-
-    set protocol(value: unknown) {
-      this.#set("protocol", value);
-    }
-
-    get username(): string {
-      return this.#parts.username;
-    }
-
-    set username(value: unknown) {
-      this.#set("username", value);
-    }
-
-    get password(): string {
-      return this.#parts.password;
-    }
-
-    set password(value: unknown) {
-      this.#set("password", value);
-    }
-
-    get host(): string {
-      return this.#parts.host;
-    }
-
-    set host(value: unknown) {
-      this.#set("host", value);
-    }
-
-    get hostname(): string {
-      return this.#parts.hostname;
-    }
-
-    set hostname(value: unknown) {
-      this.#set("hostname", value);
-    }
-
-    get port(): string {
-      return this.#parts.port;
-    }
-
-    set port(value: unknown) {
-      this.#set("port", value);
-    }
-
-    get pathname(): string {
-      return this.#parts.pathname;
-    }
-
-    set pathname(value: unknown) {
-      this.#set("pathname", value);
-    }
-
-    get search(): string {
-      return this.#parts.search;
-    }
-
-    set search(value: unknown) {
-      this.#set("search", value);
-    }
-
-    get hash(): string {
-      return this.#parts.hash;
-    }
-
-    set hash(value: unknown) {
-      this.#set("hash", value);
+    static {
+      for (const name of SETTABLE) {
+        Object.defineProperty(URL.prototype, name, {
+          configurable: true,
+          get(this: URL) {
+            return this.#parts[name];
+          },
+          set(this: URL, value: unknown) {
+            this.#replace(this.#changed(name, String(value)));
+          },
+        });
+      }
     }
 
     get searchParams(): URLSearchParams {
-      this.#searchParams ??= new URLSearchParams(this.search, () => {
+      this.#searchParams ??= new URLSearchParams(this.#parts.search, () => {
         this.#parts = this.#changed("search", String(this.#searchParams));
       });
       return this.#searchParams;
@@ -153,10 +96,6 @@ export function createUrlClass(host: Host) {
 
     get [Symbol.toStringTag](): string {
       return "URL";
-    }
-
-    #set(name: string, value: unknown): void {
-      this.#replace(this.#changed(name, String(value)));
     }
 
     /** An invalid value leaves the part unchanged. */
