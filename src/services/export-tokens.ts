@@ -9,24 +9,30 @@ const PAGE_TOKENS = 500;
 /** Tokens of one message, which is written in one step. */
 const MESSAGE_TOKENS = 100;
 
-/** All tokens that match, a page at a time: the next one is read when the caller has taken the one before. */
+/**
+ * All tokens that match, a page at a time: the next one is read when the caller has taken the one before. A caller that
+ * takes its time gets the rest of a page read again, by pages of a message from then on.
+ */
 export function exportingTokens(bins: BinTable | undefined): ServedStream {
   return serveStream(TokenService.method.exportTokens, async function* ({ start, ...fields }, call) {
+    let size = PAGE_TOKENS;
     for (let after = start; !call.signal.aborted; ) {
       const { query, page } = await call.read(async (tx) => {
         // The rights and keys of now: both may have changed since the last page.
         const exporter = prepareExporter(tx.caller, tx.keys, fields);
-        return { query: exporter.query, page: await exporter.page(after, PAGE_TOKENS)(tx) };
+        return { query: exporter.query, page: await exporter.page(after, size)(tx) };
       });
       const { items, next } = page;
-      for (let from = 0; from === 0 || from < items.length; from += MESSAGE_TOKENS) {
+      let from = 0;
+      do {
         const part = items.slice(from, from + MESSAGE_TOKENS);
         const last = part.at(-1);
-        const cursor = last && from + MESSAGE_TOKENS < items.length ? page.after(last) : next;
-        yield { data: await showAll(query, part, bins), ...(cursor === undefined ? {} : { cursor }) };
-      }
-      if (next === undefined) return;
-      after = next;
+        from += MESSAGE_TOKENS;
+        after = last && from < items.length ? page.after(last) : next;
+        yield { data: await showAll(query, part, bins), ...(after === undefined ? {} : { cursor: after }) };
+      } while (from < items.length && !call.isStale && !call.signal.aborted);
+      if (after === undefined) return;
+      if (from < items.length) size = MESSAGE_TOKENS;
     }
   });
 }

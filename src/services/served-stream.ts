@@ -21,6 +21,8 @@ export interface StreamCall {
   readonly revision: number;
   /** Whether the caller's key or sign-in has ended. {@link read} then refuses it, unless it was extended. */
   readonly hasEnded: boolean;
+  /** Whether {@link read} last ran long ago: what it read may have expired since, or no longer be the caller's to see. */
+  readonly isStale: boolean;
   /** Aborted when the stream must end: the caller left, or the server ends it. */
   readonly signal: AbortSignal;
   /**

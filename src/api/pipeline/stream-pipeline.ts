@@ -23,6 +23,9 @@ export interface StreamParts extends AdmissionParts {
   readonly clock: Clock;
 }
 
+/** How long a stream shows what it has read, as it read it. */
+const FRESH_MS = 1_000;
+
 export function buildStreamPipeline(stream: ServedStream, parts: StreamParts): StreamPipeline {
   const { desc } = stream;
   const validate = compileValidation(desc.input);
@@ -33,15 +36,15 @@ export function buildStreamPipeline(stream: ServedStream, parts: StreamParts): S
       if (!admitted) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
       validate(request);
       let caller = admitted;
-      const keys = await parts.keyring.of(caller.tenantId, caller.revision);
       const memory = new PageMemory(head.memory);
+      let readAt = Number.NEGATIVE_INFINITY;
       const isOver = () => hasEnded(caller, parts.clock.now());
       const renewed = async () => {
         caller = (await renew()) ?? caller;
       };
       const call: StreamCall = {
         signal,
-        keys,
+        keys: await parts.keyring.of(caller.tenantId, caller.revision),
         get caller() {
           return caller;
         },
@@ -51,9 +54,13 @@ export function buildStreamPipeline(stream: ServedStream, parts: StreamParts): S
         get hasEnded() {
           return isOver();
         },
+        get isStale() {
+          return parts.clock.now() - readAt > FRESH_MS;
+        },
         read(work) {
           const attempt = async () => {
             memory.release();
+            readAt = parts.clock.now();
             // An end changes no revision, so no transaction would refuse the caller.
             if (isOver()) await renewed();
             const now = await parts.keyring.of(caller.tenantId, caller.revision);

@@ -1,12 +1,12 @@
 import type { DatabaseAddress, Sql } from "../postgres/connect.js";
 import { DatabaseSetupError } from "../postgres/roles.js";
 import { type ClusterNode, requireCluster } from "./find-cluster.js";
-import { asOnlyChange, type MoveOptions, moveShards } from "./move-shards.js";
+import { asOnlyChange, type MoveOptions, moveShards, requireDistributed } from "./move-shards.js";
 import { type NodeAddress, nodeAddressText } from "./node-address.js";
 import { ensureNodeRoles } from "./node-roles.js";
 import { copyReferenceTables } from "./reference-tables.js";
 import { planMoves, type ShardMove } from "./shard-moves.js";
-import { FIRST_TABLE } from "./table-placements.js";
+import { FIRST_TABLE, isDistributed, listPlacements } from "./table-placements.js";
 
 export interface AddedNode {
   /** False if the cluster had the node already. */
@@ -27,7 +27,8 @@ export async function addNode(address: DatabaseAddress, node: NodeAddress): Prom
     else if (!known.holdsShards) await setHoldsShards(sql, node, true);
     await ensureNodeRoles(address, sql);
     await copyReferenceTables(sql);
-    return { added: !known, moves: await planMoves(sql, { drains: false }) };
+    const hasShards = isDistributed(await listPlacements(sql));
+    return { added: !known, moves: hasShards ? await planMoves(sql, { drains: false }) : [] };
   });
 }
 
@@ -41,7 +42,10 @@ export async function rebalance(
 
 /** The moves that {@link rebalance} would run now. */
 export async function plannedRebalance(address: DatabaseAddress): Promise<readonly ShardMove[]> {
-  return asOnlyChange(address, (sql) => planMoves(sql, { drains: false }));
+  return asOnlyChange(address, async (sql) => {
+    await requireDistributed(sql);
+    return await planMoves(sql, { drains: false });
+  });
 }
 
 export interface DrainOptions extends Omit<MoveOptions, "drains"> {
@@ -59,6 +63,7 @@ export async function drainNode(
     const known = await findNode(sql, node);
     if (!known) throw new DatabaseSetupError(await unknownNode(sql, node));
     if (known.isCoordinator && removes) throw new DatabaseSetupError("A cluster keeps its coordinator.");
+    await requireDistributed(sql);
     await requireOther(sql, known);
     if (known.holdsShards) await setHoldsShards(sql, node, false);
     const moves = await moveShards(address, sql, { ...options, drains: true });

@@ -118,7 +118,9 @@ function problemsOfNodes({ version }: Cluster, nodes: readonly NodeReport[]): st
     return [`The node ${node.address} runs Citus ${node.version}, the coordinator ${version}.`];
   });
   const hasWorker = nodes.some(({ isCoordinator, holdsShards }) => !isCoordinator && holdsShards);
-  return hasWorker ? problems : [...problems, "The cluster has no worker. Add workers with citus_add_node."];
+  return hasWorker
+    ? problems
+    : [...problems, "The cluster has no worker. Add one: cloakroom cluster add-node HOST:PORT"];
 }
 
 /** Shards inherit row-level security from their table, unless an operator changed them on their node. */

@@ -38,6 +38,7 @@ export async function distribute(
   return withOwner(address, async (sql) => {
     const cluster = await requireCluster(sql);
     await requireSameShards(sql, shards);
+    requireWorker(cluster);
     await requireReachable(sql, cluster);
     const { moves } = distributionSteps(await listPlacements(sql));
     if (moves.length > 0) await requireAlone(sql);
@@ -123,11 +124,14 @@ function requireSame(table: string, before: number | undefined, after: number | 
   throw new Error(`${table} had ${before} rows and has ${after} after its distribution, which was rolled back`);
 }
 
+/** Only for a distribution: the commands that move shards also bring back the only worker, or take it out. */
+function requireWorker({ nodes }: Cluster): void {
+  if (nodes.some(({ isCoordinator, holdsShards }) => !isCoordinator && holdsShards)) return;
+  throw new DatabaseSetupError("The cluster has no worker. Add one: cloakroom cluster add-node HOST:PORT");
+}
+
 /** A table gets shards on every node, so every node must respond. */
 export async function requireReachable(sql: Sql, { nodes }: Cluster): Promise<void> {
-  if (!nodes.some(({ isCoordinator, holdsShards }) => !isCoordinator && holdsShards)) {
-    throw new DatabaseSetupError("The cluster has no worker. Add workers with citus_add_node, then run this again.");
-  }
   const reachable = new Set(
     (await askNodes(sql, "select to_json(true)")).flatMap(({ id, result }) => (result === undefined ? [] : [id])),
   );

@@ -101,7 +101,7 @@ export async function moveShards(
 const UNFORCED =
   "Row-level security could not be forced on all new shards, so it does not restrict the tables' owner there. Run this again.";
 
-async function requireDistributed(sql: Sql): Promise<void> {
+export async function requireDistributed(sql: Sql): Promise<void> {
   if (isDistributed(await listPlacements(sql))) return;
   throw new DatabaseSetupError(
     "No table is distributed: all rows lie on the coordinator. Run: cloakroom cluster distribute",

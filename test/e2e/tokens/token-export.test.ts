@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { TokenService } from "../../../gen/cloakroom/v1/tokens_pb.js";
+import { MINUTE_MS } from "../../../src/base/clock.js";
 import type { RestResponse } from "../../support/rest.js";
 import { failureOf, RPC_PROTOCOLS, rpcClient } from "../../support/rpc.js";
 import { startServerHere } from "../../support/server-here.js";
@@ -159,6 +160,36 @@ describe("a stream of tokens", () => {
     }
     expect(shown).toHaveLength(batches - 1);
     expect(shown.at(-1)).toBe(false);
+  });
+
+  it("shows a caller that takes its time nothing that has expired meanwhile, or that its key may not see any more", async () => {
+    let ahead = 0;
+    await using server = await startServerHere({ LOG_LEVEL: "error" }, { clock: { now: () => Date.now() + ahead } });
+    const own = await newTenant(server.url, server.environment);
+    const reader = await exporterIn(own);
+    const expires_at = new Date(Date.now() + 10 * MINUTE_MS).toISOString();
+    // Larger than buffers: the server makes no message before its caller takes the one before.
+    const row = { type: "token", data: "x".repeat(10_000), expires_at };
+    for (let batch = 0; batch < 5; batch += 1) {
+      const body = { import_id: "long", position: batch * 100 + 1, rows: Array.from({ length: 100 }, () => row) };
+      expect((await reader("POST", "/tokens/import", { body })).status).toBe(200);
+    }
+    const begin = async () => {
+      const stream = rpcClient(TokenService, "gRPC", { url: server.url, key: reader.key }).exportTokens({});
+      const messages = stream[Symbol.asyncIterator]();
+      expect((await messages.next()).value?.data).toHaveLength(100);
+      return messages;
+    };
+    const countRest = async (messages: Awaited<ReturnType<typeof begin>>) => {
+      let tokens = 0;
+      for (let next = await messages.next(); !next.done; next = await messages.next()) tokens += next.value.data.length;
+      return tokens;
+    };
+    const [expiring, revoked] = [await begin(), await begin()];
+    ahead = 11 * MINUTE_MS;
+    expect(await countRest(expiring)).toBeLessThanOrEqual(200);
+    expect((await own.manage("DELETE", `/applications/${reader.id}`)).status).toBe(204);
+    expect((await failureOf(countRest(revoked))).reason).toBe("unauthenticated");
   });
 
   it("is refused without token:export, and to a key that is revoked before it continues", async () => {
