@@ -28,10 +28,10 @@ describe.runIf(inject("isCluster") && process.env.TEST_CITUS)(
       const { code, stdout, stderr } = await cluster("add-node", citus.addressOf(0));
       expect([code, stdout, stderr]).toEqual([0, expect.stringContaining("added: true"), ""]);
       for (const args of [["rebalance"], ["rebalance", "--dry-run"], ["drain", citus.addressOf(0)]]) {
-      const refused = await cluster(...args);
-      expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/^No table is distributed/)]);
-    }
-    expect(await cloakroom(environment, "cluster", "distribute", "--shards", "2")).toMatchObject({ code: 0 });
+        const refused = await cluster(...args);
+        expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/^No table is distributed/)]);
+      }
+      expect(await cloakroom(environment, "cluster", "distribute", "--shards", "2")).toMatchObject({ code: 0 });
     });
 
     it("brings its worker back once it is drained, or takes it out", async () => {
