@@ -33,5 +33,7 @@ export async function statementsOfDoctor(
 
 function statementsIn(log: string, last: string): readonly string[] {
   const found = log.matchAll(/LOG: {2}(?:statement|execute [^:]*): (.*(?:\n\t.*)*)/g);
-  return [...found].map(([, statement = ""]) => statement).filter((statement) => !statement.includes(last));
+  const statements = [...found].map(([, statement = ""]) => statement).filter((statement) => !statement.includes(last));
+  // Citus numbers its processes.
+  return statements.map((statement) => statement.replace(/gpid=\d+/, "gpid"));
 }
