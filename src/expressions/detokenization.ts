@@ -6,7 +6,7 @@ import { expressionFault, foundNothing, type PlaceOf } from "./expression-place.
 import { type JsonLocation, mapTexts, placeName, visitTexts } from "./json-texts.js";
 import { parseReference, type Reference } from "./reference.js";
 import { FOUND_NOTHING } from "./rejection.js";
-import { type ExpressionSpan, expressionSpans } from "./span.js";
+import { type ExpressionSpan, expressionSpans, soleExpression } from "./span.js";
 
 export interface TokenReference {
   readonly tokenId: string;
@@ -42,7 +42,8 @@ export function findReferences(body: Json, options: BodyOptions = {}): TokenRefe
   const found = new Map<string, boolean>();
   let count = 0;
   visitTexts(body, (text, place) => {
-    for (const span of expressionSpans(text)) {
+    const sole = soleExpression(text);
+    for (const span of sole ? [sole] : expressionSpans(text)) {
       count += 1;
       if (count > MAX_EXPRESSIONS) {
         throw invalid(placeName(null, options.root ?? null), `must hold at most ${MAX_EXPRESSIONS} expressions`);
@@ -62,21 +63,23 @@ export function findReferences(body: Json, options: BodyOptions = {}): TokenRefe
  */
 export function resolveReferences(body: Json, lookup: TokenLookup, options: BodyOptions = {}): Json {
   const budget = new Budget();
+  const resolve = (text: string, span: ExpressionSpan, place: JsonLocation | null): Json => {
+    const { expression } = span;
+    const locate = placeIn(text, span, place, options);
+    const reference = tokenReference(expression, locate);
+    const view = lookup(reference.tokenId);
+    if (view === undefined) throw expressionFault(locate, "must refer to tokens that exist");
+    const isSole = span.start === 0 && span.end === text.length;
+    return evaluateReference(isSole ? reference : asText(reference), view, { expression, locate, budget });
+  };
   return mapTexts(body, (text, place) => {
+    const sole = soleExpression(text);
+    if (sole) return resolve(text, sole, place);
     const spans = [...expressionSpans(text)];
-    const resolve = (span: ExpressionSpan, form: (reference: ReferenceToToken) => ReferenceToToken) => {
-      const locate = placeIn(text, span, place, options);
-      const reference = tokenReference(span.expression, locate);
-      const view = lookup(reference.tokenId);
-      if (view === undefined) throw expressionFault(locate, "must refer to tokens that exist");
-      return evaluateReference(form(reference), view, { expression: span.expression, locate, budget });
-    };
-    const [first] = spans;
-    if (first === undefined) return text;
-    if (first.start === 0 && first.end === text.length) return resolve(first, (reference) => reference);
+    if (spans.length === 0) return text;
     const pieces = spans.flatMap((span, at) => [
       text.slice(spans[at - 1]?.end ?? 0, span.start),
-      resolve(span, asText) ?? "",
+      resolve(text, span, place) ?? "",
     ]);
     return [...pieces, text.slice(spans.at(-1)?.end)].join("");
   });

@@ -1,5 +1,4 @@
 import { type FilterImplOptions, Liquid, Token, Tokenizer, TypeGuards, toValueSync, Value } from "liquidjs";
-import type { Budget } from "./budget.js";
 import { aliasingFilters } from "./filters/aliasing.js";
 import { misuse, type WrittenArgument } from "./filters/argument-forms.js";
 import { FilterArguments } from "./filters/arguments.js";
@@ -12,9 +11,9 @@ import { maskingFilters } from "./filters/masking.js";
 import { paddingFilters } from "./filters/padding.js";
 import { cheapFilters, sortingFilters, standardFilters } from "./filters/standard.js";
 import { type Operand, toOperand } from "./operand.js";
-import type { DrawBelow } from "./random.js";
+import { evaluatePlain, type PlainValue, plainValue } from "./plain-value.js";
 import { FOUND_NOTHING, MisusedFilter, malformedExpression, Rejection, unevaluable } from "./rejection.js";
-import { type Bindings, Scope } from "./scope.js";
+import { type Evaluation, Scope } from "./scope.js";
 
 type EngineFilter = Extract<FilterImplOptions, (...args: never[]) => unknown>;
 
@@ -35,6 +34,8 @@ const liquid = makeEngine();
 
 export interface ParsedValue {
   readonly value: Value;
+  /** The same, if it is no more than a path. */
+  readonly plain: PlainValue | undefined;
   /** A filter whose arguments fail for any data. The value can be evaluated all the same, and fails there. */
   readonly misused: MisusedFilter | undefined;
 }
@@ -59,7 +60,7 @@ export function parseValue(text: string): ParsedValue {
     const problem = misuse(name, args.map(writtenArgument));
     if (problem !== undefined) misused ??= new MisusedFilter(problem, begin);
   }
-  return { value: new Value(token, liquid), misused };
+  return { value: new Value(token, liquid), plain: plainValue(initial, token.filters), misused };
 }
 
 /** @param argument in the engine's form: a named argument is a pair of its name and value. */
@@ -69,16 +70,10 @@ function writtenArgument(argument: Token | readonly [name?: string, value?: Toke
   return { name, value: isLiteral ? token.content : undefined };
 }
 
-export interface Evaluation {
-  readonly bindings: Bindings;
-  readonly budget: Budget;
-  /** Whether a path without a match fails, unless a `default` follows it. */
-  readonly mustFind: boolean;
-  readonly draw: DrawBelow;
-}
-
 /** @throws {Rejection} */
-export function evaluateValue(value: Value, { bindings, budget, mustFind, draw }: Evaluation): Operand {
+export function evaluateValue({ value, plain }: ParsedValue, evaluation: Evaluation): Operand {
+  const { bindings, budget, mustFind, draw } = evaluation;
+  if (plain) return evaluatePlain(plain, evaluation);
   const scope = new Scope(liquid, bindings, budget, draw);
   const result: unknown = toValueSync(value.value(scope));
   if (mustFind && (scope.foundNothing || result === undefined)) throw new Rejection(FOUND_NOTHING);

@@ -1,12 +1,12 @@
 import { LRUCache } from "lru-cache";
 import type { Json } from "../base/json.js";
 import { Budget } from "./budget.js";
-import { type Evaluation, evaluateValue, type ParsedValue, parseValue } from "./engine.js";
+import { evaluateValue, type ParsedValue, parseValue } from "./engine.js";
 import { stringify } from "./filters/json.js";
 import { operandToJson } from "./operand.js";
 import { type DrawBelow, drawSecurely } from "./random.js";
 import { MisusedFilter, malformedExpression, Rejection, TOO_MUCH_WORK, unevaluable } from "./rejection.js";
-import type { Bindings } from "./scope.js";
+import type { Bindings, Evaluation } from "./scope.js";
 import { expressionSpans } from "./span.js";
 
 export type { Bindings } from "./scope.js";
@@ -175,9 +175,9 @@ class Expression {
     return texts.join("");
   }
 
-  #evaluatePiece({ value }: ParsedValue, evaluation: Evaluation): Json {
+  #evaluatePiece(piece: ParsedValue, evaluation: Evaluation): Json {
     evaluation.budget.spend(UNITS_PER_PIECE);
-    return operandToJson(evaluateValue(value, evaluation));
+    return operandToJson(evaluateValue(piece, evaluation));
   }
 }
 

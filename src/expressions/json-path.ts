@@ -1,6 +1,6 @@
 import { JSONPathEnvironment, type JSONPathQuery, jsonpath, TokenKind } from "json-p3";
 import { LRUCache } from "lru-cache";
-import type { Json } from "../base/json.js";
+import { isJsonObject, type Json } from "../base/json.js";
 import type { Budget } from "./budget.js";
 import { operandToJson } from "./operand.js";
 import { Rejection, unevaluable } from "./rejection.js";
@@ -25,16 +25,20 @@ interface CompiledPath {
   readonly query: JSONPathQuery;
   /** Steps at each node; null for a path of names and indexes, which goes straight to its value. */
   readonly searchSteps: number | null;
+  /** The names and indexes of such a path. */
+  readonly steps: readonly (string | number)[];
 }
 
 const compiled = new LRUCache<string, CompiledPath>({ max: 1_000 });
 
 /** The one value that `path` selects in `value`, or undefined if it selects nothing. Several values are rejected. */
 export function selectOne(value: Json, path: string, budget: Budget): Json | undefined {
-  const { query, searchSteps } = compile(path);
-  budget.spend(
-    searchSteps === null ? query.segments.length : (budget.sizeOf(value) / CHARACTERS_PER_NODE) * searchSteps,
-  );
+  const { query, searchSteps, steps } = compile(path);
+  if (searchSteps === null) {
+    budget.spend(steps.length);
+    return follow(value, steps);
+  }
+  budget.spend((budget.sizeOf(value) / CHARACTERS_PER_NODE) * searchSteps);
   const found = query.lazyQuery(value);
   const first = found.next();
   if (first.done) return undefined;
@@ -57,9 +61,27 @@ function compile(path: string): CompiledPath {
   const known = compiled.get(path);
   if (known !== undefined) return known;
   const query = parse(path);
-  const entry = { query, searchSteps: query.singularQuery() ? null : searchSteps(query) };
+  const isSingular = query.singularQuery();
+  const steps = isSingular ? query.segments.map(singularStep) : [];
+  const entry = { query, searchSteps: isSingular ? null : searchSteps(query), steps };
   compiled.set(path, entry);
   return entry;
+}
+
+function singularStep({ selectors: [selector] }: JSONPathQuery["segments"][number]): string | number {
+  if (selector instanceof jsonpath.selectors.NameSelector) return selector.name;
+  if (selector instanceof jsonpath.selectors.IndexSelector) return selector.index;
+  throw new Error("a JSON path to one value has another step than a name or an index");
+}
+
+/** A name of an object, or an index of a list, from its end if negative (RFC 9535, 2.3.1 and 2.3.3). */
+function follow(value: Json, steps: readonly (string | number)[]): Json | undefined {
+  let found: Json | undefined = value;
+  for (const step of steps) {
+    if (typeof step === "number") found = Array.isArray(found) ? found.at(step) : undefined;
+    else found = isJsonObject(found) && Object.hasOwn(found, step) ? found[step] : undefined;
+  }
+  return found === undefined ? undefined : operandToJson(found);
 }
 
 /** Longer paths would cost the parser too much time. */

@@ -5,6 +5,14 @@ import type { DrawBelow } from "./random.js";
 
 export type Bindings = Readonly<Record<string, Json>>;
 
+export interface Evaluation {
+  readonly bindings: Bindings;
+  readonly budget: Budget;
+  /** Whether a path without a match fails, unless a `default` follows it. */
+  readonly mustFind: boolean;
+  readonly draw: DrawBelow;
+}
+
 /** A scope takes about 2 us to make. */
 const UNITS_PER_SCOPE = 50;
 
@@ -38,15 +46,19 @@ export class Scope extends Context {
   }
 
   override readProperty(holder: unknown, key: unknown): unknown {
-    this.budget.spend(1);
-    const name: unknown = toValue(key);
-    if (typeof name !== "string" && typeof name !== "number") return undefined;
-    if (typeof holder === "string") return name === "size" ? holder.length : undefined;
-    if (Array.isArray(holder)) return readItem(holder, name);
-    if (typeof holder !== "object" || holder === null) return undefined;
-    if (Object.hasOwn(holder, name)) return Reflect.get(holder, name);
-    return name === "size" ? this.budget.keyCount(holder) : undefined;
+    return readProperty(holder, toValue(key), this.budget);
   }
+}
+
+/** A property of a value by its name. Undefined if it has none. */
+export function readProperty(holder: unknown, name: unknown, budget: Budget): unknown {
+  budget.spend(1);
+  if (typeof name !== "string" && typeof name !== "number") return undefined;
+  if (typeof holder === "string") return name === "size" ? holder.length : undefined;
+  if (Array.isArray(holder)) return readItem(holder, name);
+  if (typeof holder !== "object" || holder === null) return undefined;
+  if (Object.hasOwn(holder, name)) return Reflect.get(holder, name);
+  return name === "size" ? budget.keyCount(holder) : undefined;
 }
 
 function readItem(list: readonly unknown[], name: string | number): unknown {

@@ -23,6 +23,7 @@ export function evaluateSearchIndexes(
   budget = new Budget(),
   { isQuiet = false }: IndexOptions = {},
 ): string[] {
+  if (expressions.length === 0) return [];
   const values = expressions.flatMap((expression, position) => {
     const field = `search_indexes[${position}]`;
     const outcome = evaluate(expression, { data }, budget);

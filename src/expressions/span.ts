@@ -23,3 +23,10 @@ export function* expressionSpans(text: string): Generator<ExpressionSpan> {
     from = close + 2;
   }
 }
+
+/** The expression of a text that is nothing else. Undefined for every other text. */
+export function soleExpression(text: string): ExpressionSpan | undefined {
+  if (!text.startsWith("{{") || text.indexOf("}}", 2) !== text.length - 2) return undefined;
+  if (text.lastIndexOf("{{", text.length - 4) !== 0) return undefined;
+  return { start: 0, end: text.length, expression: text.slice(2, -2) };
+}
