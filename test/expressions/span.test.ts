@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { expressionSpans } from "../../src/expressions/span.js";
+import { expressionSpans, soleExpression } from "../../src/expressions/span.js";
 
 const found = (text: string) => [...expressionSpans(text)].map(({ start, end }) => text.slice(start, end));
 
@@ -53,4 +53,17 @@ test.each([
   let spans = 0;
   for (const _span of expressionSpans(text)) spans += 1;
   expect(spans).toBe(count);
+});
+
+test("a text is a sole expression exactly if its one span is the whole of it", () => {
+  const piece = fc.constantFrom("{", "}", "{{", "}}", "a", " ");
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+      const text = pieces.join("");
+      const [first, ...others] = expressionSpans(text);
+      const isWhole = first?.start === 0 && first.end === text.length && others.length === 0;
+      expect(soleExpression(text)).toEqual(isWhole ? first : undefined);
+    }),
+    { numRuns: 5_000 },
+  );
 });
