@@ -46,9 +46,6 @@ export interface Bench extends AsyncDisposable {
   forged(): WebhookDelivery;
 }
 
-/** Longer than a stand-in takes, short enough to wait for in each silent case. */
-const PATIENCE_MS = 250;
-
 export const agents: GuardedAgents = createGuardedAgents(new EgressPolicy({ allow: "127.0.0.1" }));
 
 export function contextOf(bench: Bench, fields = bench.fields): ConnectorContext {
@@ -56,7 +53,7 @@ export function contextOf(bench: Bench, fields = bench.fields): ConnectorContext
   return {
     tenantId,
     fields: new Map(Object.entries(fields).map(([key, value]) => [key, new Sensitive(value)])),
-    send: providerHttp(agents, tenantId, () => {}, PATIENCE_MS),
+    send: providerHttp(agents, tenantId, () => {}),
     now: new Date(),
   };
 }
