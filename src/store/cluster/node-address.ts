@@ -1,3 +1,5 @@
+import { isIPv6 } from "node:net";
+
 /** As the coordinator dials a node. */
 export interface NodeAddress {
   readonly host: string;
@@ -11,7 +13,7 @@ const MAX_PORT = 65_535;
 /** Reads `HOST`, `HOST:PORT` or `[IPV6]:PORT`. Undefined for other texts. */
 export function parseNodeAddress(text: string): NodeAddress | undefined {
   const [, ipv6, name, port] = WRITTEN.exec(text) ?? [];
-  const host = ipv6 ?? name;
+  const host = ipv6 !== undefined && isIPv6(ipv6) ? ipv6 : name;
   const number = port === undefined ? DEFAULT_PORT : Number(port);
   if (host === undefined || number < 1 || number > MAX_PORT) return undefined;
   return { host, port: number };

@@ -19,6 +19,10 @@ describe("the address of a node", () => {
     expect(parseNodeAddress("[fd00::3]")).toEqual({ host: "fd00::3", port: 5432 });
   });
 
+  it("has only an IPv6 address in brackets", () => {
+    for (const text of ["[.]", "[a]", "[10.0.0.1]", "[]"]) expect(parseNodeAddress(text)).toBeUndefined();
+  });
+
   it("is nothing but a host and a port, whatever the text", () => {
     const texts = fc.oneof(fc.string(), fc.stringMatching(/^[[\]a-z0-9.:_'-]{0,12}$/));
     fc.assert(
