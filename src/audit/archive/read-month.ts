@@ -25,7 +25,7 @@ export interface ArchivedRange extends ArchivedTime {
   readonly setBacks: readonly SealRow[];
 }
 
-/** The part of a log that is in the archive, by the head of its chain; undefined if there is none. */
+/** The head of a log's chain says which part of the log the archive has. Undefined: the archive has none of it. */
 export function archivedTime({ keptFrom, archivedFrom }: ChainHead): ArchivedTime | undefined {
   if (!keptFrom || !archivedFrom || archivedFrom >= keptFrom) return undefined;
   return { from: archivedFrom, until: keptFrom };

@@ -1,19 +1,8 @@
 import type { JsonObject } from "../../base/json.js";
 import { object, parseWireJson } from "../wire/shape.js";
+import { SETTABLE_URL_PARTS } from "../wire/url-parts.js";
 
 const MAX_CHARACTERS = 100_000;
-
-const settable = [
-  "protocol",
-  "username",
-  "password",
-  "host",
-  "hostname",
-  "port",
-  "pathname",
-  "search",
-  "hash",
-] as const;
 
 /**
  * A request of the guest's URL class: `{input, base?, set?: [part, value]}`.
@@ -32,7 +21,7 @@ export function urlCall(request: string): string {
 }
 
 function change(url: URL, [name, value]: readonly unknown[]): void {
-  const part = settable.find((candidate) => candidate === name);
+  const part = SETTABLE_URL_PARTS.find((candidate) => candidate === name);
   if (part !== undefined && typeof value === "string" && value.length <= MAX_CHARACTERS) url[part] = value;
 }
 

@@ -48,7 +48,7 @@ describe("what a reactor is configured with", () => {
     },
   );
 
-  it("is bound by its author, and by everybody where there is none", async () => {
+  it("lets its author run its reactor, and everyone may run a reactor without a configuration", async () => {
     const developer = await weak("DEVELOPER");
     expect((await bind(developer, await reactorOf(developer, CONFIGURED))).status).toBe(200);
     expect((await bind(developer, await reactorOf(undefined, PLAIN))).status).toBe(200);

@@ -1,22 +1,10 @@
+import { SETTABLE_URL_PARTS } from "../../wire/url-parts.js";
 import type { Host } from "../host.js";
 import { parseJson, writeJson } from "../intrinsics.js";
 import { URLSearchParams } from "./url-search-params.js";
 
-/** The parts of an address that can be set; `href` is set as a whole. */
-const SETTABLE = [
-  "protocol",
-  "username",
-  "password",
-  "host",
-  "hostname",
-  "port",
-  "pathname",
-  "search",
-  "hash",
-] as const;
-
 /** The parts of an address by the worker's own URL class. */
-type Parts = Readonly<Record<(typeof SETTABLE)[number] | "href" | "origin", string>>;
+type Parts = Readonly<Record<(typeof SETTABLE_URL_PARTS)[number] | "href" | "origin", string>>;
 
 class InvalidUrl extends TypeError {
   readonly code = "ERR_INVALID_URL";
@@ -66,7 +54,7 @@ export function createUrlClass(host: Host) {
     }
 
     static {
-      for (const name of SETTABLE) {
+      for (const name of SETTABLE_URL_PARTS) {
         Object.defineProperty(URL.prototype, name, {
           configurable: true,
           get(this: URL) {
