@@ -9,7 +9,7 @@ import {
 } from "../../../src/access/permissions.js";
 import { restClient } from "../../support/rest.js";
 import type { TestBrowser } from "../../support/test-browser.js";
-import type { Person, Start, World } from "./world.js";
+import { CREDENTIALS, type Person, type Start, type World } from "./world.js";
 
 /** What the model lets a start hold, written from docs/people.md and not from the code. */
 export function allowedFor({ role, hasSecondFactor, containers }: Start): (held: string) => boolean {
@@ -21,6 +21,8 @@ export function allowedFor({ role, hasSecondFactor, containers }: Start): (held:
   if (role !== "DEVELOPER") allow("logs", "members", "redacted");
   if (role !== "AUDITOR") allow("build", "token:create mask /pci/", "token:create mask /test/");
   if (isAdministrator) {
+    // The role may have what a reactor is configured with; the one who configures it needs a second factor.
+    allow("later configuration");
     allow("invite", "masked", "delete", "3ds:session:create", "3ds:session:read", "3ds:session:authenticate");
     for (const container of ["/pci/", "/test/"]) allowEditing(allow, container);
   }
@@ -45,7 +47,42 @@ function allowEditing(allow: (...held: readonly string[]) => void, container: st
 export async function heldIn(world: World): Promise<ReadonlySet<string>> {
   const people = await Promise.all(world.people.map((person) => heldByPerson(world, person)));
   const keys = await Promise.all([...new Set(world.keys)].map((key) => heldByKey(world, key)));
-  return new Set([...people, ...keys].flat());
+  return new Set([...people, ...keys, await configurationsIn(world)].flat());
+}
+
+/**
+ * The reactors with credentials that a proxy of the actor's runs: what their code returns goes where the proxy's author
+ * says. "later": a stronger person has configured the reactor meanwhile.
+ */
+async function configurationsIn({ tenant, people, strong }: World): Promise<readonly string[]> {
+  const configure = (configuration: object) =>
+    tenant.manage("PATCH", `/reactors/${strong.plain}`, {
+      body: { configuration },
+      headers: { "Content-Type": "application/merge-patch+json" },
+    });
+  const isConfigured = (await configure(CREDENTIALS)).status === 204;
+  if (isConfigured) await configure({ KEY: null });
+  const controlled = new Set(people.map(({ memberId }) => memberId));
+  const { body } = await tenant.manage("GET", "/tenants/self/members?size=50");
+  const members: readonly { id: string; user: { id: string } }[] = body.data;
+  const authors = members.filter(({ id }) => controlled.has(id)).map(({ user }) => user.id);
+  const proxies = await listProxies(tenant);
+  const own = proxies.filter(({ created_by: author = "" }) => authors.includes(author));
+  const runs = (reactor: string) =>
+    own.some((proxy) => [proxy.request_reactor_id, proxy.response_reactor_id].includes(reactor));
+  return [
+    ...(runs(strong.configured) ? ["configuration"] : []),
+    ...(isConfigured && runs(strong.plain) ? ["later configuration"] : []),
+  ];
+}
+
+async function listProxies({ manage }: World["tenant"]): Promise<readonly Record<string, string>[]> {
+  const proxies: Record<string, string>[] = [];
+  for (let page = 1; ; page += 1) {
+    const { data, pagination } = (await manage("GET", `/proxies?size=100&page=${page}`)).body;
+    proxies.push(...data);
+    if (page >= pagination.total_pages) return proxies;
+  }
 }
 
 /** Calls that tell whether the person could. What they change gives nothing that is not held then. */

@@ -79,8 +79,16 @@ export const MOVES: Readonly<Record<string, Readonly<Record<string, Move>>>> = {
       "ProxyService/CreateProxy",
       { name: "P", destinationUrl: LANDED, requestReactorId: world.strong.reactor },
     ]),
+    "with the configured reactor": ownProxy((world) => ({ responseReactorId: world.strong.configured })),
+    "with the reactor that may be configured": ownProxy((world) => ({ requestReactorId: world.strong.plain })),
   },
   "ProxyService/UpdateProxy": {
+    "own to the configured reactor": async ({ strong }, { browser }) => {
+      const { body } = await browser.call("ProxyService/ListProxies", {});
+      const ids = (body.data ?? []).map(({ id }: { id: string }) => id).filter((id: string) => id !== strong.proxy);
+      const change = { requestReactorId: strong.configured, updateMask: "requestReactorId" };
+      return someDone(ids.map((id: string) => browser.call("ProxyService/UpdateProxy", { id, ...change })));
+    },
     "destination of the strong": keyOf((world) => [
       "ProxyService/UpdateProxy",
       { id: world.strong.proxy, destinationUrl: LANDED, updateMask: "destinationUrl" },
@@ -192,6 +200,14 @@ function keyOf(call: Call): Move {
     const { body } = await browser.call(...call(world));
     if (body.key) world.keys.push(String(body.key));
     return Boolean(body.key);
+  };
+}
+
+/** A proxy of one's own, which acts as no application: its key holds nothing. */
+function ownProxy(runs: (world: World) => object): Move {
+  return async (world, { browser }) => {
+    const proxy = { name: "P", destinationUrl: LANDED, ...runs(world) };
+    return (await browser.call("ProxyService/CreateProxy", proxy)).status === 200;
   };
 }
 

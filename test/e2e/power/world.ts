@@ -34,8 +34,14 @@ export interface ControlledApplication {
 export interface World {
   readonly start: Start;
   readonly tenant: TestTenant;
-  /** Of stronger people: an application that reveals, its proxy and reactor, a formula in use, an ADMIN. */
-  readonly strong: Record<"application" | "proxy" | "reactor" | "formula" | "administrator" | "token", string>;
+  /**
+   * Of stronger people: an application that reveals, its proxy and reactor, a formula in use, an ADMIN, a reactor with a
+   * partner's credentials as its configuration, and one that may get some.
+   */
+  readonly strong: Record<
+    "application" | "proxy" | "reactor" | "formula" | "administrator" | "token" | "configured" | "plain",
+    string
+  >;
   readonly people: Person[];
   /** Keys of applications, and of proxies. */
   readonly keys: string[];
@@ -44,6 +50,8 @@ export interface World {
 }
 
 const CODE = "module.exports = async () => ({ raw: 1 });";
+/** What a partner gave the tenant, as the configuration of a reactor. */
+export const CREDENTIALS = { KEY: "partner-secret" };
 const CARD = { type: "card", data: { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 } };
 
 export async function newWorld(start: Start): Promise<World> {
@@ -60,6 +68,8 @@ export async function newWorld(start: Start): Promise<World> {
     ...{ name: "P", destination_url: "https://example.com", application, require_auth: false },
   });
   const reactor = await make("/reactors", { name: "R", formula: { id: formula }, application });
+  const configured = await make("/reactors", { name: "C", code: CODE, configuration: CREDENTIALS });
+  const plain = await make("/reactors", { name: "N", code: CODE });
   const token = await backEnd("POST", "/tokens", { body: { ...CARD, containers: ["/pci/"] } });
   await tenant.manage("PUT", "/tenants/self", { body: { name: "T", settings: { reveal_to_people: "true" } } });
   const victim = await signedIn(tenant.id, await newMember(tenant, "ADMIN"));
@@ -67,7 +77,16 @@ export async function newWorld(start: Start): Promise<World> {
   const actor = await actorOf(tenant, start);
   return {
     ...{ start, tenant, people: [{ browser: actor, memberId: await memberIdOf(actor) }], keys: [], applications: [] },
-    strong: { application: backEnd.id, proxy, reactor, formula, administrator, token: token.body.id },
+    strong: {
+      application: backEnd.id,
+      proxy,
+      reactor,
+      formula,
+      administrator,
+      token: token.body.id,
+      configured,
+      plain,
+    },
     invited: 0,
   };
 }
