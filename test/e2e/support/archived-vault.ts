@@ -20,7 +20,7 @@ import { type RestClient, restClient } from "../../support/rest.js";
 
 type Environment = Readonly<Record<string, string>>;
 
-interface OldTenant {
+export interface OldTenant {
   readonly id: TenantId;
   readonly managementKey: string;
   /** Of its archived month. */
@@ -50,13 +50,13 @@ export async function expectAlteredFileNamed(environment: Environment): Promise<
     expect([status, rows.length]).toEqual([200, OLD_ROWS + FIRST_ROWS]);
     before.set(tenant.id, rows);
   }
-  expect(await verify(environment, month)).toEqual({ code: 0, named: [] });
+  expect(await verifyArchived(environment, month)).toEqual({ code: 0, named: [] });
 
   const whole = await readFile(third.file);
   const altered = Buffer.from(whole);
   altered[whole.length >> 1] = (altered[whole.length >> 1] ?? 0) ^ 1;
   await writeFile(third.file, altered);
-  expect(await verify(environment, month)).toEqual({ code: 1, named: [[third.id, "file_changed"]] });
+  expect(await verifyArchived(environment, month)).toEqual({ code: 1, named: [[third.id, "file_changed"]] });
   expect(await cloakroom(environment, "audit", "verify", third.file)).toMatchObject({ code: 1 });
   // The log in the database is as it was.
   expect(await cloakroom(environment, "audit", "verify")).toMatchObject({ code: 0 });
@@ -70,17 +70,17 @@ export async function expectAlteredFileNamed(environment: Environment): Promise<
   expect(server.said()).toContain(third.file.slice(third.file.lastIndexOf("/") + 1));
 
   await rm(third.file);
-  expect(await verify(environment, month)).toEqual({ code: 1, named: [[third.id, "file_missing"]] });
+  expect(await verifyArchived(environment, month)).toEqual({ code: 1, named: [[third.id, "file_missing"]] });
   // Nor does that of another tenant take its place.
   await writeFile(third.file, await readFile(first.file));
-  expect(await verify(environment, month)).toEqual({ code: 1, named: [[third.id, "file_changed"]] });
+  expect(await verifyArchived(environment, month)).toEqual({ code: 1, named: [[third.id, "file_changed"]] });
   await writeFile(third.file, whole);
-  expect(await verify(environment, month)).toEqual({ code: 0, named: [] });
+  expect(await verifyArchived(environment, month)).toEqual({ code: 0, named: [] });
   expect(await old(third)).toMatchObject({ status: 200, rows: before.get(third.id) });
 }
 
 /** The findings of all tenants, which must be of one month. */
-async function verify(environment: Environment, month: Date) {
+export async function verifyArchived(environment: Environment, month: Date) {
   const { code, stdout } = await cloakroom(environment, "audit", "verify", "--archive", "--json");
   const verdicts: readonly { tenant_id: string; findings: readonly { kind: string; minute: string }[] }[] =
     JSON.parse(stdout);
@@ -93,7 +93,7 @@ async function verify(environment: Environment, month: Date) {
   return { code, named };
 }
 
-async function oldRows(list: RestClient | undefined, month: Date) {
+export async function oldRows(list: RestClient | undefined, month: Date) {
   const range = `start_date=${month.toISOString()}&end_date=${monthStart(month, 1).toISOString()}`;
   const response = await list?.("GET", `/logs?${range}&size=50`);
   const data: readonly { id: string }[] = response?.body.data ?? [];
@@ -101,7 +101,7 @@ async function oldRows(list: RestClient | undefined, month: Date) {
 }
 
 /** Three tenants, made in a month that has been archived and removed since. */
-async function archiveMonth(environment: Environment, month: Date): Promise<readonly OldTenant[]> {
+export async function archiveMonth(environment: Environment, month: Date): Promise<readonly OldTenant[]> {
   const clock = { time: month.getTime() + 10 * DAY_MS, now: () => clock.time };
   const config = readConfig(environment);
   await using vault = await openVault({ config, as: "command", announce: () => {}, clock });
