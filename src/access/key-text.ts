@@ -78,6 +78,7 @@ function isKeyKind(text: string | undefined): text is KeyKind {
   return KEY_KINDS.some((kind) => kind === text);
 }
 
+/** SHA-256. The vault stores only this hash of a key, link or cookie: 192 random bits or more need no slow hash. */
 export function hashOfSecret(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

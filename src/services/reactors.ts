@@ -180,12 +180,11 @@ async function changeReactor(
   id: Uuid,
   change: (current: Reactor) => ReactorProperties,
 ): Promise<ShownReactor> {
-  const seen: Reactor[] = [];
+  let former: Pick<Reactor, "applicationId" | "configuration"> | undefined;
   const changed = await updateReactor(tx, id, (current) => {
-    seen.push(current);
+    former = current;
     return change(current);
   });
-  const [former] = seen;
   await requireMayChangeUses(tx, id);
   const { applicationId, configuration } = changed;
   const isConfigured = Object.keys(configuration).length > 0;
