@@ -2,6 +2,7 @@ import { rmSync } from "node:fs";
 import type { TestProject } from "vitest/node";
 import { createAuthority, type Identity } from "../egress/certificates.js";
 import { makeMigratedData } from "./databases.js";
+import { failedRequests } from "./failed-requests.js";
 import { newDirectory } from "./new-directory.js";
 import { startServerProcess } from "./server.js";
 
@@ -44,5 +45,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("serverLog", server.logFile);
   project.provide("trustedIdentity", await authority.issue(["localhost"], ["127.0.0.1"]));
   const running = stack.move();
-  return () => running.disposeAsync();
+  return async () => {
+    const failed = failedRequests(server.said());
+    if (failed.length > 0) process.stderr.write(`Requests that the shared server failed at: ${failed.join("; ")}\n`);
+    await running.disposeAsync();
+  };
 }
