@@ -229,7 +229,9 @@ describe("a transaction that continues without us", () => {
   ])("is looked up on another connection if one falls silent %s", async (_, at, statement) => {
     const lookups: CommitLookup[] = [];
     const wasCommitted: CommitLookup = async (commit) => lookups.at(0)?.(commit) ?? fail();
-    await using fixture = await openFixture(database, { connections: 1, retryDelays: [0, 5], wasCommitted });
+    // The first look-up hangs. On a busy machine those after it may take longer than 500 ms as well.
+    const retryDelays = [0, ...Array.from({ length: 20 }, () => 5)];
+    await using fixture = await openFixture(database, { connections: 1, retryDelays, wasCommitted });
     lookups.push(commitLookupIn(fixture.proxy.address, 500));
     await fixture.insert("warm");
     const cut = fixture.proxy.set({ at, statement: /^commit/, does: "cut" });
