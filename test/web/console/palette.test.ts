@@ -87,6 +87,9 @@ describe("the palette", () => {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await expect.poll(() => new URL(page.url()).searchParams.get("container") ?? "").toBe("/pci/");
+    // The new page takes the focus, which Find would otherwise give back to it.
+    await page.getByRole("heading", { level: 1, name: "Tokens" }).waitFor();
+    await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("H1");
     await page.getByRole("button", { name: "Find" }).click();
     await page.keyboard.press("Escape");
     await field.waitFor({ state: "detached" });
