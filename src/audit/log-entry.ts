@@ -52,6 +52,8 @@ const TOKEN_TYPES = [
   "us_bank_routing_number",
 ] as const satisfies readonly EntityType[];
 
+const NAMES_OF_TOKEN_TYPES: ReadonlySet<string> = new Set(TOKEN_TYPES);
+
 export function tokenEntityType(tokenType: string): EntityType {
   const found = TOKEN_TYPES.find((type) => type === tokenType);
   if (found === undefined) throw new Error(`no entity type for tokens of type ${tokenType}`);
@@ -136,11 +138,22 @@ export function logEntry(
   details: string | EntryDetails = {},
 ): LogEntry {
   const given: EntryDetails = typeof details === "string" ? { remark: details } : details;
-  const { remark, outcome = "allowed", code, transform, actor, context = actor?.context ?? EMPTY_CONTEXT } = given;
-  const changes = writeChanges(given.changes ?? []);
-  const message = `${ENTITY_TYPES[entityType]} ${OPERATIONS[operation]}${remark ? `: ${remark}` : ""}`;
-  const subject = TOKEN_TYPES.some((type) => type === entityType) ? "token" : entityType;
-  const event = entityId === ANY_ENTITY_ID ? undefined : findEventType({ subject, operation, outcome, remark });
-  const facts = { id: newUuid(), actor, context, entityType, entityId, operation };
-  return { ...facts, message, outcome, code, transform, changes, event };
+  const { remark, outcome = "allowed", actor } = given;
+  const subject = NAMES_OF_TOKEN_TYPES.has(entityType) ? "token" : entityType;
+  // Each field by itself, as on the other paths of every token: an object that others are spread into grows a few fields
+  // at a time, which took four times as much memory.
+  return {
+    id: newUuid(),
+    actor,
+    context: given.context ?? actor?.context ?? EMPTY_CONTEXT,
+    entityType,
+    entityId,
+    operation,
+    message: `${ENTITY_TYPES[entityType]} ${OPERATIONS[operation]}${remark ? `: ${remark}` : ""}`,
+    outcome,
+    code: given.code,
+    transform: given.transform,
+    changes: given.changes && writeChanges(given.changes),
+    event: entityId === ANY_ENTITY_ID ? undefined : findEventType({ subject, operation, outcome, remark }),
+  };
 }

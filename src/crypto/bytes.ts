@@ -10,7 +10,8 @@ export function newNonce(): Buffer {
     randomFillSync(pool);
     used = 0;
   }
-  const nonce = Buffer.from(pool.subarray(used, used + 12));
+  const nonce = Buffer.allocUnsafe(12);
+  pool.copy(nonce, 0, used, used + 12);
   pool.fill(0, used, used + 12);
   used += 12;
   return nonce;

@@ -6,28 +6,34 @@ import { toValue } from "./value.js";
 
 /** A token as the protos define it: whole messages, which no server copies before it writes them. */
 export function showToken(view: TokenView): Token {
-  const { card, bank, deduplicated } = view;
-  return {
+  const { data, card, bank, deduplicated } = view;
+  const token: Token = {
     $typeName: "cloakroom.v1.Token",
     id: view.id,
     tenantId: view.tenantId,
     type: view.type,
-    ...(view.data === undefined ? {} : { data: toValue(view.data), ...showTypedData(view) }),
-    ...(view.mask === undefined ? {} : { mask: toValue(view.mask) }),
-    ...(view.fingerprint === undefined ? {} : { fingerprint: view.fingerprint }),
-    ...(view.fingerprintExpression === undefined ? {} : { fingerprintExpression: view.fingerprintExpression }),
     containers: [...view.containers],
     metadata: { ...view.metadata },
     searchIndexes: [...(view.searchIndexes ?? [])],
-    ...(view.expiresAt === undefined ? {} : { expiresAt: view.expiresAt }),
-    ...(card ? { card: showCard(card) } : {}),
-    ...(bank ? { bank: showBank(bank) } : {}),
-    ...(view.createdBy ? { createdBy: view.createdBy } : {}),
-    ...(view.createdAt ? { createdAt: timestampFromDate(view.createdAt) } : {}),
-    ...(view.modifiedBy ? { modifiedBy: view.modifiedBy } : {}),
-    ...(view.modifiedAt ? { modifiedAt: timestampFromDate(view.modifiedAt) } : {}),
-    ...(deduplicated === undefined ? {} : { extras: { $typeName: "cloakroom.v1.TokenExtras" as const, deduplicated } }),
   };
+  if (data !== undefined) {
+    token.data = toValue(data);
+    const { cardData, bankData } = showTypedData(view);
+    if (cardData) token.cardData = cardData;
+    if (bankData) token.bankData = bankData;
+  }
+  if (view.mask !== undefined) token.mask = toValue(view.mask);
+  if (view.fingerprint !== undefined) token.fingerprint = view.fingerprint;
+  if (view.fingerprintExpression !== undefined) token.fingerprintExpression = view.fingerprintExpression;
+  if (view.expiresAt !== undefined) token.expiresAt = view.expiresAt;
+  if (card) token.card = showCard(card);
+  if (bank) token.bank = showBank(bank);
+  if (view.createdBy) token.createdBy = view.createdBy;
+  if (view.createdAt) token.createdAt = timestampFromDate(view.createdAt);
+  if (view.modifiedBy) token.modifiedBy = view.modifiedBy;
+  if (view.modifiedAt) token.modifiedAt = timestampFromDate(view.modifiedAt);
+  if (deduplicated !== undefined) token.extras = { $typeName: "cloakroom.v1.TokenExtras", deduplicated };
+  return token;
 }
 
 function showBank({ routing_number, account_number_last4: last4 }: NonNullable<TokenView["bank"]>): BankDetails {
@@ -39,13 +45,10 @@ function showBank({ routing_number, account_number_last4: last4 }: NonNullable<T
 }
 
 function showCard(card: NonNullable<TokenView["card"]>): CardDetails {
-  return {
-    $typeName: "cloakroom.v1.CardDetails",
-    bin: card.bin,
-    last4: card.last4,
-    ...(card.expiration_month === undefined ? {} : { expirationMonth: card.expiration_month }),
-    ...(card.expiration_year === undefined ? {} : { expirationYear: card.expiration_year }),
-    ...(card.brand === undefined ? {} : { brand: card.brand }),
-    ...(card.funding === undefined ? {} : { funding: card.funding }),
-  };
+  const shown: CardDetails = { $typeName: "cloakroom.v1.CardDetails", bin: card.bin, last4: card.last4 };
+  if (card.expiration_month !== undefined) shown.expirationMonth = card.expiration_month;
+  if (card.expiration_year !== undefined) shown.expirationYear = card.expiration_year;
+  if (card.brand !== undefined) shown.brand = card.brand;
+  if (card.funding !== undefined) shown.funding = card.funding;
+  return shown;
 }

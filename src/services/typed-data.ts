@@ -37,20 +37,19 @@ function bankJson({ routingNumber, accountNumber }: BankData): JsonObject {
 }
 
 /** A token's data as a message of its type. What the message cannot hold, because a mask changed it, is left out. */
-export function showTypedData({ type, data }: TokenView) {
+export function showTypedData({ type, data }: TokenView): { cardData?: CardData; bankData?: BankData } {
   if (!isJsonObject(data)) return {};
   if (type === "card") return { cardData: showCardData(data) };
   return type === "bank" ? { bankData: showBankData(data) } : {};
 }
 
 function showCardData({ number, expiration_month: month, expiration_year: year, cvc }: JsonObject): CardData {
-  return {
-    $typeName: "cloakroom.v1.CardData",
-    ...(isText(number) ? { number } : {}),
-    ...(isInt32(month) ? { expirationMonth: month } : {}),
-    ...(isInt32(year) ? { expirationYear: year } : {}),
-    ...(isText(cvc) ? { cvc } : {}),
-  };
+  const shown: CardData = { $typeName: "cloakroom.v1.CardData" };
+  if (isText(number)) shown.number = number;
+  if (isInt32(month)) shown.expirationMonth = month;
+  if (isInt32(year)) shown.expirationYear = year;
+  if (isText(cvc)) shown.cvc = cvc;
+  return shown;
 }
 
 function showBankData({ routing_number: routing, account_number: account }: JsonObject): BankData {

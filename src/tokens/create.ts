@@ -47,7 +47,7 @@ export async function createToken(
     const transform = tx.caller.grant.transformForAll("token:create", { id, containers: prepared.containers });
     if (!transform) throw denied(tx.caller, "token:create", loggedTokenType(prepared.type), id);
 
-    const { cvc, ...sealed } = ahead ?? sealUnder(id, tx.keys, prepared);
+    const sealed = ahead ?? sealUnder(id, tx.keys, prepared);
     const row = newTokenRow(tx, prepared, sealed);
     if (prepared.idChoice.kind === "ours" && !prepared.isDeduplicated) {
       insertToken(tx, row);
@@ -56,20 +56,25 @@ export async function createToken(
       if (outcome === "try again") continue;
       return outcome;
     }
-    writeCompanions(tx, prepared, row, cvc);
+    writeCompanions(tx, prepared, row, sealed.cvc);
     const created = createdToken(tx.caller, prepared, row);
-    const view =
-      showing === "reference"
-        ? referenceOnlyView(tx.tenantId, created)
-        : viewToken(tx.tenantId, created, writeResponseTransform(transform), { ...showing, masked: prepared.masked });
-    return { ...view, deduplicated: false };
+    if (showing === "reference") return referenceOnlyView(tx.tenantId, created, false);
+    const shown: Showing = { ...showing, masked: prepared.masked, deduplicated: false };
+    return viewToken(tx.tenantId, created, writeResponseTransform(transform), shown);
   }
   throw new Fault("conflict", "Tokens of the same id or content keep being created. Try again.");
 }
 
-function newTokenRow(tx: CallerTransaction, { expiry }: PreparedToken, sealed: Omit<SealedToken, "cvc">): TokenRow {
+function newTokenRow(tx: CallerTransaction, { expiry }: PreparedToken, sealed: SealedToken): TokenRow {
   return {
-    ...sealed,
+    id: sealed.id,
+    type: sealed.type,
+    data: sealed.data,
+    attributes: sealed.attributes,
+    containers: sealed.containers,
+    fingerprint: sealed.fingerprint,
+    dedupe_key: sealed.dedupe_key,
+    revision: sealed.revision,
     expires_at: expiry?.at ?? null,
     expires_at_text: expiry?.text ?? null,
     active_month: firstOfMonth(tx.now),
@@ -165,9 +170,7 @@ export async function showDuplicate(
   const transform = tx.caller.grant.transformFor("token:read", token);
   tx.log(loggedTokenType(token.type), token.id, transform ? "read" : "create", "deduplicated");
   if (transform) await countMonthlyActivity(tx, token.id, duplicate.active_month);
-  const view =
-    transform && showing !== "reference"
-      ? viewToken(tx.tenantId, token, writeResponseTransform(transform), showing)
-      : referenceOnlyView(tx.tenantId, token);
-  return { ...view, deduplicated: true };
+  return transform && showing !== "reference"
+    ? viewToken(tx.tenantId, token, writeResponseTransform(transform), { ...showing, deduplicated: true })
+    : referenceOnlyView(tx.tenantId, token, true);
 }

@@ -25,22 +25,26 @@ export async function sealInTurns(keys: TenantKeys, prepared: PreparedToken, byt
 
 /** @param text of the data without a verification code, if it is written already. */
 export function sealUnder(id: string, keys: TenantKeys, prepared: PreparedToken, text?: Buffer): SealedToken {
-  const { data, cvc } = splitCvc(prepared.type.name, prepared.data.reveal());
+  const { data: whole, attributes, indexValues, fingerprint = null } = prepared;
+  const { data, cvc } = splitCvc(prepared.type.name, whole.reveal());
   const bound = {
     id,
     type: prepared.type.name,
     containers: [...prepared.containers],
-    fingerprint: prepared.fingerprint ?? null,
-    dedupe_key: prepared.isDeduplicated ? (prepared.fingerprint ?? null) : null,
+    fingerprint,
+    dedupe_key: prepared.isDeduplicated ? fingerprint : null,
     revision: 1,
   };
+  const sealed = sealToken(keys, bound, { text: text ?? tokenDataText(data), attributes, indexValues });
   return {
-    ...bound,
-    ...sealToken(keys, bound, {
-      text: text ?? tokenDataText(data),
-      attributes: prepared.attributes,
-      indexValues: prepared.indexValues,
-    }),
+    id,
+    type: bound.type,
+    containers: bound.containers,
+    fingerprint,
+    dedupe_key: bound.dedupe_key,
+    revision: bound.revision,
+    data: sealed.data,
+    attributes: sealed.attributes,
     cvc: cvc === undefined ? undefined : sealCvc(keys, id, cvc),
   };
 }

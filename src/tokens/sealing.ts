@@ -20,9 +20,13 @@ export interface SplitData {
  * or id, which are permanent, is derived from it.
  */
 export function splitCvc(type: string, data: Json): SplitData {
-  if (type !== "card" || !isJsonObject(data) || typeof data.cvc !== "string") return { data, cvc: undefined };
+  if (!hasCvc(type, data)) return { data, cvc: undefined };
   const { cvc, ...rest } = data;
   return { data: rest, cvc };
+}
+
+export function hasCvc(type: string, data: Json): data is JsonObject & { readonly cvc: string } {
+  return type === "card" && isJsonObject(data) && typeof data.cvc === "string";
 }
 
 export type BoundRow = Pick<TokenRow, "id" | (typeof AAD_COLUMNS.tokens)[number]>;
@@ -69,31 +73,32 @@ function writeAttributes(
   { mask, metadata, searchIndexes, fingerprintExpression, inactive }: TokenAttributes,
   indexValues: readonly string[],
 ): JsonObject | null {
-  const written: JsonObject = {
-    ...(mask === undefined ? {} : { mask }),
-    ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
-    ...(searchIndexes === undefined ? {} : { search_indexes: [...searchIndexes], index_values: [...indexValues] }),
-    ...(fingerprintExpression === undefined ? {} : { fingerprint_expression: fingerprintExpression }),
-    ...(inactive === undefined ? {} : { inactive: [...inactive] }),
-  };
+  const written: JsonObject = {};
+  if (mask !== undefined) written.mask = mask;
+  if (metadata !== undefined) written.metadata = { ...metadata };
+  if (searchIndexes !== undefined) {
+    written.search_indexes = [...searchIndexes];
+    written.index_values = [...indexValues];
+  }
+  if (fingerprintExpression !== undefined) written.fingerprint_expression = fingerprintExpression;
+  if (inactive !== undefined) written.inactive = [...inactive];
   return Object.keys(written).length === 0 ? null : written;
 }
 
 /** Opens a stored token, with its verification code if it still exists. */
 export function openToken(keys: TenantKeys, row: TokenRow | TokenRowWithCvc): Token {
   const bound = encodeAad(row, AAD_COLUMNS.tokens);
-  const context = { tenantId: keys.tenantId, entity: row.id, bound };
-  const data: Json = JSON.parse(open(keys.data, { ...context, field: "data" }, row.data).toString());
+  const context = { tenantId: keys.tenantId, entity: row.id, field: "data", bound };
+  const data: Json = JSON.parse(open(keys.data, context, row.data).toString());
   const code = "cvc" in row ? row.cvc : null;
-  const whole =
-    code && isJsonObject(data)
-      ? { ...data, cvc: open(keys.cvc, cvcContext(keys.tenantId, row.id), code).toString() }
-      : data;
+  if (code && isJsonObject(data)) data.cvc = open(keys.cvc, cvcContext(keys.tenantId, row.id), code).toString();
+  const { attributes, indexValues } = openAttributes(keys, context, row);
   return {
     id: row.id,
     type: tokenType(row.type),
-    data: new Sensitive(whole),
-    ...openAttributes(keys, { ...context, field: "attributes" }, row),
+    data: new Sensitive(data),
+    attributes,
+    indexValues,
     containers: row.containers.map(storedContainer),
     fingerprint: row.fingerprint ?? undefined,
     isDeduplicated: row.dedupe_key !== null,
@@ -108,13 +113,15 @@ export function openToken(keys: TenantKeys, row: TokenRow | TokenRowWithCvc): To
   };
 }
 
+const NO_ATTRIBUTES: Pick<Token, "attributes" | "indexValues"> = { attributes: {}, indexValues: undefined };
+
 function openAttributes(
   keys: TenantKeys,
   context: SealContext,
   row: TokenRow,
 ): Pick<Token, "attributes" | "indexValues"> {
-  if (!row.attributes) return { attributes: {}, indexValues: undefined };
-  const written: Json = JSON.parse(open(keys.data, context, row.attributes).toString());
+  if (!row.attributes) return NO_ATTRIBUTES;
+  const written: Json = JSON.parse(open(keys.data, { ...context, field: "attributes" }, row.attributes).toString());
   if (!isJsonObject(written)) throw new Error("the attributes of a token are not an object");
   const { mask, metadata, search_indexes, index_values, fingerprint_expression, inactive } = written;
   const attributes = {

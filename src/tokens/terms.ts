@@ -42,11 +42,12 @@ export function tokenTerms(
   keys: TenantKeys,
   { id, createdAt, containers, metadata, indexValues }: Findable,
 ): TermRow[] {
-  const terms = [
-    ...containers.flatMap(withAncestors).map((path) => containerTerm(keys, path)),
-    ...Object.entries(metadata).map(([key, value]) => metadataTerm(keys, key, value)),
-    ...indexValues.map((value) => indexTerm(keys, value)),
-  ];
-  const distinct = new Map(terms.map((term) => [term.toString("latin1"), term]));
-  return [...distinct.values()].map((term) => ({ term, created_at: createdAt, token_id: id }));
+  const distinct = new Map<string, TermRow>();
+  const add = (term: Buffer) => {
+    distinct.set(term.toString("latin1"), { term, created_at: createdAt, token_id: id });
+  };
+  for (const container of containers) for (const path of withAncestors(container)) add(containerTerm(keys, path));
+  for (const [key, value] of Object.entries(metadata)) add(metadataTerm(keys, key, value));
+  for (const value of indexValues) add(indexTerm(keys, value));
+  return [...distinct.values()];
 }

@@ -3,6 +3,7 @@ import { denied } from "../access/refusal.js";
 import { takeTurn } from "../base/caller-turns.js";
 import { Fault, invalid, withFurtherFaults } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
+import { isLarge } from "../base/yield-to-event-loop.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
@@ -11,7 +12,7 @@ import { createToken } from "./create.js";
 import { readDraft } from "./draft.js";
 import { loggedTokenType } from "./entity.js";
 import { atPlace, maskAhead, movedTo, type PreparedToken, prepareToken } from "./prepare.js";
-import { sealInTurns } from "./seal-ahead.js";
+import { sealAhead, sealInTurns } from "./seal-ahead.js";
 import type { TokenDraft } from "./token.js";
 import type { BinTable } from "./types/bin-table.js";
 import { showingTo, type TokenView } from "./view.js";
@@ -31,6 +32,8 @@ export interface PlannedToken {
   /** Its place in the request: `value.people[0].card`, `value` for the body itself. */
   readonly place: string;
   readonly prepared: PreparedToken;
+  /** Whether the response has its id in its place, and nothing else of it. */
+  readonly isLeaf: boolean;
 }
 
 type Node =
@@ -48,17 +51,17 @@ type Node =
  */
 export function planTokenize(context: CallerContext, body: Json): TokenizePlan {
   const { caller } = context;
-  const drafts: { readonly place: string; readonly draft: TokenDraft }[] = [];
-  const plan = (place: string, draft: TokenDraft): number => {
+  const drafts: { readonly place: string; readonly draft: TokenDraft; readonly isLeaf: boolean }[] = [];
+  const plan = (place: string, draft: TokenDraft, isLeaf: boolean): number => {
     if (drafts.length === MAX_TOKENS) throw invalid(BODY, `must hold at most ${MAX_TOKENS} values to tokenize`);
-    return drafts.push({ place, draft }) - 1;
+    return drafts.push({ place, draft, isLeaf }) - 1;
   };
   const visit = (value: Json, place: string): Node => {
     if (value === null) return { kind: "kept", value };
     if (Array.isArray(value))
       return { kind: "list", items: value.map((item, index) => visit(item, `${place}[${index}]`)) };
-    if (!isJsonObject(value)) return { kind: "leaf", index: plan(place, leafDraft(value)) };
-    if (isTokenRequest(value)) return { kind: "token", index: plan(place, draftAt(place, value)) };
+    if (!isJsonObject(value)) return { kind: "leaf", index: plan(place, leafDraft(value), true) };
+    if (isTokenRequest(value)) return { kind: "token", index: plan(place, draftAt(place, value), false) };
     const members = Object.entries(value).map(([key, item]) => {
       if (caller.frame && item !== null) requireNoCodeName(key, `${place}.${key}`);
       return [key, visit(item, `${place}.${key}`)] as const;
@@ -72,7 +75,7 @@ export function planTokenize(context: CallerContext, body: Json): TokenizePlan {
     atPlace(place, () => prepareToken(context, draft, budget));
   const items = drafts.map((item, index) => {
     try {
-      return { place: item.place, prepared: prepare(item) };
+      return { place: item.place, prepared: prepare(item), isLeaf: item.isLeaf };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       const others = drafts.slice(index + 1);
@@ -92,10 +95,11 @@ export async function sealAllAhead(
   bytes: number,
 ): Promise<PlannedToken[]> {
   const sealed: PlannedToken[] = [];
-  for (const { place, prepared } of items) {
+  for (const { place, prepared, isLeaf } of items) {
     const turn = takeTurn();
     if (turn) await turn;
-    sealed.push({ place, prepared: await sealInTurns(keys, prepared, bytes) });
+    const ahead = isLarge(bytes) ? await sealInTurns(keys, prepared, bytes) : sealAhead(keys, prepared);
+    sealed.push({ place, prepared: ahead, isLeaf });
   }
   return sealed;
 }
@@ -104,7 +108,9 @@ export async function sealAllAhead(
 export async function maskAllAhead(items: readonly PlannedToken[]): Promise<PlannedToken[]> {
   const budget = new SharedBudget();
   const shown: PlannedToken[] = [];
-  for (const { place, prepared } of items) shown.push({ place, prepared: await maskAhead(prepared, budget) });
+  for (const { place, prepared, isLeaf } of items) {
+    shown.push({ place, prepared: await maskAhead(prepared, budget), isLeaf });
+  }
   return shown;
 }
 
@@ -122,8 +128,8 @@ export async function createTokens(
   }
   const showing = showingTo(tx.caller, bins, new SharedBudget());
   return Promise.all(
-    items.map(({ place, prepared }) =>
-      createToken(tx, prepared, showing).catch((error: unknown) => {
+    items.map(({ place, prepared, isLeaf }) =>
+      createToken(tx, prepared, isLeaf ? "reference" : showing).catch((error: unknown) => {
         throw error instanceof Fault ? movedTo(place, error) : error;
       }),
     ),

@@ -8,34 +8,40 @@ import { Sensitive } from "../crypto/sensitive.js";
 import type { SharedBudget } from "../expressions/shared-budget.js";
 import { isInactive } from "./inactive.js";
 import { evaluateMaskInTurns, maskData } from "./mask.js";
-import { splitCvc } from "./sealing.js";
+import { hasCvc, splitCvc } from "./sealing.js";
 import type { Token } from "./token.js";
 import type { BinTable } from "./types/bin-table.js";
-import { type BankDetails, type CardDetails, detailsForPages, tokenDetails } from "./types/details.js";
+import {
+  type BankDetails,
+  type CardDetails,
+  detailsForPages,
+  type TokenDetails,
+  tokenDetails,
+} from "./types/details.js";
 
 /** A token in a response. Parts that the caller may not see, or that the token does not have, are absent. */
 export interface TokenView {
   readonly id: string;
   readonly tenantId: TenantId;
   readonly type: string;
-  readonly data?: Json;
-  readonly mask?: Json;
-  readonly fingerprint?: string;
-  readonly fingerprintExpression?: string;
+  readonly data?: Json | undefined;
+  readonly mask?: Json | undefined;
+  readonly fingerprint?: string | undefined;
+  readonly fingerprintExpression?: string | undefined;
   readonly containers: readonly string[];
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly searchIndexes?: readonly string[];
-  readonly expiresAt?: string;
-  readonly card?: CardDetails;
-  readonly bank?: BankDetails;
-  readonly createdBy?: Uuid;
-  readonly createdAt?: Date;
-  readonly modifiedBy?: Uuid;
-  readonly modifiedAt?: Date;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly searchIndexes?: readonly string[] | undefined;
+  readonly expiresAt?: string | undefined;
+  readonly card?: CardDetails | undefined;
+  readonly bank?: BankDetails | undefined;
+  readonly createdBy?: Uuid | undefined;
+  readonly createdAt?: Date | undefined;
+  readonly modifiedBy?: Uuid | undefined;
+  readonly modifiedAt?: Date | undefined;
   /** On create and tokenize: whether this is an older token with the same content. */
-  readonly deduplicated?: boolean;
+  readonly deduplicated?: boolean | undefined;
   /** The same view without the verification code. Absent if the view has no code. */
-  readonly lasting?: () => TokenView;
+  readonly lasting?: (() => TokenView) | undefined;
 }
 
 export interface Showing {
@@ -45,6 +51,8 @@ export interface Showing {
   readonly masked?: MaskedData | undefined;
   /** The response goes to a frame: details follow from the digits that they contain, whatever the table has of others. */
   readonly isToFrame?: boolean;
+  /** See {@link TokenView.deduplicated}. */
+  readonly deduplicated?: boolean;
 }
 
 export function showingTo(
@@ -118,30 +126,35 @@ export function viewToken(tenantId: TenantId, token: Token, transform: Transform
   const showsDetails =
     transform === "reveal" ||
     (transform === "mask" && attributes.mask === undefined && !isInactive(attributes, "mask"));
-  const { data: lasting, cvc } = splitCvc(type.name, data);
+  const details: TokenDetails = showsDetails
+    ? (showing.isToFrame ? detailsForPages : tokenDetails)(type, data, showing.bins)
+    : {};
   return {
     id: token.id,
     tenantId,
     type: type.name,
-    ...(shown === undefined ? {} : { data: shown }),
-    ...(mask === null ? {} : { mask }),
-    ...(token.fingerprint ? { fingerprint: showFingerprint(token.fingerprint) } : {}),
+    data: shown,
+    mask: mask ?? undefined,
+    fingerprint: token.fingerprint && showFingerprint(token.fingerprint),
     fingerprintExpression: attributes.fingerprintExpression ?? type.fingerprintExpression,
     containers: token.containers,
-    ...(attributes.metadata ? { metadata: attributes.metadata } : {}),
-    ...(attributes.searchIndexes ? { searchIndexes: attributes.searchIndexes } : {}),
-    ...(token.expiry ? { expiresAt: token.expiry.text } : {}),
-    ...(showsDetails ? (showing.isToFrame ? detailsForPages : tokenDetails)(type, data, showing.bins) : {}),
+    metadata: attributes.metadata,
+    searchIndexes: attributes.searchIndexes,
+    expiresAt: token.expiry?.text,
+    card: details.card,
+    bank: details.bank,
     createdBy: token.createdBy,
     createdAt: token.createdAt,
-    ...(token.modifiedBy ? { modifiedBy: token.modifiedBy } : {}),
-    ...(token.modifiedAt ? { modifiedAt: token.modifiedAt } : {}),
-    ...(cvc === undefined
-      ? {}
-      : {
-          lasting: () => viewToken(tenantId, { ...token, data: new Sensitive(lasting) }, transform, lastingly(showing)),
-        }),
+    modifiedBy: token.modifiedBy,
+    modifiedAt: token.modifiedAt,
+    deduplicated: showing.deduplicated,
+    lasting: hasCvc(type.name, data) ? () => viewLasting(tenantId, token, transform, showing) : undefined,
   };
+}
+
+function viewLasting(tenantId: TenantId, token: Token, transform: Transform, showing: Showing): TokenView {
+  const { data } = splitCvc(token.type.name, token.data.reveal());
+  return viewToken(tenantId, { ...token, data: new Sensitive(data) }, transform, lastingly(showing));
 }
 
 function lastingly(showing: Showing): Showing {
@@ -150,13 +163,14 @@ function lastingly(showing: Showing): Showing {
 }
 
 /** A token that a caller encounters without the right to read it: enough to show that it exists. */
-export function referenceOnlyView(tenantId: TenantId, token: Token): TokenView {
+export function referenceOnlyView(tenantId: TenantId, token: Token, deduplicated?: boolean): TokenView {
   return {
     id: token.id,
     tenantId,
     type: token.type.name,
-    ...(token.fingerprint ? { fingerprint: showFingerprint(token.fingerprint) } : {}),
+    fingerprint: token.fingerprint && showFingerprint(token.fingerprint),
     containers: token.containers,
+    deduplicated,
   };
 }
 

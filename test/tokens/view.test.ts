@@ -52,7 +52,7 @@ describe("a token under a transform", () => {
     const view = viewToken(TENANT, tokenOf(type, data, attributes), transform);
     expect(view.data).toEqual(shown);
     expect(view.mask).toEqual(mask);
-    expect("card" in view || "bank" in view).toBe(hasDetails);
+    expect(view.card !== undefined || view.bank !== undefined).toBe(hasDetails);
   });
 
   it("is the same whatever its data if it is redacted", () => {
@@ -100,7 +100,7 @@ describe("a token under a transform", () => {
     expect(viewToken(TENANT, tokenOf("card", CARD), "mask")).toMatchObject({
       fingerprintExpression: "{{ data.number }}",
     });
-    expect(viewToken(TENANT, tokenOf("card", CARD), "mask")).not.toHaveProperty("fingerprint");
+    expect(viewToken(TENANT, tokenOf("card", CARD), "mask").fingerprint).toBeUndefined();
     const own = tokenOf("card", CARD, { fingerprintExpression: "{{ data }}" }, { fingerprint });
     expect(viewToken(TENANT, own, "redact")).toMatchObject({
       fingerprintExpression: "{{ data }}",

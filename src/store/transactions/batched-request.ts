@@ -13,6 +13,31 @@ interface Wanted {
   joinTo(batch: StatementBatch): void;
 }
 
+/** A statement with its input. A class, because each would make a function of its own. */
+class WantedStatement<Input, Output> implements Wanted {
+  readonly #statement: Statement<Input, Output>;
+  readonly #input: Input;
+  readonly #deliver: ((output: Output) => void) | undefined;
+
+  constructor(statement: Statement<Input, Output>, input: Input, deliver?: (output: Output) => void) {
+    this.#statement = statement;
+    this.#input = input;
+    this.#deliver = deliver;
+  }
+
+  get kind(): Wanted["kind"] {
+    return this.#statement.kind;
+  }
+
+  get isQuery(): boolean {
+    return this.#deliver !== undefined;
+  }
+
+  joinTo(batch: StatementBatch): void {
+    this.#statement.joinTo(batch, this.#input, this.#deliver);
+  }
+}
+
 interface OpenTransaction extends TransactionStart {
   readonly tenantId: TenantId;
   readonly isShared: boolean;
@@ -77,11 +102,7 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
         if (statement.kind === "write" && statement.hasWritten(output)) this.hasWritten = true;
         resolve(output);
       };
-      this.#wanted.push({
-        kind: statement.kind,
-        isQuery: true,
-        joinTo: (batch) => statement.joinTo(batch, input, deliver),
-      });
+      this.#wanted.push(new WantedStatement(statement, input, deliver));
       this.#wake();
     });
   }
@@ -98,7 +119,7 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
 
   enqueue<Input>(statement: Statement<Input, unknown>, input: Input): void {
     const wanted = this.#isShared || !statement.isAtCommit ? this.#wanted : this.#atCommit;
-    wanted.push({ kind: statement.kind, isQuery: false, joinTo: (batch) => statement.joinTo(batch, input) });
+    wanted.push(new WantedStatement(statement, input));
   }
 
   markCommit(marker: CommitMarker): void {

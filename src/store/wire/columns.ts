@@ -105,9 +105,10 @@ export class RowReader implements Columns {
   bytesOrNull(): Buffer | null {
     const size = this.#size();
     if (size < 0) return null;
-    const from = this.#at;
+    const copy = Buffer.allocUnsafe(size);
+    this.#bytes.copy(copy, 0, this.#at, this.#at + size);
     this.#at += size;
-    return Buffer.from(this.#bytes.subarray(from, this.#at));
+    return copy;
   }
 
   boolean(): boolean {

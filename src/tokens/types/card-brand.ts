@@ -55,8 +55,11 @@ const longestFirst: readonly BrandRange[] = cardBrands
   .sort((one, other) => other.first.length - one.first.length);
 
 export function cardBrand(number: string): CardBrand | undefined {
-  return longestFirst.find(({ first, last }) => {
-    const prefix = number.slice(0, first.length);
-    return prefix >= first && prefix <= last;
-  })?.brand;
+  let prefix = number;
+  for (const { brand, first, last } of longestFirst) {
+    // Once for each length: the ranges of a card were 100 texts.
+    if (prefix.length > first.length) prefix = number.slice(0, first.length);
+    if (prefix >= first && prefix <= last) return brand;
+  }
+  return undefined;
 }

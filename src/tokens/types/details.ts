@@ -21,8 +21,14 @@ export interface BankDetails {
   readonly account_number_last4?: string;
 }
 
-/** The detail objects that a response shows beside a token's data. `data` has been normalized by `type`. */
-export function tokenDetails(type: TokenType, data: Json, bins?: BinTable): { card?: CardDetails; bank?: BankDetails } {
+/** The detail objects that a response shows beside a token's data. */
+export interface TokenDetails {
+  readonly card?: CardDetails;
+  readonly bank?: BankDetails;
+}
+
+/** @param data has been normalized by `type`. */
+export function tokenDetails(type: TokenType, data: Json, bins?: BinTable): TokenDetails {
   if (type.details === "bank") {
     const bank = bankDetails(data);
     return bank === undefined ? {} : { bank };
@@ -35,7 +41,7 @@ export function tokenDetails(type: TokenType, data: Json, bins?: BinTable): { ca
  * The details that a page may see of what is typed into a hosted field: those of a card, without what a BIN table has by
  * digits that the details do not show. A page chooses the type of a value, which may be none of a bank account.
  */
-export function detailsForPages(type: TokenType, data: Json, bins?: BinTable): { card?: CardDetails } {
+export function detailsForPages(type: TokenType, data: Json, bins?: BinTable): TokenDetails {
   const number = type.details === "card" ? cardNumberOf(data) : undefined;
   if (number === undefined) return {};
   const shown = binOf(number).padEnd(number.length - 4, "0") + number.slice(-4);
@@ -57,6 +63,8 @@ export function enrichments(type: TokenType, data: Json, bins?: BinTable): JsonO
   };
 }
 
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
 /** Details of card data, or of a card number alone; undefined for anything else. */
 export function cardDetails(data: Json, bins?: BinTable): CardDetails | undefined {
   const number = cardNumberOf(data);
@@ -66,14 +74,12 @@ export function cardDetails(data: Json, bins?: BinTable): CardDetails | undefine
   const issuer = bins?.find(number);
   const brand = knownBrand(issuer?.card_brand) ?? cardBrand(number);
   const funding = fundingOf(issuer);
-  return {
-    bin: binOf(number),
-    last4: number.slice(-4),
-    ...(typeof month === "number" && { expiration_month: month }),
-    ...(typeof year === "number" && { expiration_year: year }),
-    ...(brand && { brand }),
-    ...(funding && { funding }),
-  };
+  const details: Writable<CardDetails> = { bin: binOf(number), last4: number.slice(-4) };
+  if (typeof month === "number") details.expiration_month = month;
+  if (typeof year === "number") details.expiration_year = year;
+  if (brand) details.brand = brand;
+  if (funding) details.funding = funding;
+  return details;
 }
 
 /** Details of bank data; undefined for anything else. */
