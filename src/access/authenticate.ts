@@ -116,6 +116,12 @@ export class Authenticator {
     }
   }
 
+  /** The holder of a key whose rights are fresh. Undefined: {@link identify} looks it up. */
+  knownHolder(keyText: string, context: AuditContext): Caller | undefined {
+    const known = this.#loaded.get(digest("sha256", keyText, "base64"));
+    return known && this.#isFresh(known) ? { ...known.caller, context } : undefined;
+  }
+
   /**
    * The holder of a key. `src/access/page-access.ts` has to decide whether it may call.
    * @throws {Fault} unauthenticated for every invalid key, without a reason; unavailable if too many unverified keys
@@ -123,9 +129,10 @@ export class Authenticator {
    */
   async identify(keyText: string | undefined, context: AuditContext): Promise<Caller> {
     if (!keyText) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
+    const holder = this.knownHolder(keyText, context);
+    if (holder) return holder;
     const id = digest("sha256", keyText, "base64");
     const known = this.#loaded.get(id);
-    if (known && this.#isFresh(known)) return { ...known.caller, context };
     let loading = this.#loading.get(id);
     if (!loading) {
       loading = this.#load(id, keyText, known !== undefined).finally(() => this.#loading.delete(id));

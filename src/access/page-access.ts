@@ -23,6 +23,11 @@ export function requireNoFrame(caller: Caller): void {
   if (isForFrames(caller)) throw keyAlone(caller);
 }
 
+/** Whether {@link requirePageAccess} lets a caller without a pass in. */
+export function needsNoPass(caller: Caller, access: PageAccess): boolean {
+  return access === "key" || !isForFrames(caller);
+}
+
 /** @param frame undefined for a request without a pass. @throws {Denied} permission_denied. */
 export function requirePageAccess(caller: Caller, frame: Frame | undefined, access: PageAccess): void {
   if (access === "key") return;

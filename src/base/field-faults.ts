@@ -11,7 +11,8 @@ const MAX_TEXT_CHARACTERS = 2_000;
 
 /** Collects faults up to the limits of one response. */
 export class BoundedFieldFaults {
-  readonly #texts = new Map<string, string[]>();
+  /** Made with the first fault: every request has such lists, and most stay empty. */
+  #texts: Map<string, string[]> | undefined;
   #faults = 0;
   #bytes = 0;
 
@@ -19,6 +20,7 @@ export class BoundedFieldFaults {
   add(field: string, expectation: string): boolean {
     const name = field.slice(0, MAX_NAME_CHARACTERS).toWellFormed();
     const text = expectation.slice(0, MAX_TEXT_CHARACTERS).toWellFormed();
+    this.#texts ??= new Map();
     const texts = this.#texts.get(name) ?? [];
     const bytes = this.#bytes + Buffer.byteLength(name) + Buffer.byteLength(text);
     if (this.#faults === MAX_FAULTS || bytes > MAX_FAULT_BYTES) return false;
@@ -34,7 +36,7 @@ export class BoundedFieldFaults {
   }
 
   toFields(): FieldFaults {
-    return Object.fromEntries(this.#texts);
+    return Object.fromEntries(this.#texts ?? []);
   }
 }
 

@@ -132,9 +132,9 @@ export function serve<I extends DescMessage, O extends DescMessage>(
 ): ServedMethod {
   return {
     desc,
-    async serve(request, makeCall) {
+    serve(request, makeCall) {
       if (!isMessage(request, desc.input)) throw new Error(`${desc.name} was given another message`);
-      return create(desc.output, await handler(request, makeCall(desc.output)));
+      return handler(request, makeCall(desc.output)).then((shown) => create(desc.output, shown));
     },
     headersOf: (response) => (isMessage(response, desc.output) ? headersOf(response) : []),
     replay: replay && servedReplay(desc.output, replay),

@@ -5,7 +5,7 @@ import { createToken } from "../tokens/create.js";
 import { deleteToken } from "../tokens/delete.js";
 import { readBySize } from "../tokens/large-reads.js";
 import { isLongWork, prepareInTurns, prepareToken } from "../tokens/prepare.js";
-import { openReadable, readToken } from "../tokens/read.js";
+import { openReadable, opensAtOnce, readToken, showReadable } from "../tokens/read.js";
 import { sealAhead, sealInTurns } from "../tokens/seal-ahead.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { updateToken } from "../tokens/update.js";
@@ -77,8 +77,8 @@ function readingToken({ bins }: Pick<TokenServiceParts, "bins">) {
       large: (maxBytes) => call.commit((tx) => readToken(tx, { id, maxBytes })),
       count: (work) => call.commitShared(work),
     });
-    const view = await openReadable(call.caller, call.keys, found, { bins });
-    const shown = showToken(view);
+    if (opensAtOnce(found)) return showToken(showReadable(call.caller, call.keys, found, { bins }));
+    const shown = showToken(await openReadable(call.caller, call.keys, found, { bins }));
     await yieldToEventLoop(found.row.data.length);
     return shown;
   });

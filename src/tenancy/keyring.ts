@@ -75,13 +75,20 @@ export class Keyring implements TenantKeySource {
    *   deleted.
    */
   async of(tenantId: TenantId, revision = this.#expected.get(tenantId)): Promise<TenantKeys> {
+    const known = this.known(tenantId, revision);
+    if (known) return known;
     const isOf = (entry: Entry) => revision === undefined || entry.revision === revision;
-    const known = this.#entries.get(tenantId);
-    if (known && isOf(known) && performance.now() - known.since < KEYS_FRESH_MS) return known.keys;
     const shared = this.#loading.get(tenantId);
     const loaded = await (shared ?? this.#start(tenantId));
     // The shared load may have begun before the revision existed.
     return isOf(loaded) || !shared ? loaded.keys : (await this.#start(tenantId)).keys;
+  }
+
+  /** The same, if they were read a short while ago. Undefined: {@link of} reads them. */
+  known(tenantId: TenantId, revision: number | undefined): TenantKeys | undefined {
+    const known = this.#entries.get(tenantId);
+    if (!known || (revision !== undefined && known.revision !== revision)) return undefined;
+    return performance.now() - known.since < KEYS_FRESH_MS ? known.keys : undefined;
   }
 
   async lastRead(tenantId: TenantId): Promise<TenantKeys> {

@@ -3,7 +3,7 @@ import { AuthMode, PageAccess as PagePolicy, policy as policyOption } from "../.
 import type { Authenticator } from "../../access/authenticate.js";
 import { type Caller, callerKeyProof, callerParty } from "../../access/caller.js";
 import type { FramePasses } from "../../access/frame-passes.js";
-import { type PageAccess, requirePageAccess } from "../../access/page-access.js";
+import { needsNoPass, type PageAccess, requirePageAccess } from "../../access/page-access.js";
 import { isPermission, mayHold, type Permission } from "../../access/permissions.js";
 import { type Denied, deniedWith, recordDenial, recordingDenials } from "../../access/refusal.js";
 import { Fault, permissionDenied } from "../../base/fault.js";
@@ -33,7 +33,8 @@ const FRAME_PASS_HEADER = "cloakroom-frame";
 
 /** Authentication and permission of one method, before the body is read. */
 export interface MethodAdmission {
-  admit(head: RequestHead): Promise<Admission>;
+  /** A promise, unless the caller's rights are known already: its steps would cost as much as they do. */
+  admit(head: RequestHead): Promise<Admission> | Admission;
   /** The same for a caller that is known already: code that acts as an application. */
   admitCaller(head: RequestHead, caller: Caller, renew: Admission["renew"]): Promise<Admission>;
 }
@@ -44,6 +45,7 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
   const missingFrom = permissionCheck(policy.requires.map(asPermission), policy.requiresOneOf.map(asPermission));
   const personOf = admitPerson(desc, parts);
   const pages = PAGE_ACCESS[policy.pages];
+  const takesKeys = policy.auth === AuthMode.UNSPECIFIED || policy.auth === AuthMode.KEY;
 
   const authorizeKey = async (head: RequestHead, key: string | undefined): Promise<Caller | undefined> => {
     if (policy.auth === AuthMode.OPTIONAL && !key) return undefined;
@@ -72,22 +74,38 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
     return authorizeKey(head, credential.text);
   };
 
+  /** The caller of a key with fresh rights that suffice. Undefined: {@link authorize} looks it up, lets it in or denies it. */
+  const findAuthorized = (head: RequestHead, credential: Credential): Caller | undefined => {
+    if (!takesKeys || credential.kind !== "key" || !credential.text) return undefined;
+    if (head.header(FRAME_PASS_HEADER) !== undefined || head.audit.badReason) return undefined;
+    const caller = authenticator.knownHolder(credential.text, head.audit.context);
+    const isAuthorized = caller && !caller.grant.isEmpty && needsNoPass(caller, pages) && !missingFrom(caller);
+    return isAuthorized ? caller : undefined;
+  };
+
   return {
-    async admit(head) {
+    admit(head) {
       const credential = readCredential(head);
       const renew = () => {
         if (credential.kind === "key") authenticator.forget(credential.text ?? "");
         return authorize(head, credential);
       };
-      const caller = await authorize(head, credential);
-      if (caller) {
-        database.shared.requireRoom(caller.tenantId, callerParty(caller));
-        head.memory.prove(callerKeyProof(caller));
-      }
-      return { head, caller, renew };
+      const known = findAuthorized(head, credential);
+      if (known) return enter(database, { head, caller: known, renew });
+      return authorize(head, credential).then((caller) => enter(database, { head, caller, renew }));
     },
     admitCaller: (head, caller, renew) => admitApplication(database, { head, caller, renew }, pages, missingFrom),
   };
+}
+
+/** @throws {Fault} unavailable while the caller's tenant overloads the server. */
+function enter(database: Database, admission: Admission): Admission {
+  const { head, caller } = admission;
+  if (caller) {
+    database.shared.requireRoom(caller.tenantId, callerParty(caller));
+    head.memory.prove(callerKeyProof(caller));
+  }
+  return admission;
 }
 
 /** Admits code that acts as an application: it is no frame. */

@@ -8,5 +8,9 @@ export interface BegunRoute {
   readonly scope?: RouteScope;
 }
 
-/** The first step of a request, whatever serves it. Resolves once it may be read. */
-export type BeginRequest = (request: ArrivedRequest, response: OpenResponse, route: BegunRoute) => Promise<void>;
+/** The first step of a request, whatever serves it. Resolves once it may be read; undefined: it may at once. */
+export type BeginRequest = (
+  request: ArrivedRequest,
+  response: OpenResponse,
+  route: BegunRoute,
+) => Promise<unknown> | undefined;

@@ -17,11 +17,13 @@ declare module "fastify" {
 }
 
 export interface RateGate {
-  /** Adds the headers with the client's rate-limit state. Resolves to the refusal, if any. */
-  pass(request: ArrivedRequest, response: OpenResponse, scope: RouteScope): Promise<Fault | undefined>;
+  /**
+   * Adds the headers with the client's rate-limit state. Resolves to the refusal, if any. Undefined: nothing is counted.
+   */
+  pass(request: ArrivedRequest, response: OpenResponse, scope: RouteScope): Promise<Fault | undefined> | undefined;
 }
 
-export const unlimitedRateGate: RateGate = { pass: async () => undefined };
+export const unlimitedRateGate: RateGate = { pass: () => undefined };
 
 /** @param onRefused called for each refused request. */
 export function createRateGate(

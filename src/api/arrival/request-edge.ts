@@ -31,7 +31,7 @@ export function createRequestEdge({ corsOrigins, services, meters, rateGate }: S
     inFlight,
     rpcScopes,
     prepare,
-    async begin(request, response, { template, scope }) {
+    begin(request, response, { template, scope }) {
       const { method = "" } = request;
       inFlight.route(response, method, template);
       prepare(request, response);
@@ -40,7 +40,7 @@ export function createRequestEdge({ corsOrigins, services, meters, rateGate }: S
       response.once("close", () => {
         meters.request(method, template, response.statusCode, (performance.now() - start) / 1_000);
       });
-      await rateGate.pass(request, response, scope);
+      return rateGate.pass(request, response, scope);
     },
   };
 }

@@ -12,6 +12,7 @@ import type { Reply, ResponseHeaders, ServedMethod, VerbatimResponse } from "../
 import { compileFieldChecks } from "../../services/field-checks.js";
 import { forFrame } from "../../services/frame-faults.js";
 import { operationName } from "../../services/method-roles.js";
+import type { Database } from "../../store/database.js";
 import { StaleAuthorization } from "../../store/postgres/database-error.js";
 import type { Keyring } from "../../tenancy/keyring.js";
 import { type Admission, type AdmissionParts, createAdmission, type MethodAdmission } from "../admission/admission.js";
@@ -111,21 +112,12 @@ function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
   return async (head, caller, { message: request, unreadable, partial }) => {
     const bytes = head.memory.bodyBytes;
     if (isLarge(bytes)) await yieldToEventLoop(bytes);
-    const reply = new CollectedReply();
-    const headersOf = (message: Message) => [...method.headersOf(message), ...headersOfReply(reply, parts)];
-    let keys = head.header("bt-idempotency-key") === undefined ? undefined : await callerKeys(caller, parts);
-    const call: CallParts = {
-      database: parts.database,
-      caller,
-      get keys() {
-        return keys;
-      },
-      head,
-      reply,
-      takeIdempotency: once(await idempotencyOf(head, request, caller, keys)),
-      onDifferentRepeat: () =>
-        parts.log.warn({ trace_id: head.traceId, rpc }, "an idempotency key was repeated with another request"),
-    };
+    const call = new RunningCall(parts, rpc, head, caller);
+    const { reply } = call;
+    if (head.header("bt-idempotency-key") !== undefined) {
+      call.keys = await callerKeys(caller, parts);
+      call.idempotency = await idempotencyOf(head, request, caller, call.keys);
+    }
     try {
       if (unreadable) throw unreadable;
       if (updateMask && Reflect.get(request, updateMask.localName) === undefined) {
@@ -133,12 +125,14 @@ function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
       }
       validate(request);
       if (isLarge(bytes)) await yieldToEventLoop(bytes);
-      keys ??= await callerKeys(caller, parts);
+      // A request without an idempotency key needs them only once it is valid.
+      call.keys ??=
+        caller && (parts.keyring.known(caller.tenantId, caller.revision) ?? (await callerKeys(caller, parts)));
       const served = await method.serve(request, (output) => new TransactingCall(output, call));
       const message = shownTo(caller, served);
       return {
         message,
-        headers: headersOf(message),
+        headers: replyHeaders(method.headersOf(message), reply, parts),
         accepted: reply.isAccepted,
         verbatim: reply.written,
         lasting: () => shownTo(caller, reply.lasting?.() ?? served),
@@ -148,25 +142,46 @@ function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
       const replay = error instanceof Fault ? await replayForFailedRepeat(desc.output, call, error) : undefined;
       const message = replay && shownTo(caller, replay);
       if (!message) throw error instanceof Fault ? everyFault(error, unreadable ? partial : request) : error;
-      const headers = headersOf(message);
+      const headers = replyHeaders(method.headersOf(message), reply, parts);
       return { message, headers, accepted: reply.isAccepted, verbatim: undefined, lasting: () => message };
     }
   };
 }
 
-/** The keys of the caller's tenant. A request without an idempotency key needs them only once it is valid. */
+/** The keys of the caller's tenant. */
 async function callerKeys(caller: Caller | undefined, { keyring }: PipelineParts): Promise<TenantKeys | undefined> {
   return caller && keyring.of(caller.tenantId, caller.revision);
 }
 
-/** Returns a value at the first call, and undefined from then on. */
-function once<T>(value: T): () => T | undefined {
-  let left: T | undefined = value;
-  return () => {
-    const taken = left;
-    left = undefined;
+/** A class, because each request would make a function of each method. */
+class RunningCall implements CallParts {
+  readonly database: Database;
+  readonly caller: Caller | undefined;
+  readonly head: RequestHead;
+  readonly reply = new CollectedReply();
+  keys: TenantKeys | undefined;
+  idempotency: Idempotency | undefined;
+  readonly #parts: PipelineParts;
+  readonly #rpc: string;
+
+  constructor(parts: PipelineParts, rpc: string, head: RequestHead, caller: Caller | undefined) {
+    this.#parts = parts;
+    this.#rpc = rpc;
+    this.database = parts.database;
+    this.head = head;
+    this.caller = caller;
+  }
+
+  takeIdempotency(): Idempotency | undefined {
+    const taken = this.idempotency;
+    this.idempotency = undefined;
     return taken;
-  };
+  }
+
+  onDifferentRepeat(): void {
+    const fields = { trace_id: this.head.traceId, rpc: this.#rpc };
+    this.#parts.log.warn(fields, "an idempotency key was repeated with another request");
+  }
 }
 
 /** What a request failed with. A denial leaves its log row first. */
@@ -180,8 +195,13 @@ async function recorded(
   return denial instanceof Denied ? recordDenial(database, denial) : thrown;
 }
 
-function headersOfReply({ isReplayed, cookie }: CollectedReply, { visits }: PipelineParts): ResponseHeaders {
-  return [...(isReplayed ? [REPLAYED] : []), ...(cookie ? [["set-cookie", visits.setCookie(cookie)] as const] : [])];
+function replyHeaders(
+  own: ResponseHeaders,
+  { isReplayed, cookie }: CollectedReply,
+  { visits }: PipelineParts,
+): ResponseHeaders {
+  const replayed = isReplayed ? [...own, REPLAYED] : own;
+  return cookie ? [...replayed, ["set-cookie", visits.setCookie(cookie)]] : replayed;
 }
 
 type ReadIdempotency = (

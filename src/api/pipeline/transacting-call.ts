@@ -97,11 +97,11 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
     return this.#transactIn((own) => this.#database.shared(own), work, show, showLasting);
   }
 
-  async commit<T>(work: Work<T, OrdinaryCallerTransaction>): Promise<T> {
+  commit<T>(work: Work<T, OrdinaryCallerTransaction>): Promise<T> {
     return this.#inTurn(this.#database.ordinary(work));
   }
 
-  async commitShared<T>(work: Work<T, CallerTransaction>): Promise<T> {
+  commitShared<T>(work: Work<T, CallerTransaction>): Promise<T> {
     return this.#inTurn(this.#database.shared(work));
   }
 

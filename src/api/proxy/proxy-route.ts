@@ -38,7 +38,7 @@ export function createProxyRoute(invoke: InvokeProxy, observe: Observe, begin: B
   return (request, response) => {
     const below = pathTaken(request);
     if (below === undefined) return false;
-    begin(request, response, { template: below === "" ? "/proxy" : "/proxy/*" })
+    Promise.resolve(begin(request, response, { template: below === "" ? "/proxy" : "/proxy/*" }))
       .then(() => serve(invoke, observe, request, response))
       .catch(() => breakOff(response, request));
     return true;

@@ -18,10 +18,21 @@ export interface RestReply {
 /** Statuses whose responses have no length (RFC 9110, 8.6). */
 const WITHOUT_LENGTH = new Set([204, 304]);
 
-/** Sends a response as a whole, after the rest of a body that was not read. */
-export async function sendReply({ request, response }: RestExchange, { status, type, body }: RestReply): Promise<void> {
-  const isAllRead = request.complete || (await dropUnreadBody(request));
+/** Sends a response as a whole, after the rest of a body that was not read. Undefined: it is sent. */
+export function sendReply(exchange: RestExchange, reply: RestReply): Promise<void> | undefined {
+  if (!exchange.request.complete) return sendAfterBody(exchange, reply);
+  send(exchange, reply);
+  return undefined;
+}
+
+async function sendAfterBody(exchange: RestExchange, reply: RestReply): Promise<void> {
+  const { request, response } = exchange;
+  const isAllRead = await dropUnreadBody(request);
   if (!isAllRead && request.httpVersionMajor === 1) response.setHeader("connection", "close");
+  send(exchange, reply);
+}
+
+function send({ request, response }: RestExchange, { status, type, body }: RestReply): void {
   if (type !== undefined) response.setHeader("content-type", type);
   if (!WITHOUT_LENGTH.has(status))
     response.setHeader("content-length", body === undefined ? 0 : Buffer.byteLength(body));
