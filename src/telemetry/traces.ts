@@ -2,6 +2,9 @@ import { propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@ope
 import type { EndedOperation } from "./ended-operation.js";
 import type { TraceSettings } from "./trace-settings.js";
 
+/** Whether spans are made at all: each takes memory, also where no collector gets it. */
+let areSent = false;
+
 /** Starts to send traces. The SDK is loaded only if there are settings for it. */
 export async function startTraces(settings: TraceSettings | undefined): Promise<AsyncDisposable> {
   if (!settings) return { [Symbol.asyncDispose]: async () => {} };
@@ -9,6 +12,7 @@ export async function startTraces(settings: TraceSettings | undefined): Promise<
   const provider = await openTracerProvider(settings);
   propagation.setGlobalPropagator(propagator);
   trace.setGlobalTracerProvider(provider);
+  areSent = true;
   // An unreachable collector must not keep the server from stopping.
   return { [Symbol.asyncDispose]: () => provider.shutdown().catch(() => {}) };
 }
@@ -18,6 +22,7 @@ export async function startTraces(settings: TraceSettings | undefined): Promise<
  * parent is the caller's span if the request names a valid one.
  */
 export function traceOperation({ rpc, route, code, seconds, parent }: EndedOperation): void {
+  if (!areSent) return;
   const end = Date.now();
   const span = trace.getTracer("cloakroom").startSpan(
     rpc,

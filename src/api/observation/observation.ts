@@ -44,71 +44,93 @@ export type Observe = (request: ObservedRequest) => Observation;
 
 /** One line per request: info for success or a caller's error, error with the cause for an internal one. */
 export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => void): Observe {
-  return ({ rpc, route, traceId, parent }) => {
-    const start = performance.now();
-    // Connect may respond with a refusal that the gate has recorded already.
-    let isOver = false;
-    const isFirst = () => {
-      const wasOver = isOver;
-      isOver = true;
-      return !wasOver;
-    };
-    const observation: Observation = {
-      caller: undefined,
-      tenantId: undefined,
-      end(status) {
-        if (!isFirst()) return;
-        onEnd(ended("ok"));
-        log.info(fields(status), "served");
-      },
-      fail(status, fault) {
-        if (!isFirst()) return;
-        onEnd({ ...ended(fault.code), bodyRefusal: fault instanceof BodyFault ? fault.refusal : undefined });
-        const isOutgoing = fault.cause instanceof EgressError;
-        const cause = status >= 500 || isOutgoing ? causeFields(fault.cause) : {};
-        const line = { ...fields(status), code: fault.code, ...cause };
-        if (status < 500) log.info(line, "refused");
-        else log.error(line, "failed");
-      },
-      failFunction(status, code) {
-        if (!isFirst()) return;
-        onEnd(ended(code));
-        log.info({ ...fields(status), code }, "refused");
-      },
-      cancel(code) {
-        if (!isFirst()) return;
-        onEnd(ended(code));
-        log.info({ ...fields(CANCELLED_STATUS[code]), code }, "cancelled");
-      },
-      breakOff(error) {
-        log.warn({ trace_id: traceId, rpc, ...ownerFields(observation), ...causeFields(error) }, "cut off");
-      },
-    };
-    const ended = (code: string): EndedOperation => ({
-      rpc,
-      route,
-      code,
-      parent,
-      seconds: (performance.now() - start) / 1_000,
+  return (request) => new LoggedRequest(request, log, onEnd);
+}
+
+/** A class, because each request would make a function of each method. */
+class LoggedRequest implements Observation {
+  caller: Caller | undefined;
+  tenantId: TenantId | undefined;
+  readonly #request: ObservedRequest;
+  readonly #log: OperatorLog;
+  readonly #onEnd: (ended: EndedOperation) => void;
+  readonly #start = performance.now();
+  /** Connect may respond with a refusal that the gate has recorded already. */
+  #isOver = false;
+
+  constructor(request: ObservedRequest, log: OperatorLog, onEnd: (ended: EndedOperation) => void) {
+    this.#request = request;
+    this.#log = log;
+    this.#onEnd = onEnd;
+  }
+
+  end(status: number): void {
+    if (!this.#endsNow()) return;
+    this.#onEnd(this.#ended("ok"));
+    this.#log.info(this.#fields(status), "served");
+  }
+
+  fail(status: number, fault: Fault): void {
+    if (!this.#endsNow()) return;
+    this.#onEnd({
+      ...this.#ended(fault.code),
+      bodyRefusal: fault instanceof BodyFault ? fault.refusal : undefined,
     });
-    const fields = (status: number): LogFields => ({
+    const isOutgoing = fault.cause instanceof EgressError;
+    const cause = status >= 500 || isOutgoing ? causeFields(fault.cause) : {};
+    const line = { ...this.#fields(status), code: fault.code, ...cause };
+    if (status < 500) this.#log.info(line, "refused");
+    else this.#log.error(line, "failed");
+  }
+
+  failFunction(status: number, code: FunctionErrorCode): void {
+    if (!this.#endsNow()) return;
+    this.#onEnd(this.#ended(code));
+    this.#log.info({ ...this.#fields(status), code }, "refused");
+  }
+
+  cancel(code: CancelledCode): void {
+    if (!this.#endsNow()) return;
+    this.#onEnd(this.#ended(code));
+    this.#log.info({ ...this.#fields(CANCELLED_STATUS[code]), code }, "cancelled");
+  }
+
+  breakOff(error: unknown): void {
+    const { traceId, rpc } = this.#request;
+    this.#log.warn({ trace_id: traceId, rpc, ...this.#ownerFields(), ...causeFields(error) }, "cut off");
+  }
+
+  #endsNow(): boolean {
+    const wasOver = this.#isOver;
+    this.#isOver = true;
+    return !wasOver;
+  }
+
+  #ended(code: string): EndedOperation {
+    const { rpc, route, parent } = this.#request;
+    return { rpc, route, code, parent, seconds: (performance.now() - this.#start) / 1_000 };
+  }
+
+  #fields(status: number): LogFields {
+    const { traceId, rpc, route } = this.#request;
+    return {
       trace_id: traceId,
       rpc,
       status,
-      duration_ms: Math.round((performance.now() - start) * 10) / 10,
-      ...(route === undefined ? {} : { route }),
-      ...ownerFields(observation),
-    });
-    return observation;
-  };
-}
-
-function ownerFields({ caller, tenantId }: Observation): LogFields {
-  if (caller) {
-    const { id, type } = loggedActor(caller);
-    return { tenant_id: caller.tenantId, ...(type === "user" ? { user_id: id } : { application_id: id }) };
+      duration_ms: Math.round((performance.now() - this.#start) * 10) / 10,
+      route,
+      ...this.#ownerFields(),
+    };
   }
-  return tenantId === undefined ? {} : { tenant_id: tenantId };
+
+  #ownerFields(): LogFields {
+    const { caller, tenantId } = this;
+    if (!caller) return { tenant_id: tenantId };
+    const { id, type } = loggedActor(caller);
+    return type === "user"
+      ? { tenant_id: caller.tenantId, user_id: id }
+      : { tenant_id: caller.tenantId, application_id: id };
+  }
 }
 
 /** Converts any thrown value to a fault. An error that callers must not see becomes `internal`. */

@@ -1,30 +1,30 @@
-import { type DestinationStream, type Logger, pino } from "pino";
+import { type DestinationStream, pino } from "pino";
 
 /** Fields of a line in the operator's log. Never a URL, query, header, body, value or driver text. */
 export interface LogFields {
-  readonly trace_id?: string;
-  readonly tenant_id?: string;
-  readonly application_id?: string;
-  readonly user_id?: string;
-  readonly rpc?: string;
-  readonly route?: string;
-  readonly status?: number;
-  readonly code?: string;
-  readonly duration_ms?: number;
+  readonly trace_id?: string | undefined;
+  readonly tenant_id?: string | undefined;
+  readonly application_id?: string | undefined;
+  readonly user_id?: string | undefined;
+  readonly rpc?: string | undefined;
+  readonly route?: string | undefined;
+  readonly status?: number | undefined;
+  readonly code?: string | undefined;
+  readonly duration_ms?: number | undefined;
   /** Fixed words on what happened. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   /** The cause of a failure: fixed words, a code, or the class of an error and its place. See `log-cause.ts`. */
-  readonly cause?: string;
-  readonly job?: string;
-  readonly attempt?: number;
+  readonly cause?: string | undefined;
+  readonly job?: string | undefined;
+  readonly attempt?: number | undefined;
   /** Time of the next attempt, ISO 8601. */
-  readonly next_at?: string;
+  readonly next_at?: string | undefined;
   /** The destination of a failed outgoing call. */
-  readonly host?: string;
-  readonly port?: number;
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
   /** Number of the worker process that a line of the primary process is about. */
-  readonly worker?: number;
-  readonly pid?: number;
+  readonly worker?: number | undefined;
+  readonly pid?: number | undefined;
 }
 
 export interface OperatorLog {
@@ -63,18 +63,25 @@ export type LogLines = DestinationStream;
  * @param lines absent: standard output.
  */
 export function createOperatorLog(
-  level: string,
+  level: keyof typeof LEVELS,
   process?: number,
   lines: LogLines = linesOfOneTurn(process === undefined ? undefined : MAX_SHARED_WRITE),
 ): OperatorLog {
-  const base = process === undefined ? null : { process };
-  const options = { level, base, timestamp: pino.stdTimeFunctions.isoTime };
-  const logger: Logger = pino(options, lines);
-  const write = (line: "debug" | "info" | "warn" | "error") => (fields: LogFields, message: string) => {
-    if (logger.isLevelEnabled(line)) logger[line](onlyListed(fields), message);
+  const base = process === undefined ? "" : `,"process":${process}`;
+  const least = LEVELS[level];
+  const write = (line: "debug" | "info" | "warn" | "error") => {
+    const number = LEVELS[line];
+    return (fields: LogFields, message: string) => {
+      if (number < least) return;
+      const time = new Date().toISOString();
+      lines.write(`{"level":${number},"time":"${time}"${base}${listed(fields)},"msg":${JSON.stringify(message)}}\n`);
+    };
   };
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }
+
+/** The numbers of levels in lines, as pino and Bunyan write them. */
+const LEVELS = { debug: 20, info: 30, warn: 40, error: 50, silent: Number.POSITIVE_INFINITY } as const;
 
 /**
  * Largest write if several processes share one pipe. Linux writes up to 4,096 bytes atomically (PIPE_BUF): a longer
@@ -117,11 +124,12 @@ function linesOfOneTurn(maxAtOnce?: number): DestinationStream {
   };
 }
 
-function onlyListed(fields: LogFields): LogFields {
-  const listed: Record<string, string | number> = {};
+/** The members of the fields that are listed, each behind a comma. */
+function listed(fields: LogFields): string {
+  let members = "";
   for (const name of FIELDS) {
     const value = fields[name];
-    if (value !== undefined) listed[name] = value;
+    if (value !== undefined) members += `,"${name}":${JSON.stringify(value)}`;
   }
-  return listed;
+  return members;
 }
