@@ -17,10 +17,12 @@ export function createApp(options: ServerOptions, edge: RequestEdge): FastifyIns
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 3 * 400 },
     // Runs for a path that the router cannot read: broken percent-encoding, or longer than any id. No hook runs for it.
     frameworkErrors: (_error, { raw }, reply) => {
-      Promise.resolve(edge.begin(raw, reply.raw, { template: undefined }))
-        .then(() => findRateRefusal(raw) ?? new Fault("malformed_body", "The path could not be read."))
-        .then((fault) => sendFault(reply, fault, requestTraceId(raw)))
-        .catch(() => reply.raw.destroy());
+      const refuse = async () => {
+        await edge.begin(raw, reply.raw, { template: undefined });
+        const fault = findRateRefusal(raw) ?? new Fault("malformed_body", "The path could not be read.");
+        await sendFault(reply, fault, requestTraceId(raw));
+      };
+      refuse().catch(() => reply.raw.destroy());
     },
   });
   // Handlers read bodies, after authentication.

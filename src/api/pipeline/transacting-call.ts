@@ -245,11 +245,11 @@ type OnceResult<Output extends DescMessage> =
 
 /** The message of a replay, whose transaction is committed. */
 export function showReplay<Output extends DescMessage>(
-  { reply, onDifferentRepeat }: CallParts,
+  parts: CallParts,
   replay: Replay<Output>,
 ): MessageShape<Output> {
-  if (replay.differs) onDifferentRepeat();
-  if (replay.accepted) reply.accepted();
-  reply.replayed();
+  if (replay.differs) parts.onDifferentRepeat();
+  if (replay.accepted) parts.reply.accepted();
+  parts.reply.replayed();
   return replay.show();
 }

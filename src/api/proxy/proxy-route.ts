@@ -38,9 +38,11 @@ export function createProxyRoute(invoke: InvokeProxy, observe: Observe, begin: B
   return (request, response) => {
     const below = pathTaken(request);
     if (below === undefined) return false;
-    Promise.resolve(begin(request, response, { template: below === "" ? "/proxy" : "/proxy/*" }))
-      .then(() => serve(invoke, observe, request, response))
-      .catch(() => breakOff(response, request));
+    const answer = async () => {
+      await begin(request, response, { template: below === "" ? "/proxy" : "/proxy/*" });
+      await serve(invoke, observe, request, response);
+    };
+    answer().catch(() => breakOff(response, request));
     return true;
   };
 }

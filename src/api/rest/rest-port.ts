@@ -21,21 +21,16 @@ const MAX_VARIABLE = 3 * 400;
  */
 export function createRestPort(routes: readonly RestRoute[], begin: BeginRequest, observe: Observe): RestPort {
   const paths = new RestPaths(routes);
-  // None of it waits, except for counters of requests: a promise of each step would cost as much as the step.
-  const serve = (exchange: RestExchange, found: FoundPath): Promise<void> => {
+  const serve = async (exchange: RestExchange, { path, parameters }: FoundPath): Promise<void> => {
     const { request, response } = exchange;
     const { method = "" } = request;
-    const { path } = found;
     const route = path.routes.get(method) ?? (method === "HEAD" ? path.routes.get("GET") : undefined);
     const counted = begin(request, response, { template: path.text, scope: route?.scope });
-    return counted ? counted.then(() => answer(exchange, found, route)) : answer(exchange, found, route);
-  };
-  const answer = (exchange: RestExchange, { path, parameters }: FoundPath, route: RestRoute | undefined) => {
-    const { request } = exchange;
+    if (counted) await counted;
     const refused = findRateRefusal(request) ?? faultOfPath(request, parameters);
-    if (refused) return sendFaultReply(exchange, refused, requestTraceId(request));
-    if (!route) return refuseMethod(exchange, path);
-    return respond(route, parameters, exchange, observe);
+    if (refused) await sendFaultReply(exchange, refused, requestTraceId(request));
+    else if (route) await respond(route, parameters, exchange, observe);
+    else await refuseMethod(exchange, path);
   };
   return (request, response) => {
     // OPTIONS asks what a browser may send, which is the same for all paths.
