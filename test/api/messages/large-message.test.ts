@@ -68,9 +68,11 @@ describe("a large message", () => {
     if (!isMessage(read, CreateTokenRequestSchema)) throw new Error("another message was read");
     expect(toBinary(CreateTokenRequestSchema, read)).toEqual(bytes);
     const json = toJson(CreateTokenRequestSchema, made);
-    expect(await readLargeJson(CreateTokenRequestSchema, json, LARGE, LIMIT)).toEqual(
-      fromJson(CreateTokenRequestSchema, json, LIMIT),
-    );
+    const readJson = await readLargeJson(CreateTokenRequestSchema, json, LARGE, LIMIT);
+    if (!isMessage(readJson, CreateTokenRequestSchema)) throw new Error("another message was read");
+    // Its values make their parts when they are asked for, and are not equal before.
+    expect(toBinary(CreateTokenRequestSchema, readJson)).toEqual(bytes);
+    expect(fromJson(CreateTokenRequestSchema, json, LIMIT)).toEqual(fromBinary(CreateTokenRequestSchema, bytes, LIMIT));
   });
 
   const one = flag(4, 1);
