@@ -244,10 +244,7 @@ type OnceResult<Output extends DescMessage> =
   | { readonly kind: "replayed"; readonly replay: Replay<Output> };
 
 /** The message of a replay, whose transaction is committed. */
-export function showReplay<Output extends DescMessage>(
-  parts: CallParts,
-  replay: Replay<Output>,
-): MessageShape<Output> {
+export function showReplay<Output extends DescMessage>(parts: CallParts, replay: Replay<Output>): MessageShape<Output> {
   if (replay.differs) parts.onDifferentRepeat();
   if (replay.accepted) parts.reply.accepted();
   parts.reply.replayed();
