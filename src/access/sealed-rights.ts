@@ -42,7 +42,7 @@ export function openRights(keys: TenantKeys, row: ApplicationColumns, definition
   return { ...stored, ...parseRights(row.type, permissions, rules) };
 }
 
-export const applicationRecord = sealedRecord({
+const applicationRecord = sealedRecord({
   field: "application",
   bound: AAD_COLUMNS.applications,
   write: ({ name, revision, permissions, rules, ...pages }: SealedRights) => ({
@@ -103,7 +103,7 @@ export function openSessionRights(keys: TenantKeys, session: SessionColumns): Se
   return { ...held, ...(frame ? { frame } : {}) };
 }
 
-export const sessionRecord = sealedRecord({
+const sessionRecord = sealedRecord({
   field: "session",
   bound: AAD_COLUMNS.sessions,
   write: ({ permissions, rules, frame }: SessionRights) => ({

@@ -1,5 +1,5 @@
 /** How much of client addresses log rows keep: all, the network (/24 or /48), or nothing. */
-export const LOGGED_ADDRESSES = ["full", "truncated", "none"] as const;
+const LOGGED_ADDRESSES = ["full", "truncated", "none"] as const;
 export type LoggedAddresses = (typeof LOGGED_ADDRESSES)[number];
 
 export function isLoggedAddresses(text: string): text is LoggedAddresses {

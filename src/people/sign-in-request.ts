@@ -9,7 +9,7 @@ import { AAD_COLUMNS } from "../store/tenancy/sealed-columns.js";
 import type { SignInMethod } from "./sign-in.js";
 
 /** How long a sign-in that has begun can be completed (OWASP ASVS 5.0, 6.5.5). */
-export const REQUEST_MS = 10 * 60_000;
+const REQUEST_MS = 10 * 60_000;
 export const REQUEST_SECONDS = REQUEST_MS / 1_000;
 
 /** What waits for a person: a sign-in, the passkey's part of one, or a challenge of a passkey. */

@@ -58,7 +58,7 @@ export function isJsonBody(contentType: string | undefined): boolean {
   return contentMediaType(contentType) === "application/json";
 }
 
-export function contentMediaType(contentType: string | undefined): string | undefined {
+function contentMediaType(contentType: string | undefined): string | undefined {
   return contentType?.split(";", 1)[0]?.trim().toLowerCase() || undefined;
 }
 

@@ -62,7 +62,7 @@ export async function checkProxy(checks: ProxyChecks, draft: ProxyDraft): Promis
 }
 
 /** @throws {Fault} validation_failed naming the expressions, locations and headers of steps that fail in every call. */
-export function requireUsableTransforms(definition: StepsOfProxy): void {
+function requireUsableTransforms(definition: StepsOfProxy): void {
   requireUsableSteps(namedSteps("request_transform", definition.requestTransform, definition.requestTransforms), false);
   requireUsableSteps(
     namedSteps("response_transform", definition.responseTransform, definition.responseTransforms),

@@ -40,7 +40,7 @@ export function sealProfile(keys: TenantKeys, member: BoundMember, profile: Prof
   return profileRecord.seal(keys, member, { ...profile, ...rights });
 }
 
-export const profileRecord = sealedRecord({
+const profileRecord = sealedRecord({
   field: "profile",
   bound: AAD_COLUMNS.members,
   write: ({ role, needsPasskey, containers = [], hadPasskey, revision = 0, ...profile }: Profile & SealedRights) => ({

@@ -69,7 +69,7 @@ const NO_TEXT = new Set([...Array(32).keys()].filter((byte) => ![0x09, 0x0a, 0x0
 const SAMPLE = 4_096;
 
 /** Whether valid UTF-8 is text rather than data that happens to be valid. */
-export function looksLikeText(bytes: Buffer): boolean {
+function looksLikeText(bytes: Buffer): boolean {
   return !bytes.subarray(0, SAMPLE).some((byte) => NO_TEXT.has(byte));
 }
 

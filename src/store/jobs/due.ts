@@ -25,7 +25,7 @@ export type SweptKind = (typeof SWEPT_KINDS)[number];
  * Reactor runs, messages to send, credentials checks, payments to reconcile, keys to replace, and
  * events to send.
  */
-export const STARTED_KINDS = [
+const STARTED_KINDS = [
   "reactor_run",
   "mail",
   "connection_check",
@@ -36,11 +36,11 @@ export const STARTED_KINDS = [
 export type StartedKind = (typeof STARTED_KINDS)[number];
 
 /** Kinds of work on the log: minutes to seal, and days whose rows may have expired. */
-export const LOG_KINDS = ["log_seal", "log_retention"] as const;
+const LOG_KINDS = ["log_seal", "log_retention"] as const;
 export type LogDueKind = (typeof LOG_KINDS)[number];
 
 /** Sealed minutes to send to a sink, by the sink's name. */
-export const SINK_KINDS = ["log_file", "log_syslog", "log_otlp"] as const;
+const SINK_KINDS = ["log_file", "log_syslog", "log_otlp"] as const;
 export type SinkDueKind = (typeof SINK_KINDS)[number];
 
 /** Days whose last seals are to be stamped by a time-stamp authority. */
