@@ -91,9 +91,13 @@ export async function moveShards(
       await whileReporting(sql, { name, bytes: move.bytes, announce }, runs);
       announce(`Moved ${name}: ${inMegabytes(move.bytes)}`);
     }
-  } finally {
+  } catch (error) {
     await forceRowSecurity(sql).catch(() => announce(UNFORCED));
+    throw error;
   }
+  await forceRowSecurity(sql).catch(() => {
+    throw new DatabaseSetupError(UNFORCED);
+  });
   await dropOldCopies(sql, announce);
   return moves;
 }
