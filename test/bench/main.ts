@@ -21,6 +21,7 @@ import { reactorRows, runnerMemory } from "./reactors.js";
 import { rotationRows } from "./rotation.js";
 import { streamedMemory } from "./streaming.js";
 import { Table } from "./table.js";
+import { tenantShares } from "./tenant-shares.js";
 import { tokenRows } from "./tokens.js";
 
 /**
@@ -32,7 +33,8 @@ import { tokenRows } from "./tokens.js";
  * `--only`. `--import` instead imports `--tokens` cards in one run that is killed ten times. `--export` instead
  * exports `--tokens` tokens by a stream and by the command. `--hidden-digits` instead compares the times of frames' requests
  * for two cards. `--events SECONDS` instead sends effects for so long, kills
- * server and database, and counts their events. `--client` instead measures
+ * server and database, and counts their events. `--tenants 1000,10000` instead
+ * compares requests over so many tenants with those over one, in as many rounds. `--client` instead measures
  * `@cloakroom/client` next to the generator, in as many rounds.
  */
 const { values: options } = parseArgs({
@@ -47,6 +49,7 @@ const { values: options } = parseArgs({
     export: { type: "boolean", default: false },
     "hidden-digits": { type: "boolean", default: false },
     events: { type: "string" },
+    tenants: { type: "string" },
     rounds: { type: "string", default: "5" },
     only: { type: "string", default: "" },
   },
@@ -75,6 +78,10 @@ if (options.export) {
 }
 if (options.events !== undefined) {
   await eventsRun(Number(options.events));
+  process.exit();
+}
+if (options.tenants !== undefined) {
+  await tenantShares(options.tenants.split(",").map(Number), Number(options.rounds));
   process.exit();
 }
 if (options["hidden-digits"]) {
