@@ -98,7 +98,7 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
   };
 }
 
-/** @throws {Fault} unavailable while the caller's tenant overloads the server. */
+/** The last step of an admission. @throws {Fault} unavailable while the caller's tenant overloads the server. */
 function enter(database: Database, admission: Admission): Admission {
   const { head, caller } = admission;
   if (caller) {
