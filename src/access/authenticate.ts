@@ -118,8 +118,7 @@ export class Authenticator {
 
   /** The holder of a key whose rights are fresh. Undefined: {@link identify} looks it up. */
   knownHolder(keyText: string, context: AuditContext): Caller | undefined {
-    const known = this.#loaded.get(digest("sha256", keyText, "base64"));
-    return known && this.#isFresh(known) ? { ...known.caller, context } : undefined;
+    return this.#freshHolder(digest("sha256", keyText, "base64"), context);
   }
 
   /**
@@ -129,13 +128,12 @@ export class Authenticator {
    */
   async identify(keyText: string | undefined, context: AuditContext): Promise<Caller> {
     if (!keyText) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
-    const holder = this.knownHolder(keyText, context);
-    if (holder) return holder;
     const id = digest("sha256", keyText, "base64");
-    const known = this.#loaded.get(id);
+    const holder = this.#freshHolder(id, context);
+    if (holder) return holder;
     let loading = this.#loading.get(id);
     if (!loading) {
-      loading = this.#load(id, keyText, known !== undefined).finally(() => this.#loading.delete(id));
+      loading = this.#load(id, keyText, this.#loaded.has(id)).finally(() => this.#loading.delete(id));
       this.#loading.set(id, loading);
     }
     try {
@@ -153,8 +151,8 @@ export class Authenticator {
    */
   async application(tenantId: TenantId, id: Uuid, context: AuditContext): Promise<Caller | undefined> {
     const name = `${tenantId} ${id}`;
-    const known = this.#loaded.get(name);
-    if (known && this.#isFresh(known)) return { ...known.caller, context };
+    const known = this.#freshHolder(name, context);
+    if (known) return known;
     const since = performance.now();
     const row = await this.#database.of(tenantId).shared((tx) => tx.query(findApplicationRights, id));
     if (!row) return undefined;
@@ -186,6 +184,11 @@ export class Authenticator {
     const id = digest("sha256", keyText, "base64");
     const known = this.#loaded.peek(id);
     if (known) this.#loaded.set(id, { ...known, isOld: true });
+  }
+
+  #freshHolder(id: string, context: AuditContext): Caller | undefined {
+    const known = this.#loaded.get(id);
+    return known && this.#isFresh(known) ? { ...known.caller, context } : undefined;
   }
 
   async #load(id: string, keyText: string, isKnown: boolean): Promise<CachedCaller> {

@@ -23,18 +23,18 @@ export function requireNoFrame(caller: Caller): void {
   if (isForFrames(caller)) throw keyAlone(caller);
 }
 
-/** Whether {@link requirePageAccess} lets a caller without a pass in. */
+/** Whether {@link requirePageAccess} admits a caller without a pass. */
 export function needsNoPass(caller: Caller, access: PageAccess): boolean {
   return access === "key" || !isForFrames(caller);
 }
 
 /** @param frame undefined for a request without a pass. @throws {Denied} permission_denied. */
 export function requirePageAccess(caller: Caller, frame: Frame | undefined, access: PageAccess): void {
-  if (access === "key") return;
   if (!frame) {
-    requireNoFrame(caller);
+    if (!needsNoPass(caller, access)) throw keyAlone(caller);
     return;
   }
+  if (access === "key") return;
   if (access === "none") throw refusedTo(caller, "Hosted fields cannot call this method.");
   if (access === "frame_session" && !caller.session) {
     throw refusedTo(caller, "Hosted fields call this method with the key of a session that they created.");

@@ -1,5 +1,5 @@
 import type { Token, TokenizeResponse } from "../../gen/cloakroom/v1/tokens_pb.js";
-import { type ObjectFields, withTokens } from "./replay-tokens.js";
+import { type ObjectFields, structWith, withTokens } from "./replay-tokens.js";
 
 /*
  * What a frame gets of a new token, and its page sees. The data and the mask could hold the value. With a fingerprint, who
@@ -32,13 +32,8 @@ export function tokensForFrame({ value }: TokenizeResponse) {
 
 function shownToFrame(token: ObjectFields): Parameters<typeof withTokens>[0] {
   const deduplicated = isDeduplicated(token) ? ["_extras"] : [];
-  const fields = Object.fromEntries(
-    Object.entries(token).filter(([name]) => [...SHOWN, ...deduplicated].includes(name)),
-  );
-  return {
-    $typeName: "google.protobuf.Value",
-    kind: { case: "structValue", value: { $typeName: "google.protobuf.Struct", fields } },
-  };
+  const names = [...SHOWN, ...deduplicated];
+  return structWith(Object.fromEntries(Object.entries(token).filter(([name]) => names.includes(name))));
 }
 
 function isDeduplicated({ _extras: extras }: ObjectFields): boolean {

@@ -2,9 +2,9 @@ import { NullValue, type Value } from "@bufbuild/protobuf/wkt";
 import { type Json, setOwnProperty } from "../base/json.js";
 
 /**
- * A list or object as a protobuf Value whose parts are made when they are asked for. REST reads and writes values
- * without: the messages of a card and its mask took 4 KB of each read, and those of 50,000 numbers 20 ms. It cannot be
- * changed: both forms stay the same.
+ * A list or object as a protobuf Value whose parts are made when they are asked for. REST reads and writes JSON without
+ * them: the parts of a card and its mask took 4 KB of each read, and those of 50,000 numbers 20 ms. It cannot be changed,
+ * which keeps both forms the same, and must not be spread: a copy would have its JSON, and no kind.
  */
 export class JsonValue implements Value {
   readonly $typeName = "google.protobuf.Value";

@@ -128,13 +128,22 @@ export function withTokens(value: Value, replace: (token: ObjectFields) => Value
   const { kind } = value;
   if (kind.case === "listValue") {
     const values = kind.value.values.map((item) => withTokens(item, replace));
-    return { ...value, kind: { case: "listValue", value: { ...kind.value, values } } };
+    return valueWith({ case: "listValue", value: { $typeName: "google.protobuf.ListValue", values } });
   }
   if (kind.case !== "structValue") return value;
   if (isToken(kind.value.fields)) return replace(kind.value.fields);
   const fields: Record<string, Value> = {};
   for (const [key, item] of Object.entries(kind.value.fields)) setOwnProperty(fields, key, withTokens(item, replace));
-  return { ...value, kind: { case: "structValue", value: { ...kind.value, fields } } };
+  return structWith(fields);
+}
+
+export function structWith(fields: Record<string, Value>): Value {
+  return valueWith({ case: "structValue", value: { $typeName: "google.protobuf.Struct", fields } });
+}
+
+/** A new message: one that is spread from a {@link JsonValue} would keep its JSON, with what was left out of it. */
+function valueWith(kind: Value["kind"]): Value {
+  return { $typeName: "google.protobuf.Value", kind };
 }
 
 const KEPT_FIELDS = [
@@ -147,11 +156,7 @@ function keptObject(token: ObjectFields): Value {
 }
 
 function objectOf(token: ObjectFields, names: readonly string[]): Value {
-  const fields = Object.fromEntries(Object.entries(token).filter(([name]) => names.includes(name)));
-  return {
-    $typeName: "google.protobuf.Value",
-    kind: { case: "structValue", value: { $typeName: "google.protobuf.Struct", fields } },
-  };
+  return structWith(Object.fromEntries(Object.entries(token).filter(([name]) => names.includes(name))));
 }
 
 function keptOfObject(fields: ObjectFields): KeptToken {

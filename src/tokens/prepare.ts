@@ -163,7 +163,7 @@ export function tokenContainers(type: TokenType, given: readonly string[]): Cont
   const paths = given.length > 0 ? given : type.containers;
   const parsed = paths.map((path, index) => parseContainer(path, `containers[${index}]`));
   const containers = parsed.length === 1 ? parsed : [...new Set(parsed)];
-  // A single path, of 400 characters, lies in at most 200.
+  // A single path has at most 400 characters, and so at most 199 levels.
   if (containers.length > 1 && new Set(containers.flatMap(withAncestors)).size > MAX_CONTAINERS_IN_ALL) {
     throw invalid("containers", `must lie in at most ${MAX_CONTAINERS_IN_ALL} containers, those above them included`);
   }

@@ -200,6 +200,5 @@ export function viewToJson(view: TokenView): JsonObject {
 
 /** The view without the card's verification code, which a mask may contain and which must not be kept for a day. */
 export function withoutCvc(view: TokenView): TokenView {
-  const { lasting, deduplicated } = view;
-  return lasting ? { ...lasting(), ...(deduplicated === undefined ? {} : { deduplicated }) } : view;
+  return view.lasting?.() ?? view;
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Json } from "../../src/base/json.js";
 import { Budget } from "../../src/expressions/budget.js";
 import { evaluateMask, requireEvaluable } from "../../src/tokens/mask.js";
-import { tokenTypes } from "../../src/tokens/types/registry.js";
+import { tokenType, tokenTypes } from "../../src/tokens/types/registry.js";
 import { faultFields } from "../expressions/faults.js";
 
 const person = {
@@ -177,6 +177,19 @@ describe("the masks of types", () => {
     fc.assert(
       fc.property(data[type.name] ?? expect.fail(`no data for ${type.name}`), (value) => {
         expect(maskInCode(value)).toEqual(evaluateMask(type.mask, value));
+      }),
+    );
+  });
+
+  test("are the same for any text", () => {
+    const { mask, maskInCode } = tokenType("card_number");
+    const text = fc.oneof(
+      fc.stringMatching(/^[0-9-]{0,12}$/),
+      fc.string({ unit: fc.constantFrom("4", "-", "a", "\n", "٤", "👍", "\ud800") }),
+    );
+    fc.assert(
+      fc.property(text, (value) => {
+        expect(maskInCode?.(value)).toBe(evaluateMask(mask, value));
       }),
     );
   });

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TenantSettings } from "../../src/access/tenant-settings.js";
 import { Fault, invalidFields } from "../../src/base/fault.js";
@@ -176,6 +177,31 @@ describe("the containers of a token", () => {
     });
     // Shared ancestors count once.
     expect(tokenContainers(type, [deep(190, "a"), `${deep(190, "a")}b/`, `${deep(190, "a")}c/`])).toHaveLength(3);
+  });
+
+  it("are the distinct ones of any list, in its order, unless they lie in too many", () => {
+    const path = fc.tuple(fc.constantFrom("a", "B", "b", "c"), fc.integer({ min: 0, max: 198 }));
+    const all = fc.array(
+      fc.oneof(
+        fc.constant("/"),
+        path.map(([root, levels]) => `/${root}/${"x/".repeat(levels)}`),
+      ),
+      {
+        minLength: 1,
+        maxLength: 5,
+      },
+    );
+    fc.assert(
+      fc.property(all, (given) => {
+        const distinct = [...new Set(given.map((each) => each.toLowerCase()))];
+        const above = distinct.flatMap((each) =>
+          [...each.matchAll(/(?<=.)\//g)].map(({ index }) => each.slice(0, index)),
+        );
+        const find = () => tokenContainers(type, given);
+        if (new Set(above).size > 400) expect(Object.keys(faultFields(find) ?? {})).toEqual(["containers"]);
+        else expect(find()).toEqual(distinct);
+      }),
+    );
   });
 });
 

@@ -145,7 +145,8 @@ describe("a view without the verification code", () => {
   });
 
   it("keeps that the token was deduplicated, and is the same object for a token without a code", () => {
-    expect(withoutCvc({ ...viewToken(TENANT, withCode, "mask"), deduplicated: true }).deduplicated).toBe(true);
+    const duplicate = viewToken(TENANT, withCode, "mask", { deduplicated: true });
+    expect([duplicate.deduplicated, withoutCvc(duplicate).deduplicated]).toEqual([true, true]);
     const plain = viewToken(TENANT, tokenOf("card", CARD), "mask");
     expect(withoutCvc(plain)).toBe(plain);
   });

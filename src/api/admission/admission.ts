@@ -33,7 +33,7 @@ const FRAME_PASS_HEADER = "cloakroom-frame";
 
 /** Authentication and permission of one method, before the body is read. */
 export interface MethodAdmission {
-  /** A promise, unless the caller's rights are known already: its steps would cost as much as they do. */
+  /** No promise where the caller's rights are cached: its steps would cost as much as the checks. */
   admit(head: RequestHead): Promise<Admission> | Admission;
   /** The same for a caller that is known already: code that acts as an application. */
   admitCaller(head: RequestHead, caller: Caller, renew: Admission["renew"]): Promise<Admission>;
@@ -74,7 +74,7 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
     return authorizeKey(head, credential.text);
   };
 
-  /** The caller of a key with fresh rights that suffice. Undefined: {@link authorize} looks it up, lets it in or denies it. */
+  /** The caller, where {@link authorize} would return it without a look-up or a log row. */
   const findAuthorized = (head: RequestHead, credential: Credential): Caller | undefined => {
     if (!takesKeys || credential.kind !== "key" || !credential.text) return undefined;
     if (head.header(FRAME_PASS_HEADER) !== undefined || head.audit.badReason) return undefined;
@@ -98,7 +98,7 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
   };
 }
 
-/** @throws {Fault} unavailable while the caller's tenant overloads the server. */
+/** The last step of an admission. @throws {Fault} unavailable while the caller's tenant overloads the server. */
 function enter(database: Database, admission: Admission): Admission {
   const { head, caller } = admission;
   if (caller) {

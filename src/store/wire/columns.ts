@@ -106,7 +106,9 @@ export class RowReader implements Columns {
     const size = this.#size();
     if (size < 0) return null;
     const copy = Buffer.allocUnsafe(size);
-    this.#bytes.copy(copy, 0, this.#at, this.#at + size);
+    const copied = this.#bytes.copy(copy, 0, this.#at, this.#at + size);
+    // What is not copied over is memory of other requests.
+    if (copied < size) throw new Error("a row ends within a column");
     this.#at += size;
     return copy;
   }

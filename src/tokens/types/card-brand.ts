@@ -57,7 +57,7 @@ const longestFirst: readonly BrandRange[] = cardBrands
 export function cardBrand(number: string): CardBrand | undefined {
   let prefix = number;
   for (const { brand, first, last } of longestFirst) {
-    // Once for each length: the ranges of a card were 100 texts.
+    // One slice for all ranges of a length.
     if (prefix.length > first.length) prefix = number.slice(0, first.length);
     if (prefix >= first && prefix <= last) return brand;
   }

@@ -3,7 +3,11 @@ import { once } from "node:events";
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
+import { pino } from "pino";
 import { afterAll, describe, expect, it } from "vitest";
+import { createOperatorLog, type LogFields, type OperatorLog } from "../../../src/api/observation/operator-log.js";
+import { LOG_LEVELS, type LogLevel } from "../../../src/settings/groups/records.js";
 
 const directory = mkdtempSync(join(tmpdir(), "cloakroom-log-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -38,6 +42,70 @@ function saidIn(file: string): string[] {
   const lines = readFileSync(file, "utf8").trimEnd().split("\n");
   return lines.map((line) => JSON.parse(line).reason);
 }
+
+/** A log in memory, and its lines. */
+function logAt(level: LogLevel, process?: number) {
+  const lines: string[] = [];
+  return { lines, log: createOperatorLog(level, process, { write: (line) => void lines.push(line) }) };
+}
+
+/** Lines with fields in the order of the list, and of a process of several. */
+function linesWith(text: fc.Arbitrary<string>) {
+  const number = fc.option(fc.oneof(fc.integer(), fc.double()), { nil: undefined });
+  const fields: fc.Arbitrary<LogFields> = fc.record(
+    { trace_id: text, rpc: text, status: number, duration_ms: number, reason: text, cause: text, port: number },
+    { noNullPrototype: true },
+  );
+  return fc.record({ fields, message: text, process: fc.option(fc.nat(64), { nil: undefined }) });
+}
+
+describe("a line", () => {
+  const odd = fc.string({ unit: fc.constantFrom('"', "\\", "\n", "\u007f", "\u2028", "\ud800", "👍", "a") });
+  const text = fc.oneof(odd, fc.string({ unit: "binary" }));
+
+  it("is JSON of the fields that are given, whatever they hold", () => {
+    fc.assert(
+      fc.property(linesWith(text), ({ fields, message, process }) => {
+        const { lines, log } = logAt("info", process);
+        log.error(fields, message);
+        expect(lines.join("").indexOf("\n")).toBe(lines.join("").length - 1);
+        const { time, ...found } = JSON.parse(lines.join(""));
+        expect(new Date(time).toISOString()).toBe(time);
+        expect(found).toEqual(JSON.parse(JSON.stringify({ level: 50, process, ...fields, msg: message })));
+      }),
+    );
+  });
+
+  it("is what pino writes of valid text, byte for byte", () => {
+    const valid = text.map((each) => each.toWellFormed());
+    fc.assert(
+      fc.property(linesWith(valid), ({ fields, message, process }) => {
+        const { lines, log } = logAt("info", process);
+        log.warn(fields, message);
+        const { time } = JSON.parse(lines.join(""));
+        const expected: string[] = [];
+        const options = { base: process === undefined ? null : { process }, timestamp: () => `,"time":"${time}"` };
+        pino(options, { write: (line) => void expected.push(line) }).warn(fields, message);
+        expect(lines).toEqual(expected);
+      }),
+    );
+  });
+
+  it("has no field that is not listed", () => {
+    const { lines, log } = logAt("info");
+    const given = { rpc: "GetToken", url: "https://example.com", level: 10, msg: "x" };
+    log.info(given, "served");
+    expect(Object.keys(JSON.parse(lines.join("")))).toEqual(["level", "time", "rpc", "msg"]);
+  });
+
+  it.each(LOG_LEVELS)("is written from the level %s on", (level) => {
+    const { lines, log } = logAt(level);
+    const names: readonly (keyof OperatorLog)[] = ["debug", "info", "warn", "error"];
+    for (const name of names) log[name]({}, name);
+    const from = level === "silent" ? names.length : names.indexOf(level);
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual(names.slice(from));
+  });
+});
 
 describe("the operator's log", () => {
   it("contains lines written in the last turn before the process exits", async () => {

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { BinTable } from "../../../src/tokens/types/bin-table.js";
 import { cardBrand } from "../../../src/tokens/types/card-brand.js";
@@ -39,6 +40,18 @@ describe("brands", () => {
     ["9999999999999995", undefined],
   ])("are recognized: %s is %s", (number, brand) => {
     expect(cardBrand(number)).toBe(brand);
+  });
+
+  test("follow from the first six digits, and a longer range comes before a shorter one", () => {
+    const digits = fc.stringMatching(/^[0-9]{0,13}$/);
+    const start = fc.constantFrom("650031", "401178", "606282", "2720", "300", "65", "4", "");
+    fc.assert(
+      fc.property(start, digits, (first, others) => {
+        const number = first + others;
+        if (number.length >= 6) expect(cardBrand(number)).toBe(cardBrand(number.slice(0, 6)));
+        if (first.length === 6) expect(cardBrand(number)).toBe(first === "606282" ? "hipercard" : "elo");
+      }),
+    );
   });
 });
 
