@@ -25,8 +25,8 @@ import {
 } from "../store/tenancy/tenant-keys.js";
 
 /**
- * How long keys are used without checking the database. A check costs one query, because keys already known are not
- * unwrapped again. Unguarded writers stop using a retired key within this time.
+ * How long keys are used without checking the database by work that names no revision. A check costs one query, because
+ * keys already known are not unwrapped again. Unguarded writers stop using a retired key within this time.
  */
 const KEYS_FRESH_MS = 10_000;
 
@@ -71,23 +71,32 @@ export class Keyring implements TenantKeySource {
 
   /**
    * The keys of a tenant, read at `revision`; at the tenant's present one if that is another.
+   * @param revision of rights that were read before: its transactions are guarded by it. Absent: the keys were read a
+   *   short while ago.
    * @throws {Fault} unavailable while the root key's holder is unavailable; unauthenticated after the tenant is
    *   deleted.
    */
-  async of(tenantId: TenantId, revision = this.#expected.get(tenantId)): Promise<TenantKeys> {
-    const known = this.known(tenantId, revision);
+  async of(tenantId: TenantId, revision?: number): Promise<TenantKeys> {
+    const known = revision === undefined ? this.#fresh(tenantId) : this.known(tenantId, revision);
     if (known) return known;
-    const isOf = (entry: Entry) => revision === undefined || entry.revision === revision;
+    const wanted = revision ?? this.#expected.get(tenantId);
+    const isOf = (entry: Entry) => wanted === undefined || entry.revision === wanted;
     const shared = this.#loading.get(tenantId);
     const loaded = await (shared ?? this.#start(tenantId));
     // The shared load may have begun before the revision existed.
     return isOf(loaded) || !shared ? loaded.keys : (await this.#start(tenantId)).keys;
   }
 
-  /** The same, if they were read a short while ago. Undefined: {@link of} reads them. */
-  known(tenantId: TenantId, revision: number | undefined): TenantKeys | undefined {
+  /** The keys that were read at `revision`, however long ago. Undefined: {@link of} reads them. */
+  known(tenantId: TenantId, revision: number): TenantKeys | undefined {
     const known = this.#entries.get(tenantId);
-    if (!known || (revision !== undefined && known.revision !== revision)) return undefined;
+    return known?.revision === revision ? known.keys : undefined;
+  }
+
+  #fresh(tenantId: TenantId): TenantKeys | undefined {
+    const known = this.#entries.get(tenantId);
+    const expected = this.#expected.get(tenantId);
+    if (!known || (expected !== undefined && known.revision !== expected)) return undefined;
     return performance.now() - known.since < KEYS_FRESH_MS ? known.keys : undefined;
   }
 

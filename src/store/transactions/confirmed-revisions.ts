@@ -6,7 +6,7 @@ import { lruEntries } from "../../base/lru-entries.js";
  * The time at which the guard of a transaction last confirmed each tenant's rights, and the revision that it confirmed.
  */
 export class ConfirmedRevisions {
-  readonly #latest = new LRUCache<TenantId, { readonly revision: number; readonly at: number }>(lruEntries(10_000));
+  readonly #latest = new LRUCache<TenantId, { readonly revision: number; readonly at: number }>(lruEntries(20_000));
 
   /** @param at a time before the guard ran. */
   add(tenantId: TenantId, revision: number, at: number): void {
