@@ -27,8 +27,10 @@ export function performancePage(findings: Findings): string {
   const { echoes, sizes, plans, endurance, startUp, sizesVersion } = findings;
   return `# Performance
 
-What one process does as the work grows. \`npm run bench:scale\` rewrites this page but what was written by hand (a quiet
-tenant, exports); \`npm run bench\` compares the figures with the design's targets and with a bare server on the same machine.
+What one process does as the work grows. \`npm run bench:scale\` rewrites this page but what was written by hand (many
+tenants beside one, a quiet tenant, exports, what a request allocates);
+\`npm run bench\` compares the figures with the design's targets and with a
+bare server on the same machine.
 
 ## Method
 
