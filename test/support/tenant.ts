@@ -5,7 +5,8 @@ import { type Clock, systemClock } from "../../src/base/clock.js";
 import { readConfig } from "../../src/settings/config.js";
 import { type ProvisionedTenant, provisionTenant } from "../../src/tenancy/provision.js";
 import { openVault, type Vault } from "../../src/vault/vault.js";
-import { type RestClient, restClient } from "./rest.js";
+import { PATIENCE_MS } from "./patience.js";
+import { type RestClient, type RestResponse, restClient } from "./rest.js";
 import type { ServerProcess } from "./server.js";
 import { vaultsBeside } from "./vaults-beside.js";
 
@@ -77,12 +78,26 @@ export async function firstTenant(server: ServerProcess): Promise<TestTenant> {
   return tenantOf(body.id, key, server.url);
 }
 
+/**
+ * Sends a request of a set-up again while it is refused. The first request of a key counts for its network, and all test
+ * files are one: a hundred others with new keys may keep it away.
+ */
+function unlessRefused(send: () => Promise<RestResponse>): Promise<RestResponse> {
+  return vi.waitUntil(
+    async () => {
+      const response = await send();
+      return response.status !== 503 && response;
+    },
+    { timeout: PATIENCE_MS, interval: 200 },
+  );
+}
+
 export function tenantOf(id: string, managementKey: string, url: string): TestTenant {
   const manage = restClient(url, managementKey);
   const application: TestTenant["application"] = async (definition) => {
-    const { status, body } = await manage("POST", "/applications", {
-      body: { name: "Test application", ...definition },
-    });
+    const { status, body } = await unlessRefused(() =>
+      manage("POST", "/applications", { body: { name: "Test application", ...definition } }),
+    );
     if (status !== 201) throw new Error(`making an application returned ${status}: ${JSON.stringify(body)}`);
     return Object.assign(restClient(url, body.key), { key: String(body.key), id: String(body.id) });
   };
