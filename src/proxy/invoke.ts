@@ -19,7 +19,7 @@ import { returnedHeaders } from "./forward.js";
 import type { ProxyLoader } from "./load-proxy.js";
 import { baseUrl, requestSteps, responseSteps } from "./proxy.js";
 import { destinationTarget } from "./request-target.js";
-import { chooseRoute, forgetRoute, type Route } from "./route.js";
+import { chooseRoute, forgetRoute, type Route, requireOneRevision } from "./route.js";
 import type { RunTransforms } from "./run-transforms.js";
 import { type ScannedRequest, scanReferences } from "./scanned-request.js";
 
@@ -59,6 +59,7 @@ async function prepareCall(parts: ProxyParts, call: ProxyCall): Promise<Prepared
     chosen = undefined;
     const route = await recordingDenials(database, () => chooseRoute(finders, call));
     chosen = route;
+    requireOneRevision(route);
     const { tenantId, caller, application, proxy } = route;
     call.onOwner?.({ tenantId, caller: caller ?? application, keyHolder: caller, proxy });
     const keys = await keyring.of(tenantId);
