@@ -147,12 +147,18 @@ export class Authenticator {
 
   /**
    * An application of the tenant as a caller, for code that acts as the application.
+   * @param revision that a transaction has just confirmed: what was read at another one is read again.
    * @returns undefined if the application does not exist.
    */
-  async application(tenantId: TenantId, id: Uuid, context: AuditContext): Promise<Caller | undefined> {
+  async application(
+    tenantId: TenantId,
+    id: Uuid,
+    context: AuditContext,
+    revision?: number,
+  ): Promise<Caller | undefined> {
     const name = `${tenantId} ${id}`;
     const known = this.#freshHolder(name, context);
-    if (known) return known;
+    if (known && (revision === undefined || known.revision === revision)) return known;
     const since = performance.now();
     const row = await this.#database.of(tenantId).shared((tx) => tx.query(findApplicationRights, id));
     if (!row) return undefined;

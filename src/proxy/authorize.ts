@@ -1,5 +1,5 @@
 import { type Caller, loggedActor } from "../access/caller.js";
-import { Denied, denied, deniedWith, recordDenial, recordingDenials } from "../access/refusal.js";
+import { Denied, denied, deniedWith, recordingDenials } from "../access/refusal.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { type TenantTransaction, tenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault } from "../base/fault.js";
@@ -25,17 +25,22 @@ export async function requireRight(vault: KeyedDatabase, route: Route): Promise<
   if (barOf(route)) await authorize(vault, route, []);
 }
 
-/** Records that a call was refused for its reason. @returns the fault for the caller. */
+/** Refuses a call for its reason, with a row in the log. @throws {Fault} that one; {StaleAuthorization}. */
 export async function refuseReason(
   database: Database,
-  { tenantId, context, ...route }: Route,
+  { tenantId, context, revision, ...route }: Route,
   fault: Fault,
-): Promise<Fault> {
+): Promise<never> {
   const invoker = route.caller ?? route.application;
   const actor = invoker && loggedActor(invoker);
   const details = { actor, remark: "reason", outcome: "denied", code: fault.code, context } as const;
   const entry = logEntry("proxy", route.proxy?.proxy.id ?? ANY_ENTITY_ID, "refuse", details);
-  return recordDenial(database, new Denied(tenantId, fault, entry));
+  const refusal = new Denied(tenantId, fault, entry);
+  return recordingDenials(database, () =>
+    database.of(tenantId, { revision }).shared(async (): Promise<never> => {
+      throw refusal;
+    }),
+  );
 }
 
 /**

@@ -19,7 +19,7 @@ import { returnedHeaders } from "./forward.js";
 import type { ProxyLoader } from "./load-proxy.js";
 import { baseUrl, requestSteps, responseSteps } from "./proxy.js";
 import { destinationTarget } from "./request-target.js";
-import { chooseRoute, forgetRoute, type Route } from "./route.js";
+import { chooseRoute, forgetRoute, type Route, requireOneRevision } from "./route.js";
 import type { RunTransforms } from "./run-transforms.js";
 import { type ScannedRequest, scanReferences } from "./scanned-request.js";
 
@@ -59,13 +59,14 @@ async function prepareCall(parts: ProxyParts, call: ProxyCall): Promise<Prepared
     chosen = undefined;
     const route = await recordingDenials(database, () => chooseRoute(finders, call));
     chosen = route;
+    requireOneRevision(route);
     const { tenantId, caller, application, proxy } = route;
     call.onOwner?.({ tenantId, caller: caller ?? application, keyHolder: caller, proxy });
     const keys = await keyring.of(tenantId);
     await requireRight({ database, keys }, route);
     if (!hasReserved) await reserveDefinition(route, call);
     hasReserved = true;
-    if (call.audit.badReason) throw await refuseReason(database, route, call.audit.badReason);
+    if (call.audit.badReason) await refuseReason(database, route, call.audit.badReason);
     const { disableDetokenization } = route.definition;
     const hasSteps = requestSteps(route.definition).length > 0;
     scanned ??= await scanReferences(call, { isDetokenizing: !disableDetokenization, hasSteps });

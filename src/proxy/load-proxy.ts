@@ -29,7 +29,7 @@ const MAX_LOADED_BYTES = 32 * 1024 * 1024;
 const LOADS_AT_ONCE = 8;
 const LOADS_WAITING = 2_000;
 
-/** As for callers: cached for four seconds, and never used after a change. */
+/** A proxy takes more memory than a caller. None is used after a change. */
 const FRESH_MS = 4_000;
 
 /** Finds proxies by their keys. */

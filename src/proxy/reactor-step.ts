@@ -23,6 +23,8 @@ export interface ReactorStepCall {
   readonly tenantId: TenantId;
   readonly caller: Caller | undefined;
   readonly context: AuditContext;
+  /** That the transaction of the call has confirmed. */
+  readonly revision: number;
   readonly kind: TransformKind;
 }
 
@@ -46,13 +48,13 @@ export interface ReactorStepParts {
 }
 
 export function runReactorStep({ tenants, authenticator, functions }: ReactorStepParts): RunReactorStep {
-  return async ({ tenantId, caller, context, kind }, { reactorId }, args, signal) => {
+  return async ({ tenantId, caller, context, revision, kind }, { reactorId }, args, signal) => {
     const tenant = await tenants.of(tenantId);
     const { row, formulaRow } = await readStep(tenant, { caller, context }, reactorId);
     const reactor = openReactor(tenant.keys, row);
     const formula = formulaRow ? openFormula(tenant.keys, formulaRow) : undefined;
     if (formula) checkArguments(formula, args);
-    const application = await reactorApplication(authenticator, tenantId, reactor, context);
+    const application = await reactorApplication(authenticator, tenantId, reactor, { context, revision });
     // The limits of a transform, which sees bodies of up to 5 MB.
     const result = await functions.run(
       { ...reactorFunction(tenantId, reactor, formula, application), kind },

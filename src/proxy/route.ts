@@ -6,6 +6,7 @@ import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { requireNamedDestination } from "../egress/destination.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
+import { StaleAuthorization } from "../store/postgres/database-error.js";
 import type { ProxyCall } from "./call.js";
 import type { LoadedProxy, ProxyLoader } from "./load-proxy.js";
 import type { ProxyDefinition } from "./proxy.js";
@@ -26,10 +27,7 @@ export interface Route {
   readonly application: Caller | undefined;
   readonly proxy: LoadedProxy | undefined;
   readonly definition: ProxyDefinition;
-  /**
-   * The lowest revision of the cached parts, which are cached separately: under a higher one a call could use a former
-   * destination of the proxy, or rights that its application has lost.
-   */
+  /** The revision of one of the cached parts: see {@link requireOneRevision}. */
   readonly revision: number;
 }
 
@@ -72,14 +70,22 @@ export async function chooseRoute(
     const application = applicationId
       ? await parts.authenticator.application(tenantId, applicationId, audit)
       : undefined;
-    const revision = Math.min(proxy.revision, (caller ?? proxy).revision, (application ?? proxy).revision);
-    return { tenantId, context: audit, caller, application, proxy, definition, revision };
+    return { tenantId, context: audit, caller, application, proxy, definition, revision: proxy.revision };
   }
   const caller = await parts.authenticator.authenticate(apiKey, audit);
   // A key of another tenant learns nothing, not even that the proxy exists.
   if (caller.tenantId !== tenantId) throw new Fault("not_found", "There is no proxy with this key.");
-  const revision = Math.min(proxy.revision, caller.revision);
-  return { tenantId, context: audit, caller, application: undefined, proxy, definition, revision };
+  return { tenantId, context: audit, caller, application: undefined, proxy, definition, revision: proxy.revision };
+}
+
+/**
+ * The parts of a route are cached separately, and one revision guards them all. Not the lowest of theirs: after a failover
+ * the database may have a lower one than a part whose rights were lost, and would confirm them.
+ * @throws {StaleAuthorization} unless all parts were read at one revision.
+ */
+export function requireOneRevision({ caller, application, proxy, revision }: Route): void {
+  const isOne = [caller, application, proxy].every((part) => part === undefined || part.revision === revision);
+  if (!isOne) throw new StaleAuthorization();
 }
 
 /** A proxy that requires no key accepts one. An invalid key counts as absent. */

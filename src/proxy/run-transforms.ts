@@ -132,7 +132,8 @@ export class RunTransforms {
       switch (step.type) {
         case "reactor": {
           const args = { body: message.body, headers: message.headersObject() };
-          const result = await this.#parts.runReactor({ tenantId, caller, context, kind }, step, args, signal);
+          const call = { tenantId, caller, context, revision: proxy.revision, kind };
+          const result = await this.#parts.runReactor(call, step, args, signal);
           if (result.kind === "answered") return codeResponse(result.response);
           message.take(result.value);
           break;

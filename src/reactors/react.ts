@@ -74,7 +74,7 @@ export async function react(
   const formula = formulaRow && openFormula(keys, formulaRow);
   const values = detokenize(args, "args", await openTokens(keys, tokens, parts.bins));
   if (formula) checkArguments(formula, values);
-  const application = await reactorApplication(parts.authenticator, tenantId, reactor, caller.context);
+  const application = await reactorApplication(parts.authenticator, tenantId, reactor, caller);
   const result = await parts.functions.run(reactorFunction(tenantId, reactor, formula, application), values, signal);
   if (result.kind === "answered") return result;
   const { raw, tokenize } = returnedObject(result.value);

@@ -34,20 +34,18 @@ export function reactorFunction(
 
 /**
  * The application that the code of a reactor acts as; undefined if it has none.
- * @param context of the request that the code runs for.
+ * @param request that the code runs for: its context, and the revision that its transaction has confirmed.
  * @throws {Fault} permission_denied if it was deleted: code does not fall back to its caller's rights.
  */
 export async function reactorApplication(
   authenticator: Authenticator,
   tenantId: TenantId,
   { id, applicationId }: Reactor,
-  context: AuditContext,
+  request: Pick<Caller, "context" | "revision">,
 ): Promise<Caller | undefined> {
   if (applicationId === undefined) return undefined;
-  const application = await authenticator.application(tenantId, applicationId, {
-    ...context,
-    via: { type: "reactor", id },
-  });
+  const acting: AuditContext = { ...request.context, via: { type: "reactor", id } };
+  const application = await authenticator.application(tenantId, applicationId, acting, request.revision);
   if (!application) throw new Fault("permission_denied", "The application of this reactor does not exist any more.");
   return application;
 }

@@ -17,8 +17,8 @@ export function composeProxies(
   const loader = new ProxyLoader(database, keyring, onRefused);
   const transforms = new RunTransforms({
     functions,
-    async application(tenantId, { proxy }, context) {
-      return proxy.applicationId ? authenticator.application(tenantId, proxy.applicationId, context) : undefined;
+    async application(tenantId, { proxy: { applicationId }, revision }, context) {
+      return applicationId ? authenticator.application(tenantId, applicationId, context, revision) : undefined;
     },
     createToken: (application, request, signal) => createTokenFor(callApi, application, request, signal),
     runReactor: runReactorStep({ tenants, authenticator, functions }),

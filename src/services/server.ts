@@ -3,14 +3,14 @@ import type { Caller } from "../access/caller.js";
 import { deniedWith } from "../access/refusal.js";
 import type { BuildVersion } from "../base/build-version.js";
 import { Fault } from "../base/fault.js";
-import { type ServedMethod, serve } from "./call.js";
+import { authorizeOnly, type ServedMethod, serve } from "./call.js";
 
 /** @param version of this process, which does not change while it runs. */
 export function serverService(version: BuildVersion): ServedMethod[] {
   return [
-    serve(ServerService.method.getServerVersion, async (_, { caller }) => {
-      requireKeptSecret(caller);
-      return version;
+    serve(ServerService.method.getServerVersion, async (_, call) => {
+      requireKeptSecret(call.caller);
+      return call.transact(authorizeOnly, () => version);
     }),
   ];
 }

@@ -23,6 +23,7 @@ import {
   type TenantKeyRow,
   wrappingRootKey,
 } from "../store/tenancy/tenant-keys.js";
+import { incrementAuthRevision } from "../store/tenancy/tenants.js";
 
 /**
  * How long keys are used without checking the database by work that names no revision. A check costs one query, because
@@ -177,6 +178,8 @@ export class Keyring implements TenantKeySource {
       for (const { wrapped, rootKeyId, ...key } of made) {
         tx.enqueue(insertTenantKeyIfMissing, { ...key, wrapped: Buffer.from(wrapped), root_key_id: rootKeyId });
       }
+      // A failover that loses these keys loses this revision with them, and no process uses them under the former one.
+      if (tenantId !== VAULT_TENANT_ID) tx.enqueue(incrementAuthRevision, tenantId);
       // Another process may have been faster: its keys are used.
       return (await tx.query(listTenantKeys, tenantId)).map(readWrappedKey);
     });

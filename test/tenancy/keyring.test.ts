@@ -137,3 +137,14 @@ it("a server that outlives a failover seals nothing under keys that the failover
     },
   );
 });
+
+it("a server that outlives a failover seals nothing under a key that it made for a purpose and the failover lost", async () => {
+  const parts = { database, rootKey: root, keyring: new Keyring(database, rootKeys) };
+  const { tenantId } = await provisionTenant(parts, { name: "T", ownerEmail: "a@example.com" });
+  const vault = new Vault(tenantId);
+  // As if the purpose came with a later release than the tenant.
+  await stored.asTenant(tenantId, "delete from tenant_keys where purpose = 'data'");
+  for (const name of ["cut", "store", "promote", "store"] as const) await vault[name]();
+  expect(vault.sealed).toHaveLength(1);
+  expect(await vault.lost()).toBe(0);
+});

@@ -68,7 +68,7 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
   const authorize = async (head: RequestHead, credential: Credential): Promise<Caller | undefined> => {
     if (policy.auth === AuthMode.PERSON || policy.auth === AuthMode.SIGNING_IN || credential.kind === "sign_in") {
       const person = await personOf(head, credential);
-      if (person) await requireFitReason(database, head, person);
+      if (person) await recordingDenials(database, async () => requireFitReason(head, person));
       return person;
     }
     return authorizeKey(head, credential.text);
@@ -144,16 +144,15 @@ async function callerOfKey(
   pages: PageAccess,
 ): Promise<Caller> {
   const pass = head.header(FRAME_PASS_HEADER);
-  const caller = await recordingDenials(database, () =>
+  return recordingDenials(database, () =>
     authenticator.judge(key, head.audit.context, async (holder) => {
       const frame = pass === undefined ? undefined : await framePasses.frameOf(pass, key, holder);
       if (frame) requireSameOrigin(head, holder);
       requirePageAccess(holder, frame, pages);
+      requireFitReason(head, holder);
       return frame ? { ...holder, frame } : holder;
     }),
   );
-  await requireFitReason(database, head, caller);
-  return caller;
 }
 
 /**
@@ -167,13 +166,9 @@ function requireSameOrigin(head: RequestHead, caller: Caller): void {
   throw deniedWith(caller, fault, "frame");
 }
 
-/** @throws {Fault} reason_invalid, with a log row, for a reason that cannot be accepted. */
-async function requireFitReason(
-  database: Database,
-  { audit: { badReason } }: RequestHead,
-  caller: Caller,
-): Promise<void> {
-  if (badReason) throw await recordDenial(database, reasonRefused(caller, badReason));
+/** @throws {Denied} reason_invalid for a reason that cannot be accepted. */
+function requireFitReason({ audit: { badReason } }: RequestHead, caller: Caller): void {
+  if (badReason) throw deniedWith(caller, badReason, "reason");
 }
 
 /** Finds a permission that a caller lacks: any of `all`, or the first of `oneOf` where it holds none of these. */
@@ -190,10 +185,6 @@ function permissionCheck(
 function unauthorizedSession(caller: Caller, id: Uuid): Denied {
   const fault = new Fault("permission_denied", "The session is not authorized.");
   return deniedWith(caller, fault, "not authorized", { type: "session", id });
-}
-
-function reasonRefused(caller: Caller, fault: Fault): Denied {
-  return deniedWith(caller, fault, "reason");
 }
 
 /** A known key asked for what it may not do at all. */

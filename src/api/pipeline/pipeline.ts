@@ -17,6 +17,7 @@ import { StaleAuthorization } from "../../store/postgres/database-error.js";
 import type { Keyring } from "../../tenancy/keyring.js";
 import { type Admission, type AdmissionParts, createAdmission, type MethodAdmission } from "../admission/admission.js";
 import type { Visits } from "../browser/visits.js";
+import { FAULT_TABLE } from "../faults/fault-table.js";
 import type { OperatorLog } from "../observation/operator-log.js";
 import type { RequestHead } from "../request/request-head.js";
 import { readPathVariables } from "../routes/http-rule.js";
@@ -138,6 +139,7 @@ function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
         lasting: () => shownTo(caller, reply.lasting?.() ?? served),
       };
     } catch (thrown) {
+      if (!call.hasTransaction && isRefusal(thrown)) await requirePresentRights(caller, parts);
       const error = await recorded(thrown, caller, method, parts);
       const replay = error instanceof Fault ? await replayForFailedRepeat(desc.output, call, error) : undefined;
       const message = replay && shownTo(caller, replay);
@@ -161,6 +163,8 @@ class RunningCall implements CallParts {
   readonly reply = new CollectedReply();
   keys: TenantKeys | undefined;
   idempotency: Idempotency | undefined;
+  /** Whether one has begun under the caller's revision. */
+  hasTransaction = false;
   readonly #parts: PipelineParts;
   readonly #rpc: string;
 
@@ -181,6 +185,31 @@ class RunningCall implements CallParts {
   onDifferentRepeat(): void {
     const fields = { trace_id: this.head.traceId, rpc: this.#rpc };
     this.#parts.log.warn(fields, "an idempotency key was repeated with another request");
+  }
+
+  onTransaction(): void {
+    this.hasTransaction = true;
+  }
+}
+
+/** Whether a request failed because of itself or its caller. */
+function isRefusal(thrown: unknown): boolean {
+  return thrown instanceof Denied || (thrown instanceof Fault && FAULT_TABLE[thrown.code].http < 500);
+}
+
+/**
+ * What refuses a request before its transaction may depend on rights that were read up to a minute ago: a template that the
+ * application has by now, or a key that is deleted. Those of people are read for each request.
+ * @throws {StaleAuthorization} if the rights have changed since.
+ */
+async function requirePresentRights(caller: Caller | undefined, { database }: PipelineParts): Promise<void> {
+  if (caller?.principal.kind !== "application") return;
+  const { tenantId, revision } = caller;
+  try {
+    await database.of(tenantId, { revision }).shared(async () => {});
+  } catch (error) {
+    // A database that is away does not change what is wrong with the request.
+    if (error instanceof StaleAuthorization) throw error;
   }
 }
 

@@ -33,6 +33,8 @@ export interface CallParts {
   takeIdempotency(): Idempotency | undefined;
   /** Called when a repeat brought another request. */
   onDifferentRepeat(): void;
+  /** Called before each transaction under the caller's revision. */
+  onTransaction(): void;
 }
 
 /** A class, because the hot path would make a dozen functions for each request. */
@@ -137,6 +139,7 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
   }
 
   get #database(): TenantDatabase<CallerTransaction, OrdinaryCallerTransaction> {
+    this.#parts.onTransaction();
     return asCaller(this.#parts.database, this.keys, this.caller, this.memory);
   }
 

@@ -1,6 +1,7 @@
 import type { Uuid } from "../../base/ids.js";
 import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
 import { boundWrite } from "../statements/bound-statement.js";
+import { REVISION_STEP } from "../statements/revision-step.js";
 import {
   defineAll,
   defineChange,
@@ -61,12 +62,12 @@ export const deleteWebhookRow = defineDelete("webhooks");
 export const refreshEventTypes = boundWrite<"once">({
   table: "tenants",
   sql: `
-    update tenants set auth_revision = auth_revision + 1, event_types = (
+    update tenants set auth_revision = auth_revision + :step, event_types = (
       select coalesce(array_agg(distinct type order by type), array[]::text[])
       from webhooks w cross join unnest(w.events) as type where w.tenant_id = :tenant and w.enabled
     )
     where tenant_id = :tenant`,
-  parameters: {},
+  parameters: { step: REVISION_STEP },
   sortKey: () => "",
   combine: () => ["once"],
 });

@@ -4,7 +4,8 @@ import type { JsonObject } from "../../base/json.js";
 import type { Sql } from "../postgres/connect.js";
 import type { AuthorshipColumns } from "../statements/authorship.js";
 import { boundWrite } from "../statements/bound-statement.js";
-import { bigint, json, text, uuid } from "../statements/parameter.js";
+import { json, text, uuid } from "../statements/parameter.js";
+import { REVISION_STEP } from "../statements/revision-step.js";
 import { defineHasRow } from "../statements/row-statements.js";
 import { defineStatement, defineWrite } from "../statements/statement.js";
 import { lockedRead } from "../transactions/row-lock.js";
@@ -49,12 +50,6 @@ export const insertTenant = defineWrite<NewTenant>({
         values (${tenantId}, ${name}, ${owner_id}, ${sql.json(settings)}, 'active', 1, array[]::text[], ${at})`,
     ),
 });
-
-/**
- * How much a revision rises, by chance: a failover may lose a revision that a server knows, and the next change would
- * give its number to other rights and keys. 2^33 changes stay below 2^53.
- */
-const REVISION_STEP = bigint(() => randomInt(1, 2 ** 21));
 
 export interface TenantChange {
   readonly name: string;

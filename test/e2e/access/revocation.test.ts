@@ -106,6 +106,32 @@ describe("a permission that is revoked", () => {
     expect(await all()).toEqual([401, 401, 401, 401]);
   });
 
+  const reason = { "X-Cloakroom-Reason": "~~" };
+  it.each<[string, (client: RestClient) => ReturnType<RestClient>]>([
+    ["a body that is not valid", (client) => client("POST", "/tokens", { body: { type: "token" } })],
+    ["a reason that is not accepted", (client) => client("GET", "/permissions", { headers: reason })],
+    [
+      "a reason that is not accepted, through a proxy",
+      (client) => client("GET", "/proxy", { headers: { ...reason, "BT-PROXY-URL": "https://example.com" } }),
+    ],
+  ])("is gone at once for a request with %s", async (_, send) => {
+    const client = await tenant.backEnd();
+    expect((await send(client)).status).toBe(400);
+    expect((await client("GET", "/applications/key")).status).toBe(200);
+    await tenant.manage("DELETE", `/applications/${client.id}`);
+    expect((await send(client)).status).toBe(401);
+  });
+
+  it("is granted at once to a management key, which may then give it", async () => {
+    const manager = await tenant.application({ type: "management", permissions: ["application:create"] });
+    const give = () =>
+      manager("POST", "/applications", { body: { name: "A", type: "management", permissions: ["log:read"] } });
+    expect((await give()).status).toBe(403);
+    const body = { name: "Manager", permissions: ["application:create", "log:read"] };
+    expect((await tenant.manage("PUT", `/applications/${manager.id}`, { body })).status).toBe(200);
+    expect((await give()).status).toBe(201);
+  });
+
   it("includes the key that revoked it, if that is its own", async () => {
     const manager = await tenant.application({
       type: "management",

@@ -120,6 +120,19 @@ describe("the key of an application with allowed origins, alone", () => {
     }
   });
 
+  it("has a new template at once in its frames", async () => {
+    const own = await newShop();
+    const frame = await own.frame();
+    const token = { type: "token", data: "x" };
+    expect((await post(frame, "/tokens", { ...token, template: "once" })).status).toBe(201);
+    const body = {
+      name: "Shop",
+      ...{ permissions: ["token:create"], allowed_origins: [SHOP], templates: [...TEMPLATES, { name: "new" }] },
+    };
+    expect((await tenant.manage("PUT", `/applications/${own.id}`, { body })).status).toBe(200);
+    expect((await post(frame, "/tokens", { ...token, template: "new" })).status).toBe(201);
+  });
+
   it("learns what depends on no value", async () => {
     expect((await shop.page("GET", "/applications/key")).body).toMatchObject({ id: shop.id, templates: TEMPLATES });
     expect((await shop.page("GET", "/permissions")).status).toBe(200);

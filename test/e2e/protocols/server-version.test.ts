@@ -18,6 +18,13 @@ describe("the version of the server", () => {
     }
   });
 
+  it("is refused to a key of a deleted application, while its rights are still known", async () => {
+    const backEnd = await tenant.backEnd();
+    expect(await versionFor(backEnd.key)).toMatchObject({ version: expect.any(String) });
+    await tenant.manage("DELETE", `/applications/${backEnd.id}`);
+    expect(await failureOf(versionFor(backEnd.key))).toMatchObject({ code: "Unauthenticated" });
+  });
+
   it("is refused to keys and sessions in pages, with a row in the log", async () => {
     const page = await tenant.application({ type: "public", permissions: ["token:create"] });
     const { body: session } = await page("POST", "/sessions");

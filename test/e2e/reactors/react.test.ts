@@ -99,6 +99,15 @@ describe("a reactor that is called", () => {
     expect(responses).toEqual([403, 200, 403]);
   });
 
+  it("does not run once its application is deleted, also where the application's rights are still known", async () => {
+    const clerk = await tenant.application({ type: "private", permissions: ["token:create"] });
+    const id = await reactor("module.exports = () => ({ raw: 1 });", { application: { id: clerk.id } });
+    const run = async () => (await caller("POST", `/reactors/${id}/react`, { body: {} })).status;
+    expect(await run()).toBe(200);
+    expect((await manage("DELETE", `/applications/${clerk.id}`)).status).toBe(204);
+    expect(await run()).toBe(403);
+  });
+
   it("may be a plain function, and its arguments may be missing", async () => {
     expect((await react("module.exports = (req) => ({ raw: Object.keys(req.args) });")).body).toEqual({ raw: [] });
   });
