@@ -6,26 +6,24 @@ import type { Clock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { Semaphore } from "../base/semaphore.js";
-import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
-import { type CredentialRow, findApplicationKey, findApplicationRights } from "../store/access/credentials.js";
-import { findSession, type SessionRow } from "../store/access/sessions.js";
+import type { TenantKeySource } from "../crypto/tenant-keys.js";
+import { findApplicationKey, findApplicationRights } from "../store/access/credentials.js";
+import { findSession } from "../store/access/sessions.js";
 import type { Database } from "../store/database.js";
 import { unavailable } from "../store/postgres/database-error.js";
-import { type AccessRights, ruleCharacters } from "./access-rule.js";
+import { ruleCharacters } from "./access-rule.js";
 import { type CachedCaller, type Caller, callingApplication, hasEnded } from "./caller.js";
-import { Grant } from "./grant.js";
 import { isMarked, type PresentedKey, parseKey } from "./key-text.js";
 import { requireNoFrame } from "./page-access.js";
-import { type Pages, templateCharacters } from "./pages.js";
-import { isApplicationType } from "./permissions.js";
+import { templateCharacters } from "./pages.js";
 import { Denied } from "./refusal.js";
-import { isValidKey, openRights, openSessionRights } from "./sealed-rights.js";
-import { readSettings } from "./tenant-settings.js";
+import { isValidKey } from "./sealed-rights.js";
+import { applicationCaller, sessionCaller } from "./stored-caller.js";
 
 /**
  * How long a caller's rights are used without a new look-up: from the start of their load, or from the tenant's last
- * transaction that confirmed the revision. It bounds no power, because the revision guards every transaction: with 4 s,
- * each request of 10,000 tenants that have one every 10 s was looked up.
+ * transaction that confirmed the revision. The revision guards whatever acts or answers, so this time bounds refusals alone
+ * (decision 0008). With 4 s, each request of 10,000 tenants that have one every 10 s was looked up.
  */
 const FRESH_MS = 60_000;
 
@@ -235,68 +233,12 @@ export class Authenticator {
       }
       case "ses": {
         const row = await this.#database.of(key.tenantId).shared((tx) => tx.query(findSession, key.hash));
-        return row ? sessionCallerOf(await this.#keyring.of(key.tenantId, row.revision), key, row) : undefined;
+        return row ? sessionCaller(await this.#keyring.of(key.tenantId, row.revision), key, row) : undefined;
       }
       case "prx":
         return undefined;
     }
   }
-}
-
-/** A session acts for its public application. It has no rights until it is authorized. */
-function sessionCallerOf(keys: TenantKeys, { tenantId }: PresentedKey, row: SessionRow): CachedCaller {
-  const type = row.application_type;
-  if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
-  const own = openSessionRights(keys, row);
-  const { frame } = own;
-  const columns = { id: row.application_id, type, created_by: row.application_created_by };
-  const pages = openRights(keys, columns, row.application_definition);
-  const within = authorizerRightsOf(keys, row);
-  // Without its authorizer a session has no rights either.
-  const rights = within ? own : NOTHING;
-  return {
-    tenantId,
-    principal: { kind: "application", id: row.application_id, type, ...shownPages(pages) },
-    keyId: undefined,
-    session: { id: row.id, ...(frame ? { frame } : {}) },
-    endsAt: row.expires_at,
-    grant: new Grant(rights, within && new Grant(within)),
-    settings: readSettings(row.settings),
-    eventTypes: row.event_types,
-    revision: row.revision,
-  };
-}
-
-const NOTHING: AccessRights = { permissions: [], rules: [] };
-
-/** The current rights of a session's authorizer. Undefined if it has none. */
-function authorizerRightsOf(keys: TenantKeys, row: SessionRow): AccessRights | undefined {
-  const { authorized_by: id, authorizer_type: type, authorizer_definition: definition } = row;
-  if (id === null || type === null || definition === null || !isApplicationType(type)) return undefined;
-  return openRights(keys, { id, type, created_by: row.authorizer_created_by }, definition);
-}
-
-function applicationCaller(keys: TenantKeys, row: CredentialRow, keyId: Uuid | undefined): CachedCaller {
-  const { type } = row;
-  if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
-  const columns = { id: row.application_id, type, created_by: row.created_by };
-  const rights = openRights(keys, columns, row.definition);
-  return {
-    tenantId: keys.tenantId,
-    principal: { kind: "application", id: row.application_id, type, ...shownPages(rights) },
-    keyId,
-    session: undefined,
-    grant: new Grant(rights),
-    settings: readSettings(row.settings),
-    eventTypes: row.event_types,
-    revision: row.revision,
-  };
-}
-
-/** An application without pages, as most are, keeps none. */
-function shownPages(pages: Pages): { readonly pages?: Pages } {
-  const { allowedOrigins, templates, allowPageRequests } = pages;
-  return allowedOrigins.length > 0 ? { pages: { allowedOrigins, templates, allowPageRequests } } : {};
 }
 
 /** Created once, because the stack of a new error costs as much as the check of a made-up key. */

@@ -92,26 +92,26 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
   }
 
   transact<T>(work: Work<T, OrdinaryCallerTransaction>, show: Show<Output, T>, showLasting = show) {
-    return this.#transactIn((own) => this.#database.ordinary(own), work, show, showLasting);
+    return this.#transactIn((own) => this.#begin().ordinary(own), work, show, showLasting);
   }
 
   transactShared<T>(work: Work<T, CallerTransaction>, show: Show<Output, T>, showLasting = show) {
-    return this.#transactIn((own) => this.#database.shared(own), work, show, showLasting);
+    return this.#transactIn((own) => this.#begin().shared(own), work, show, showLasting);
   }
 
   commit<T>(work: Work<T, OrdinaryCallerTransaction>): Promise<T> {
-    return this.#inTurn(this.#database.ordinary(work));
+    return this.#inTurn(this.#begin().ordinary(work));
   }
 
   commitShared<T>(work: Work<T, CallerTransaction>): Promise<T> {
-    return this.#inTurn(this.#database.shared(work));
+    return this.#inTurn(this.#begin().shared(work));
   }
 
   async list<T>(
     work: Work<T, OrdinaryCallerTransaction>,
     show: (result: T, caller: Caller) => MessageInitShape<Output> | Promise<MessageInitShape<Output>>,
   ): Promise<MessageInitShape<Output>> {
-    return show(await this.#inTurn(this.#database.bulk(work)), this.caller);
+    return show(await this.#inTurn(this.#begin().bulk(work)), this.caller);
   }
 
   /** Begins an operation in one transaction, and acts on the world after its commit. A repeat resumes what was begun. */
@@ -119,7 +119,7 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
     operation: ExternalOperation<B, T>,
     show: Show<Output, T>,
   ): Promise<MessageInitShape<Output>> {
-    const database = this.#database;
+    const database = this.#begin();
     const idempotency = this.#parts.takeIdempotency();
     if (!idempotency) {
       const begun = await database.ordinary((tx) => operation.begin(tx));
@@ -138,7 +138,8 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
     return show(result, this.caller);
   }
 
-  get #database(): TenantDatabase<CallerTransaction, OrdinaryCallerTransaction> {
+  /** For one transaction. */
+  #begin(): TenantDatabase<CallerTransaction, OrdinaryCallerTransaction> {
     this.#parts.onTransaction();
     return asCaller(this.#parts.database, this.keys, this.caller, this.memory);
   }
