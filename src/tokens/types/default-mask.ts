@@ -9,6 +9,7 @@ const SHOWN = 4;
 
 /** Like `reveal_last: 4`: hides all but the last four characters, and keeps hyphens. */
 function revealLastFour(text: string): string {
+  // Most are digits, which need no list of characters.
   if (/^[0-9]{5,}$/.test(text)) return "X".repeat(text.length - SHOWN) + text.slice(-SHOWN);
   const characters = [...text];
   const hidden = characters.length - SHOWN;
