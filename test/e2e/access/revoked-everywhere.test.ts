@@ -1,4 +1,5 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { AuthMode, policy } from "../../../gen/cloakroom/v1/options_pb.js";
@@ -46,15 +47,21 @@ function requestsOfRest(ids: Readonly<Record<string, string>>, destination: stri
 
 /** Each method that takes keys, with an empty message: some have no path in REST. */
 function requestsOfMethods(): Request[] {
-  const takesKeys = (desc: DescMethod) =>
-    [AuthMode.UNSPECIFIED, AuthMode.KEY, AuthMode.OPTIONAL].includes(getOption(desc, policy).auth);
   return methods
     .filter((desc) => desc.methodKind === "unary" && takesKeys(desc))
     .map((desc) => ({
-      name: `${desc.parent.typeName}/${desc.name}`,
+      name: nameOf(desc),
       permissions: getOption(desc, policy).requires,
-      send: (client) => client("POST", `/${desc.parent.typeName}/${desc.name}`, { body: {} }),
+      send: (client) => client("POST", `/${nameOf(desc)}`, { body: {} }),
     }));
+}
+
+function takesKeys(desc: DescMethod): boolean {
+  return [AuthMode.UNSPECIFIED, AuthMode.KEY, AuthMode.OPTIONAL].includes(getOption(desc, policy).auth);
+}
+
+function nameOf({ parent, name }: DescMethod): string {
+  return `${parent.typeName}/${name}`;
 }
 
 /** So many clients, each with a key of its own whose rights the server knows, of applications that are deleted then. */
@@ -138,4 +145,33 @@ it("a deleted application's key is refused by every operation, while its rights 
   expect(all.filter(({ name }) => !sent.has(name)).map(({ name }) => name)).toEqual([]);
   expect(destination.received).toEqual([]);
   expect((await backEnd("GET", `/tokens/${token}`)).status).toBe(200);
+});
+
+it("a deleted application's key is refused by every stream, before anything is sent", async () => {
+  const tenant = await newTenant();
+  const streams = methods.filter((desc) => desc.methodKind !== "unary" && takesKeys(desc));
+  expect(streams.length).toBeGreaterThan(0);
+  for (const desc of streams) {
+    const needed = getOption(desc, policy).requires;
+    const type = needed.some((permission) => permission.startsWith("token:")) ? "private" : "management";
+    const { body } = await tenant.manage("GET", `/permissions?application_type=${type}`);
+    const permissions = body.map((permission: { readonly type: string }) => permission.type);
+    const client = await tenant.application({ type, permissions });
+    expect((await client("GET", "/applications/key")).status).toBe(200);
+    expect((await tenant.manage("DELETE", `/applications/${client.id}`)).status).toBe(204);
+    const response = await fetch(`${tenant.url}/${nameOf(desc)}`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/connect+json",
+        "connect-protocol-version": "1",
+        "bt-api-key": client.key,
+      },
+      body: encodeEnvelope(0, Buffer.from("{}")),
+    });
+    const [flags, ...bytes] = Buffer.from(await response.arrayBuffer());
+    // 2: the end of the stream, with its error.
+    expect([nameOf(desc), flags]).toEqual([nameOf(desc), 2]);
+    const { error } = JSON.parse(Buffer.from(bytes).subarray(4).toString());
+    expect([nameOf(desc), error.code]).toEqual([nameOf(desc), "unauthenticated"]);
+  }
 });
