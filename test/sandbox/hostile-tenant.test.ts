@@ -70,7 +70,8 @@ describe("code that does not compile in time", () => {
       probes += 1;
     } while (attacking);
     await attack;
-    expect(probes).toBeGreaterThan(10);
+    // Behind the code that takes a second to compile there would be one probe for each of the three.
+    expect(probes).toBeGreaterThan(3);
     expect(sandbox.sandbox.metrics.runnersEnded).toBe(0);
     // The third opens the circuit breaker, and those that wait by then are not compiled any more.
     expect(sandbox.incidents.filter(({ type }) => type === "thread_ended")).toHaveLength(3);
