@@ -43,5 +43,29 @@ describe.runIf(inject("isCluster") && process.env.TEST_CITUS)(
         expect([args, code, stderr]).toEqual([args, 0, expect.any(String)]);
       }
     });
+
+    it("takes out a worker that does not respond, once no shard is on it", async () => {
+      const worker = citus.addressOf(0);
+      const succeeds = async (...args: readonly string[]) =>
+        expect(await cluster(...args)).toMatchObject({ code: 0, stdout: expect.any(String) });
+      await succeeds("add-node", worker);
+      await succeeds("rebalance");
+      await citus.workers[0]?.killServer();
+      const full = await cluster("drain", worker, "--remove");
+      expect([full.code, full.stderr]).toEqual([
+        1,
+        `${worker} does not respond, and holds shards of each table: 1. Start it, then run this again.\n`,
+      ]);
+      const kept = await cluster("drain", worker);
+      expect([kept.code, kept.stderr]).toEqual([1, expect.stringContaining(`do not respond: ${worker}.`)]);
+
+      await citus.workers[0]?.startServer();
+      await succeeds("drain", worker);
+      await citus.workers[0]?.killServer();
+      await succeeds("drain", worker, "--remove");
+      expect(await cloakroom(environment, "doctor")).toMatchObject({
+        stdout: expect.not.stringContaining(worker),
+      });
+    });
   },
 );

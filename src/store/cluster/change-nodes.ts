@@ -1,5 +1,6 @@
 import type { DatabaseAddress, Sql } from "../postgres/connect.js";
 import { DatabaseSetupError } from "../postgres/roles.js";
+import { findReachable } from "./ask-nodes.js";
 import { type ClusterNode, requireCluster } from "./find-cluster.js";
 import { asOnlyChange, type MoveOptions, moveShards, requireDistributed } from "./move-shards.js";
 import { type NodeAddress, nodeAddressText } from "./node-address.js";
@@ -49,7 +50,7 @@ export async function plannedRebalance(address: DatabaseAddress): Promise<readon
 }
 
 export interface DrainOptions extends Omit<MoveOptions, "drains"> {
-  /** Takes the empty node out of the cluster. */
+  /** Takes the empty node out of the cluster, also if it does not respond. */
   readonly removes: boolean;
 }
 
@@ -59,10 +60,14 @@ export async function drainNode(
   node: NodeAddress,
   { removes, ...options }: DrainOptions,
 ): Promise<readonly ShardMove[]> {
-  return asOnlyChange(address, async (sql) => {
+  const change = async (sql: Sql) => {
     const known = await findNode(sql, node);
     if (!known) throw new DatabaseSetupError(await unknownNode(sql, node));
     if (known.isCoordinator && removes) throw new DatabaseSetupError("A cluster keeps its coordinator.");
+    if (removes && !(await findReachable(sql)).has(known.id)) {
+      await removeSilent(sql, node);
+      return [];
+    }
     await requireDistributed(sql);
     await requireOther(sql, known);
     if (known.holdsShards) await setHoldsShards(sql, node, false);
@@ -70,7 +75,20 @@ export async function drainNode(
     await requireEmpty(sql, node);
     if (removes) await orRefused(sql`select citus_remove_node(${node.host}, ${node.port})`);
     return moves;
-  });
+  };
+  return asOnlyChange(address, change, removes ? { mayBeSilent: node } : {});
+}
+
+/** Citus removes a node that does not respond only once it is disabled, and may disable one that holds shards. */
+async function removeSilent(sql: Sql, node: NodeAddress): Promise<void> {
+  const shards = await countShards(sql, node);
+  if (shards > 0) {
+    throw new DatabaseSetupError(
+      `${nodeAddressText(node)} does not respond, and holds shards of each table: ${shards}. Start it, then run this again.`,
+    );
+  }
+  await orRefused(sql`select citus_disable_node(${node.host}, ${node.port}, synchronous => true)`);
+  await orRefused(sql`select citus_remove_node(${node.host}, ${node.port})`);
 }
 
 async function setHoldsShards(sql: Sql, { host, port }: NodeAddress, holds: boolean): Promise<void> {
@@ -106,12 +124,19 @@ async function requireOther(sql: Sql, node: ClusterNode): Promise<void> {
 }
 
 async function requireEmpty(sql: Sql, node: NodeAddress): Promise<void> {
-  const [left] = await sql<{ shards: number }[]>`
+  const shards = await countShards(sql, node);
+  if (shards === 0) return;
+  throw new DatabaseSetupError(
+    `${shards} shards of each table are still on ${nodeAddressText(node)}: Citus proposes no move for them. See the errors above, and citus_shards.`,
+  );
+}
+
+/** Of each table. */
+async function countShards(sql: Sql, node: NodeAddress): Promise<number> {
+  const [counted] = await sql<{ shards: number }[]>`
     select count(*)::int as shards from pg_dist_placement join pg_dist_node using (groupid)
       join pg_dist_shard using (shardid)
     where nodename = ${node.host} and nodeport = ${node.port} and logicalrelid = ${FIRST_TABLE}::regclass`;
-  if (left?.shards === 0) return;
-  throw new DatabaseSetupError(
-    `${left?.shards ?? "Some"} shards of each table are still on ${nodeAddressText(node)}: Citus proposes no move for them. See the errors above, and citus_shards.`,
-  );
+  if (!counted) throw new Error("a count has one row");
+  return counted.shards;
 }

@@ -3,7 +3,7 @@ import { SCHEMA_LEASE, withLease } from "../jobs/lease.js";
 import { APPLICATION_PREFIX, type DatabaseAddress, type Sql, soleConnection } from "../postgres/connect.js";
 import { DatabaseSetupError } from "../postgres/roles.js";
 import { retryingLocks } from "../transactions/lock-retries.js";
-import { askNodes } from "./ask-nodes.js";
+import { findReachable } from "./ask-nodes.js";
 import { type DistributionSteps, distributionSteps, type MoveStep, operatorStatements } from "./distribution-steps.js";
 import { type Cluster, findCluster, requireCluster } from "./find-cluster.js";
 import { ensureNodeRoles, missingLogins } from "./node-roles.js";
@@ -131,10 +131,8 @@ function requireWorker({ nodes }: Cluster): void {
 }
 
 /** A table gets shards on every node, so every node must respond. */
-export async function requireReachable(sql: Sql, { nodes }: Cluster): Promise<void> {
-  const reachable = new Set(
-    (await askNodes(sql, "select to_json(true)")).flatMap(({ id, result }) => (result === undefined ? [] : [id])),
-  );
+export async function requireReachable(sql: Sql, { nodes }: Pick<Cluster, "nodes">): Promise<void> {
+  const reachable = await findReachable(sql);
   const silent = nodes.filter(({ id, isActive }) => isActive && !reachable.has(id)).map(({ address }) => address);
   if (silent.length === 0) return;
   throw new DatabaseSetupError(

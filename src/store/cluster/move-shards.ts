@@ -8,7 +8,7 @@ import { askNodes } from "./ask-nodes.js";
 import { requireReachable, withOwner } from "./distribute.js";
 import { requireCluster } from "./find-cluster.js";
 import { forceOnNodes, forceRowSecurity, relaxNewShards } from "./forced-row-security.js";
-import { nodeAddressText } from "./node-address.js";
+import { type NodeAddress, nodeAddressText } from "./node-address.js";
 import { copyReferenceTables } from "./reference-tables.js";
 import { type MoveScope, planMoves, type ShardMove } from "./shard-moves.js";
 import { isDistributed, listPlacements } from "./table-placements.js";
@@ -23,13 +23,19 @@ const LEASE_SECONDS = 20;
 
 /**
  * Runs a change of the cluster's nodes unless another one runs.
- * @throws {DatabaseSetupError} if one does, or Citus moves shards by itself.
+ * @param options mayBeSilent is a node that the change can do without. All others must respond.
+ * @throws {DatabaseSetupError} if one does not, another change runs, or Citus moves shards by itself.
  */
-export async function asOnlyChange<T>(address: DatabaseAddress, run: (sql: Sql) => Promise<T>): Promise<T> {
+export async function asOnlyChange<T>(
+  address: DatabaseAddress,
+  run: (sql: Sql) => Promise<T>,
+  { mayBeSilent }: { readonly mayBeSilent?: NodeAddress } = {},
+): Promise<T> {
+  const isNeeded = (node: string) => !mayBeSilent || node !== `${mayBeSilent.host}:${mayBeSilent.port}`;
   return withOwner(address, async (sql) => {
-    const { nodes, version } = await requireCluster(sql);
-    await requireReachable(sql, { nodes, version });
-    await requireSuperuser(sql);
+    const { nodes } = await requireCluster(sql);
+    await requireReachable(sql, { nodes: nodes.filter((node) => isNeeded(node.address)) });
+    await requireSuperuser(sql, isNeeded);
     await requireNoJob(sql);
     const done = await withFreeLease(address, NODES_LEASE, LEASE_SECONDS, async () => ({ result: await run(sql) }));
     if (done) return done.result;
@@ -43,9 +49,11 @@ export async function asOnlyChange<T>(address: DatabaseAddress, run: (sql: Sql) 
  * Citus reads the rows of a shard that it copies as the login that moves it. Row-level security hides all of them from
  * the owner of the tables: nothing would be copied, no error raised, and the old shard dropped.
  */
-async function requireSuperuser(sql: Sql): Promise<void> {
+async function requireSuperuser(sql: Sql, isNeeded: (node: string) => boolean): Promise<void> {
   const found = await askNodes<boolean>(sql, "select to_json(rolsuper) from pg_roles where rolname = current_user");
-  const without = found.filter(({ result }) => result !== true).map(({ address }) => address);
+  const without = found
+    .filter(({ address, result }) => (isNeeded(address) ? result !== true : result === false))
+    .map(({ address }) => address);
   if (without.length === 0) return;
   throw new DatabaseSetupError(
     `This command copies the rows of all tenants, so it needs a login that row-level security does not restrict. Set MIGRATE_DATABASE_URL, for this command alone, to a superuser of the coordinator. On these nodes the present login is not a superuser: ${without.join(", ")}`,
