@@ -50,7 +50,6 @@ export const findApplicationRights = boundQuery<Uuid, CredentialRow | null, Cred
     join tenants t on t.tenant_id = a.tenant_id and t.state = 'active'
     where a.tenant_id = :tenant and a.id = :id`,
   parameters: { id: uuid((id) => id) },
-  sortKey: (id) => id,
   row: readCredentials,
   outputs: (rows) => rows.map(([row]) => row ?? null),
 });
@@ -66,7 +65,6 @@ export const findApplicationKey = boundQuery<Buffer, KeyCredentialRow | null, Ke
     join tenants t on t.tenant_id = k.tenant_id and t.state = 'active'
     where k.tenant_id = :tenant and k.key_hash = :key_hash`,
   parameters: { key_hash: bytes((hash) => hash) },
-  sortKey: (hash) => hash.toString("hex"),
   row: (column) => ({
     ...readCredentials(column),
     key_id: column.uuid(),

@@ -67,7 +67,6 @@ export interface SessionRow extends SessionColumns {
 export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow>({
   table: "sessions",
   kind: "read",
-  sortKey: (hash) => hash.toString("hex"),
   queries: (sql, tenantId, hashes, at) => [
     sql`
       select t.auth_revision as revision, t.settings, t.event_types, s.key_hash, s.nonce_hash, s.id, s.expires_at, s.rights,

@@ -86,7 +86,6 @@ const INSERT_LOG_ROW = boundWrite<LogRowDraft>({
     transform: text(({ transform }) => transform ?? null),
     changes: text(({ changes }) => changes ?? null),
   },
-  sortKey: ({ id }) => id,
 });
 
 /**
@@ -101,8 +100,6 @@ const REQUIRE_OPEN_MINUTE = boundWrite<"once">({
   sql: `
     select ln((audit_closed_until is null or audit_closed_until <= :now)::int) from tenants
     where tenant_id = :tenant for key share`,
-  parameters: {},
-  sortKey: () => "",
   combine: () => ["once"],
 });
 

@@ -1,7 +1,8 @@
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { LogDueKind, StampDueKind } from "../jobs/due.js";
+import { inPreparedSizes } from "../statements/prepared-sizes.js";
 import { defineChange, defineHasRow, defineRow } from "../statements/row-statements.js";
-import { defineStatement, defineWrite, inSizes } from "../statements/statement.js";
+import { defineStatement, defineWrite } from "../statements/statement.js";
 
 /** A stored entry of a chain: the seal of a minute, or a mark. */
 export interface SealRow {
@@ -95,7 +96,6 @@ export const readLastSeal = defineRow<"last", SealRow>(
 export const readLastSigned = defineStatement<"last", string | null, { readonly signed_body: string }>({
   table: "audit_seals",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId) => [
     sql`
       select signed_body from audit_seals
@@ -133,7 +133,7 @@ export const insertSeal = defineWrite<NewSeal>({
   table: "audit_seals",
   sortKey: ({ number }) => String(number).padStart(16, "0"),
   queries: (sql, tenantId, seals, at) =>
-    inSizes(seals, (piece) => {
+    inPreparedSizes(seals).map((piece) => {
       const rows = piece.map((seal) => ({ tenant_id: tenantId, ...seal, sealed_at: at }));
       return sql`insert into audit_seals ${sql(rows)}`;
     }),

@@ -25,7 +25,6 @@ interface PositionRow {
 export const readSinkPositions = defineStatement<"all", ReadonlyMap<string, SinkPosition>, PositionRow>({
   table: "audit_sinks",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId) => [
     sql`
       select sink, number, row_micros::text as row_micros, row_id, sent_until from audit_sinks

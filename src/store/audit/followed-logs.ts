@@ -16,7 +16,6 @@ export interface FollowedRows {
 export const listFollowedRows = defineStatement<FollowedRows, readonly LogRow[], LogRow>({
   table: "audit_logs",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId, wanted) =>
     wanted.map(
       ({ entityTypes, entityId, after, until, limit }) => sql`

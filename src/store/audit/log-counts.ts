@@ -144,7 +144,6 @@ const FORGET_ACTORS = boundWrite<Date>({
   table: "log_actor_counts",
   sql: "delete from log_actor_counts where tenant_id = :tenant and day < :before",
   parameters: { before: time((before) => before) },
-  sortKey: () => "",
 });
 
 export const hasLogCounts = defineHasRow<"any">(

@@ -119,7 +119,6 @@ function filterConditions(sql: SqlTag, tenantId: TenantId, filter: LogFilter) {
 export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow>({
   table: "audit_logs",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId, listings) =>
     listings.map(({ entityTypes, after, last, offset, limit, ...filter }) => {
       const { entityId } = filter;
@@ -179,7 +178,6 @@ export const BEFORE_ROWS = "00000000-0000-0000-0000-000000000000";
 export const endOfIndexRange = defineStatement<LogIndexRange, LogPosition | null, Pick<LogPosition, "createdAt">>({
   table: "audit_logs",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId, ranges) =>
     ranges.map(
       ({ by: { entityType, isRefused, ...by }, from, until, after, rows }) => sql`

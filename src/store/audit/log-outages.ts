@@ -29,7 +29,6 @@ export const deleteOutage = boundQuery<string, Date | null, Date>({
   kind: "write",
   sql: "delete from log_outages where tenant_id = :tenant and part = :part returning since",
   parameters: { part: text((part) => part) },
-  sortKey: (part) => part,
   row: (column) => column.time(),
   outputs: (rows) => rows.map(([since]) => since ?? null),
 });

@@ -85,7 +85,6 @@ function groupCondition(group: SealedGroup, behind: (value: number) => string): 
 export const readRawLog = defineStatement<RawLogRange, readonly RawLogRow[], RawLogRow>({
   table: "audit_logs",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId, ranges) =>
     ranges.map((range) => {
       const { text, values } = rawLogText(tenantId, range);

@@ -21,7 +21,6 @@ export const MAX_FAILED_RUNS = 20;
 /** Stores a failed run and deletes its function's oldest ones. Skips rows that another transaction is deleting. */
 export const insertFailedRun = defineWrite<NewFailedRun>({
   table: "failed_runs",
-  sortKey: ({ id }) => id,
   queries: (sql, tenantId, inputs, at) =>
     inputs.flatMap((input) => {
       const row = { tenant_id: tenantId, created_at: at, ...input };

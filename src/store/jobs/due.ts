@@ -135,6 +135,5 @@ export async function listOldestDue(sql: Sql): Promise<ReadonlyMap<string, Date>
 /** Deletes all due minutes of a deleted tenant, except the one for its removal. */
 export const deleteAllDue = defineWrite<"all">({
   table: "due",
-  sortKey: () => "",
   queries: (sql, tenantId) => [sql`delete from due where tenant_id = ${tenantId} and kind <> 'tenant'`],
 });

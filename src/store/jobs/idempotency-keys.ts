@@ -36,7 +36,6 @@ export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey
       coalesce(lease_until > now(), false) as leased from idempotency_keys
     where tenant_id = :tenant and key_hash = :key_hash and ${IS_NOT_OVER}`,
   parameters: { key_hash: bytes((hash) => hash) },
-  sortKey: (hash) => hash.toString("hex"),
   row: (column) => ({
     key_hash: column.bytes(),
     request_hash: column.bytes(),
@@ -60,8 +59,6 @@ export const readKeysLocked = boundQuery<"all", boolean, boolean>({
         and database = (select oid from pg_database where datname = current_database())
         and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
     ) as locked`,
-  parameters: {},
-  sortKey: () => "",
   row: (column) => column.boolean(),
   outputs: (rows) => rows.map(([locked]) => locked ?? false),
 });
@@ -73,7 +70,6 @@ export const deleteExpiredIdempotencyKey = boundWrite<Buffer>({
   isAtCommit: true,
   sql: `delete from idempotency_keys where tenant_id = :tenant and key_hash = :key_hash and not ${IS_NOT_OVER}`,
   parameters: { key_hash: bytes((hash) => hash) },
-  sortKey: (hash) => hash.toString("hex"),
 });
 
 /** Fails with a unique violation if another request stored the key first. */

@@ -68,6 +68,5 @@ export const refreshEventTypes = boundWrite<"once">({
     )
     where tenant_id = :tenant`,
   parameters: { step: REVISION_STEP },
-  sortKey: () => "",
   combine: () => ["once"],
 });

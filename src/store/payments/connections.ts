@@ -50,8 +50,6 @@ export const countConnections = boundQuery<"all", number, number>({
   table: "connections",
   kind: "read",
   sql: "select count(*) from connections where tenant_id = :tenant",
-  parameters: {},
-  sortKey: (all) => all,
   row: (column) => column.integer(),
   outputs: (rows) => rows.map(([count = 0]) => count),
 });

@@ -97,7 +97,6 @@ function definePaymentUpdate(leaseUntil: string) {
       record: bytes(({ record }) => record),
       due_at: time(({ due_at }) => due_at),
     },
-    sortKey: ({ id }) => id,
   });
 }
 

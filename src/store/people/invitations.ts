@@ -72,7 +72,6 @@ export const renewInvitation = boundWrite<InvitationRenewal>({
     expires_at: time(({ expires_at }) => expires_at),
     modified_by: uuid(({ modified_by }) => modified_by),
   },
-  sortKey: ({ id }) => id,
 });
 
 /** Deletes an invitation that is not accepted. Returns whether it existed. */

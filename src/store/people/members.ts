@@ -96,5 +96,4 @@ export const deleteMemberRow = boundWrite<Uuid>({
   table: "members",
   sql: "delete from members where tenant_id = :tenant and id = :id",
   parameters: { id: uuid((id) => id) },
-  sortKey: (id) => id,
 });

@@ -35,7 +35,6 @@ export function defineNames(
   return defineStatement<NameRange, readonly NamedRow[], NamedRow>({
     table,
     kind: "read",
-    sortKey: () => "",
     queries: (sql, tenantId, ranges) =>
       ranges.map(({ ids, types = [], after }) => {
         const wanted = sql`

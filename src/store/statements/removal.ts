@@ -13,7 +13,6 @@ export function defineRemoval(table: Table, column: string, only = "true"): Stat
   return defineStatement<"due", number, unknown>({
     table,
     kind: "write",
-    sortKey: () => "",
     queries: (sql, tenantId, inputs, at) =>
       inputs.map(() => {
         const due = sql`tenant_id = ${tenantId} and ${sql(column)} <= ${at} and ${sql.unsafe(only)}`;

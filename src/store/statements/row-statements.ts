@@ -36,7 +36,6 @@ export function defineHasRow<Input>(
 export function defineChange<Input>(table: Table, query: QueryFor<Input, unknown>): Statement<Input, never> {
   return defineWrite<Input>({
     table,
-    sortKey: inputKey,
     queries: (sql, tenantId, inputs, at) => inputs.map((input) => query(sql, tenantId, input, at)),
   });
 }
@@ -59,7 +58,6 @@ export function defineRead<Row extends { readonly id: Uuid }>(
   return defineStatement<Uuid, Row | null, Row>({
     table,
     kind: "read",
-    sortKey: inputKey,
     queries: (sql, tenantId, ids) => [
       sql`
         select ${sql.unsafe(columns)} from ${sql.unsafe(table)}
@@ -112,15 +110,7 @@ function defineForEach<Input, Output, Row>(
   return defineStatement<Input, Output, Row>({
     table,
     kind,
-    sortKey: inputKey,
     queries: (sql, tenantId, inputs, at) => inputs.map((input) => query(sql, tenantId, input, at)),
     outputs: (rows) => rows.map(outputOf),
   });
-}
-
-/** Sorts inputs by the id or key that they are or have. Others stay in the order of their calls. */
-function inputKey(input: unknown): string {
-  if (typeof input === "string") return input;
-  if (Buffer.isBuffer(input)) return input.toString("hex");
-  return typeof input === "object" && input !== null && "id" in input ? String(input.id) : "";
 }

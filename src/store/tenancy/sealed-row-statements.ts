@@ -46,7 +46,7 @@ export interface SealedRowStatements {
 export function sealedRowStatements(sealedTable: SealedTable): SealedRowStatements {
   const { table, key, keyType, columns } = sealedTable;
   const { selected, read } = sealedRows(sealedTable);
-  const shared = { kind: "read", table, sortKey: () => "" } as const;
+  const shared = { kind: "read", table } as const;
   const keyOrder = `order by ${table}.${key}`;
   const beyond = (sql: SqlTag, after: string | undefined) =>
     after === undefined ? sql`` : sql`and ${sql(key)} > ${after}::text::${sql.unsafe(keyType)}`;
@@ -93,7 +93,6 @@ export function sampleStatement(sealedTable: SealedTable): Statement<number, rea
   return defineStatement<number, readonly SealedRow[], StoredRow>({
     table,
     kind: "read",
-    sortKey: () => "",
     queries: (sql, tenantId, inputs) =>
       inputs.map(
         (rows) => sql`

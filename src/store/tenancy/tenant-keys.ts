@@ -1,6 +1,7 @@
 import { type TenantId, VAULT_TENANT_ID } from "../../base/ids.js";
+import { inPreparedSizes } from "../statements/prepared-sizes.js";
 import { defineChange, defineHasRow } from "../statements/row-statements.js";
-import { defineStatement, defineWrite, inSizes } from "../statements/statement.js";
+import { defineStatement, defineWrite } from "../statements/statement.js";
 
 export interface TenantKeyRow {
   readonly purpose: string;
@@ -18,7 +19,6 @@ export interface ListedTenantKey extends TenantKeyRow {
 export const listTenantKeys = defineStatement<TenantId, readonly ListedTenantKey[], ListedTenantKey>({
   table: "tenant_keys",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId) => [
     tenantId === VAULT_TENANT_ID
       ? sql`
@@ -37,7 +37,6 @@ export const wrappingRootKey = defineStatement<"wrapping", string | undefined, {
   // Root keys belong to no tenant. They are read here, but never locked.
   table: "tenant_keys",
   kind: "read",
-  sortKey: () => "",
   queries: (sql) => [sql`select id from root_keys where retired_at is null`],
   outputs: ([rows = []], inputs) => inputs.map(() => rows[0]?.id),
 });
@@ -46,7 +45,7 @@ export const insertTenantKey = defineWrite<TenantKeyRow>({
   table: "tenant_keys",
   sortKey: ({ purpose, version }) => `${purpose} ${version}`,
   queries(sql, tenantId, drafts, at) {
-    return inSizes(drafts, (piece) => {
+    return inPreparedSizes(drafts).map((piece) => {
       const rows = piece.map((draft) => ({ tenant_id: tenantId, created_at: at, ...draft }));
       return sql`insert into tenant_keys ${sql(rows)}`;
     });
@@ -100,6 +99,5 @@ export const insertTenantKeyIfMissing = defineChange<TenantKeyRow>(
 /** Destroys all keys of a tenant. What they sealed can never be opened again. */
 export const deleteTenantKeys = defineWrite<TenantId>({
   table: "tenant_keys",
-  sortKey: () => "",
   queries: (sql, tenantId) => [sql`delete from tenant_keys where tenant_id = ${tenantId}`],
 });

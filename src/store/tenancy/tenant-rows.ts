@@ -73,13 +73,11 @@ function removalOf(table: Table, key: string): Removal {
     some: defineStatement<number, number, unknown>({
       table,
       kind: "write",
-      sortKey: () => "",
       queries: (sql, tenantId, limits) => limits.map((limit) => sql.unsafe(some, [tenantId, limit])),
       outputs: (rows) => rows.map(({ length }) => length),
     }),
     rest: defineWrite<"all">({
       table,
-      sortKey: () => "",
       queries: (sql, tenantId) => [sql.unsafe(`delete from ${table} where tenant_id = $1::uuid`, [tenantId])],
     }),
   };

@@ -22,7 +22,6 @@ export interface TenantRow extends AuthorshipColumns {
 export const readTenant = defineStatement<TenantId, TenantRow | null, TenantRow>({
   table: "tenants",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId) => [
     sql`
       select tenant_id, name, owner_id, settings, auth_revision, included_monthly_active_tokens,
@@ -82,7 +81,6 @@ export const incrementAuthRevision = boundWrite<TenantId>({
   isAtCommit: true,
   sql: "update tenants set auth_revision = auth_revision + :step where tenant_id = :tenant",
   parameters: { step: REVISION_STEP },
-  sortKey: () => "",
   combine: (inputs) => inputs.slice(0, 1),
 });
 

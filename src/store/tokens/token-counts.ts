@@ -84,7 +84,6 @@ export interface TypeUsage {
 export const usageByType = defineStatement<TenantId, readonly TypeUsage[], TypeUsage>({
   table: "token_counts",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId, _inputs, at) => [
     sql`
       select c.type, (sum(c.n) - coalesce(min(e.n), 0))::bigint as n, max(c.last_created_at) as last_created_at

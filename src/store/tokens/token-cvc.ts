@@ -33,7 +33,6 @@ const DELETE_CVC = boundWrite<string>({
   position: "first",
   sql: "delete from token_cvc where tenant_id = :tenant and token_id = :token_id",
   parameters: { token_id: text((id) => id) },
-  sortKey: (id) => id,
 });
 
 export function deleteCvc(tx: Transaction, tokenId: string): void {

@@ -22,7 +22,6 @@ export interface KeyPage {
 export const listTokenKeys = defineStatement<KeyPage, readonly TokenKey[], TokenKey>({
   table: "tokens",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId, pages) =>
     pages.map(({ selection, order, after, offset, limit }) => {
       const enough = offset + limit;
@@ -48,7 +47,6 @@ export interface KeyCount {
 export const countTokenKeys = defineStatement<KeyCount, number, { n: number }>({
   table: "tokens",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId, inputs) =>
     inputs.map(({ selection, after, most }) => {
       const walk = { order: "newest_first", after, enough: most, isPage: false } as const;
@@ -67,7 +65,6 @@ export const countTokenKeys = defineStatement<KeyCount, number, { n: number }>({
 export const sumTokenCounts = defineStatement<TenantId, number, { n: number }>({
   table: "token_counts",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId, _inputs, at) => [
     sql`
       select coalesce(sum(n), 0)::bigint

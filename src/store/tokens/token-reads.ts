@@ -97,7 +97,6 @@ const FIND_TOKEN = boundQuery<BoundedRead, TokenRowWithCvc | LargeToken | undefi
   kind: "read",
   sql: `select ${SIZED_COLUMNS} from (${wantedTokens()}) found`,
   parameters: { id: text(({ id }) => id), max_bytes: integer(({ maxBytes }) => maxBytes) },
-  sortKey: ({ id }) => id,
   row: readSizedRow,
   outputs: bySize,
 });
@@ -158,7 +157,6 @@ const FIND_CONFLICTING_TOKENS = boundQuery<BoundedClaim, readonly (TokenRowWithC
     dedupe_key: bytes(({ dedupeKey }) => dedupeKey),
     max_bytes: integer(({ maxBytes }) => maxBytes),
   },
-  sortKey: ({ id }) => id,
   row: readSizedRow,
   outputs: (rows, claims) => rows.map((found, index) => found.map((one) => sized(one, claims[index]?.maxBytes ?? 0))),
 });
@@ -192,7 +190,6 @@ const LIST_EXPIRED_TOKENS = boundQuery<ExpiredBatch, readonly (TokenRowWithCvc |
       from tokens t where t.tenant_id = :tenant and t.expires_at <= :now order by t.expires_at limit :limit
     ) found`,
   parameters: { limit: integer(({ limit }) => limit), max_bytes: integer(({ maxBytes }) => maxBytes) },
-  sortKey: () => "",
   row: readSizedRow,
   outputs: (rows, batches) => rows.map((found, index) => found.map((one) => sized(one, batches[index]?.maxBytes ?? 0))),
 });
@@ -207,7 +204,6 @@ const READ_EXPIRED_TOKEN = boundQuery<string, TokenRow | undefined, TokenRow>({
   kind: "read",
   sql: `select ${TOKEN_COLUMNS} from tokens t where t.tenant_id = :tenant and t.id = :id and t.expires_at <= :now`,
   parameters: { id: text((id) => id) },
-  sortKey: (id) => id,
   row: readTokenRow,
   outputs: (rows) => rows.map(([row]) => row),
 });

@@ -78,7 +78,6 @@ export const countTokensBySource = defineStatement<
 >({
   table: "tokens",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId, inputs) =>
     inputs.map(({ sources, maxTokens }) => {
       const counts = walks(sql, tenantId).map(
@@ -120,7 +119,6 @@ function holds(sql: SqlTag, tenantId: TenantId): Fragment {
 export const searchTokenKeys = defineStatement<TokenSearch, FoundKeys, FoundRow>({
   table: "tokens",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId, searches, at) =>
     searches.map(({ sources, maxTokens, tests, alternatives, scopes, offset, limit }) => {
       // Without its limit it would be a join, which reads all of a tenant's terms.

@@ -54,7 +54,6 @@ const INSERT_TOKEN = boundWrite<TokenRow>({
   table: "tokens",
   sql: INSERT,
   parameters: NEW_ROW,
-  sortKey: ({ id }) => id,
 });
 
 /** Stores a token with a generated id, which cannot be taken. */
@@ -130,7 +129,6 @@ const DELETE_TOKEN = boundQuery<TokenVersion, boolean, true>({
   hasWritten: (isDeleted) => isDeleted,
   sql: "delete from tokens where tenant_id = :tenant and id = :id and revision = :revision returning true",
   parameters: { id: text(({ id }) => id), revision: integer(({ revision }) => revision) },
-  sortKey: ({ id }) => id,
   row: () => true,
   outputs: (rows) => rows.map(({ length }) => length > 0),
 });
@@ -151,7 +149,6 @@ const DELETE_EXPIRED_TOKEN = boundQuery<TokenVersion, boolean, true>({
     delete from tokens
     where tenant_id = :tenant and id = :id and revision = :revision and expires_at <= now() returning true`,
   parameters: { id: text(({ id }) => id), revision: integer(({ revision }) => revision) },
-  sortKey: ({ id }) => id,
   row: () => true,
   outputs: (rows) => rows.map(({ length }) => length > 0),
 });
@@ -171,7 +168,6 @@ const MARK_ACTIVE = boundQuery<{ readonly id: string; readonly month: string }, 
     update tokens set active_month = :month
     where tenant_id = :tenant and id = :id and active_month < :month returning true`,
   parameters: { id: text(({ id }) => id), month: date(({ month }) => month) },
-  sortKey: ({ id }) => id,
   row: () => true,
   outputs: (rows) => rows.map(({ length }) => length > 0),
 });
@@ -211,7 +207,6 @@ const UPDATE_TOKEN = boundWrite<TokenChange>({
     expires_at_text: text((change) => change.expires_at_text),
     modified_by: uuid((change) => change.modified_by),
   },
-  sortKey: ({ id }) => id,
 });
 
 export function updateTokenRow(tx: OrdinaryTransaction, change: TokenChange): void {
