@@ -106,7 +106,6 @@ export const deleteApplicationKey = writeRow<NamedKey>({
 
 /** How many keys all applications have, and how many of them were made before a time. */
 export const countApplicationKeys = defineRows<Date, { readonly all: number; readonly old: number }>(
-  "read",
   "application_keys",
   (sql, tenantId, before) => sql`
     select count(*) as all, count(*) filter (where created_at < ${before}) as old from application_keys

@@ -104,7 +104,6 @@ const REQUIRE_OPEN_MINUTE = boundWrite<"once">({
 });
 
 export const hasLogRows = defineHasRow<{ readonly from: Date; readonly until: Date }>(
-  "read",
   "audit_logs",
   (sql, tenantId, { from, until }) => sql`
     select 1 from audit_logs where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} limit 1`,

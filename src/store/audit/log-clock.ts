@@ -1,4 +1,4 @@
-import { defineHasRow, defineRow } from "../statements/row-statements.js";
+import { defineHasRow, defineHasWritten, defineRow, defineWrittenRow } from "../statements/row-statements.js";
 import { defineStatement } from "../statements/statement.js";
 
 /** How far a tenant's log is closed, by the database's clock. */
@@ -12,7 +12,6 @@ export interface LogClosing {
 }
 
 export const readLogClosing = defineRow<"closing", LogClosing>(
-  "read",
   "tenants",
   (sql, tenantId) => sql`
     select audit_closed_until as closed_until, audit_set_back_to as set_back_to, now() as now
@@ -35,8 +34,7 @@ export interface SetBackRequest extends SetBack {
  * Notes where a log continues after its set-back, to let another process finish the set-back. Returns the moment: the
  * requested one, or an earlier one that was noted before. Null: the log is no longer closed that far.
  */
-export const planSetBack = defineRow<SetBackRequest, { readonly to: Date }>(
-  "write",
+export const planSetBack = defineWrittenRow<SetBackRequest, { readonly to: Date }>(
   "tenants",
   (sql, tenantId, { to, earliest, closedUntil }) => sql`
     update tenants set audit_set_back_to =
@@ -49,7 +47,6 @@ export const planSetBack = defineRow<SetBackRequest, { readonly to: Date }>(
  * still being set back.
  */
 export const lockSetBack = defineHasRow<SetBack>(
-  "read",
   "tenants",
   (sql, tenantId, { to, closedUntil }) => sql`
     select 1 from tenants
@@ -58,8 +55,7 @@ export const lockSetBack = defineHasRow<SetBack>(
 );
 
 /** Reopens a log at the planned moment of its set-back. Returns false if another process already did. */
-export const reopenLog = defineHasRow<SetBack>(
-  "write",
+export const reopenLog = defineHasWritten<SetBack>(
   "tenants",
   (sql, tenantId, { to, closedUntil }) => sql`
     update tenants set audit_closed_until = ${to}, audit_set_back_to = null
@@ -68,7 +64,6 @@ export const reopenLog = defineHasRow<SetBack>(
 
 /** Keeps a log closed up to a moment until the transaction ends. Returns whether it is closed that far. */
 export const lockClosedLog = defineHasRow<Date>(
-  "read",
   "tenants",
   (sql, tenantId, until) => sql`
     select 1 from tenants where tenant_id = ${tenantId} and audit_closed_until >= ${until} for no key update`,

@@ -147,7 +147,6 @@ const FORGET_ACTORS = boundWrite<Date>({
 });
 
 export const hasLogCounts = defineHasRow<"any">(
-  "read",
   "log_counts",
   (sql, tenantId) => sql`
     (select 1 from log_counts where tenant_id = ${tenantId} limit 1)

@@ -18,7 +18,6 @@ export const insertOutage = writeRow<OutageRow>({
 });
 
 export const listOutages = defineRows<"all", OutageRow>(
-  "read",
   "log_outages",
   (sql, tenantId) => sql`select part, since from log_outages where tenant_id = ${tenantId} order by since, part`,
 );

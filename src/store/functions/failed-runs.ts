@@ -36,7 +36,6 @@ export const insertFailedRun = defineWrite<NewFailedRun>({
 
 /** The unexpired runs of a reactor or proxy, newest first. */
 export const listFailedRuns = defineRows<Uuid, FailedRunRow>(
-  "read",
   "failed_runs",
   (sql, tenantId, id, at) => sql`
     select id, record, created_at from failed_runs

@@ -55,7 +55,6 @@ export const countConnections = boundQuery<"all", number, number>({
 });
 
 export const listDueChecks = defineRows<"due", ConnectionRow>(
-  "read",
   "connections",
   (sql, tenantId, _, at) => sql`
     select ${sql.unsafe(COLUMNS)} from connections
@@ -64,7 +63,6 @@ export const listDueChecks = defineRows<"due", ConnectionRow>(
 
 /** Whether a credentials check is due before a time. */
 export const hasChecksDue = defineHasRow<Date>(
-  "read",
   "connections",
   (sql, tenantId, until) =>
     sql`select 1 from connections where tenant_id = ${tenantId} and check_due_at < ${until} limit 1`,

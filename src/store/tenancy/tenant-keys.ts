@@ -1,6 +1,6 @@
 import { type TenantId, VAULT_TENANT_ID } from "../../base/ids.js";
 import { inPreparedSizes } from "../statements/prepared-sizes.js";
-import { defineChange, defineHasRow } from "../statements/row-statements.js";
+import { defineChange, defineHasWritten } from "../statements/row-statements.js";
 import { defineStatement, defineWrite } from "../statements/statement.js";
 
 export interface TenantKeyRow {
@@ -58,8 +58,7 @@ export interface KeyVersionName {
 }
 
 /** Turns a current key into one that only opens. Returns whether it was current. */
-export const retireTenantKey = defineHasRow<KeyVersionName>(
-  "write",
+export const retireTenantKey = defineHasWritten<KeyVersionName>(
   "tenant_keys",
   (sql, tenantId, { purpose, version }) => sql`
     update tenant_keys set state = 'retired'

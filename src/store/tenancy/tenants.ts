@@ -6,7 +6,7 @@ import type { AuthorshipColumns } from "../statements/authorship.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { json, text, uuid } from "../statements/parameter.js";
 import { REVISION_STEP } from "../statements/revision-step.js";
-import { defineHasRow } from "../statements/row-statements.js";
+import { defineHasWritten } from "../statements/row-statements.js";
 import { defineStatement, defineWrite } from "../statements/statement.js";
 import { lockedRead } from "../transactions/row-lock.js";
 
@@ -94,8 +94,7 @@ export interface TenantDeletionMark {
  * Deletes a tenant for good, and erases its name. Its row stays, which prevents reuse of its id. Returns whether the
  * tenant was active.
  */
-export const markTenantDeleted = defineHasRow<TenantDeletionMark>(
-  "write",
+export const markTenantDeleted = defineHasWritten<TenantDeletionMark>(
   "tenants",
   (sql, tenantId, { modified_by, closing_mac }, at) => sql`
     update tenants set state = 'deleted', name = '', settings = '{}', auth_revision = auth_revision + 1,
@@ -104,8 +103,7 @@ export const markTenantDeleted = defineHasRow<TenantDeletionMark>(
 );
 
 /** Sets the number that the tenant's plan includes; null: the configuration's. Returns whether the tenant exists. */
-export const setIncludedTokens = defineHasRow<number | null>(
-  "write",
+export const setIncludedTokens = defineHasWritten<number | null>(
   "tenants",
   (sql, tenantId, included) => sql`
     update tenants set included_monthly_active_tokens = ${included}
@@ -113,8 +111,7 @@ export const setIncludedTokens = defineHasRow<number | null>(
 );
 
 /** Lets exports need no approval any more. Callers are authorized again. Returns whether the tenant exists. */
-export const stopExportApproval = defineHasRow<"once">(
-  "write",
+export const stopExportApproval = defineHasWritten<"once">(
   "tenants",
   (sql, tenantId) => sql`
     update tenants set settings = settings - 'require_export_approval', auth_revision = auth_revision + ${randomInt(1, 2 ** 21)}

@@ -104,7 +104,6 @@ export interface MonthlyActive {
 
 /** The active tokens of each month since one, oldest first. */
 export const activeByMonth = defineRows<string, MonthlyActive>(
-  "read",
   "token_activity",
   (sql, tenantId, since) => sql`
     select month::text as month, sum(n)::bigint as n from token_activity
