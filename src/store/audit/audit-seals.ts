@@ -1,7 +1,7 @@
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { LogDueKind, StampDueKind } from "../jobs/due.js";
 import { inPreparedSizes } from "../statements/prepared-sizes.js";
-import { defineChange, defineHasWritten, defineRow } from "../statements/row-statements.js";
+import { defineChange, defineForEach, defineHasWritten, defineRow } from "../statements/row-statements.js";
 import { defineStatement, defineWrite } from "../statements/statement.js";
 
 /** A stored entry of a chain: the seal of a minute, or a mark. */
@@ -91,16 +91,14 @@ export const readLastSeal = defineRow<"last", SealRow>(
     select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals where tenant_id = ${tenantId} order by number desc limit 1`,
 );
 
-export const readLastSigned = defineStatement<"last", string | null, { readonly signed_body: string }>({
-  table: "audit_seals",
-  kind: "read",
-  queries: (sql, tenantId) => [
-    sql`
-      select signed_body from audit_seals
-      where tenant_id = ${tenantId} and signed_body is not null order by number desc limit 1`,
-  ],
-  outputs: ([rows = []], inputs) => inputs.map(() => rows[0]?.signed_body ?? null),
-});
+export const readLastSigned = defineForEach<"last", string | null, { readonly signed_body: string }>(
+  "read",
+  "audit_seals",
+  (sql, tenantId) => sql`
+    select signed_body from audit_seals
+    where tenant_id = ${tenantId} and signed_body is not null order by number desc limit 1`,
+  ([row]) => row?.signed_body ?? null,
+);
 
 export const readSeal = defineRow<number, SealRow>(
   "audit_seals",
@@ -153,12 +151,8 @@ export const moveChainHead = defineHasWritten<HeadMove>("audit_heads", (sql, ten
 );
 
 /** Deletes the due minutes up to a minute. Unlike a swept minute, a closed minute gets no more rows. */
-export const deleteLogDue = defineWrite<{ readonly kind: LogDueKind | StampDueKind; readonly minute: Date }>({
-  table: "due",
-  sortKey: ({ kind }) => kind,
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ kind, minute }) => sql`
-        delete from due where tenant_id = ${tenantId} and kind = ${kind} and due_at <= ${minute}`,
-    ),
-});
+export const deleteLogDue = defineChange<{ readonly kind: LogDueKind | StampDueKind; readonly minute: Date }>(
+  "due",
+  (sql, tenantId, { kind, minute }) => sql`
+    delete from due where tenant_id = ${tenantId} and kind = ${kind} and due_at <= ${minute}`,
+);

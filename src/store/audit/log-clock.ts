@@ -1,5 +1,11 @@
-import { defineHasRow, defineHasWritten, defineRow, defineWrittenRow } from "../statements/row-statements.js";
-import { defineStatement } from "../statements/statement.js";
+import {
+  defineCount,
+  defineForEach,
+  defineHasRow,
+  defineHasWritten,
+  defineRow,
+  defineWrittenRow,
+} from "../statements/row-statements.js";
 
 /** How far a tenant's log is closed, by the database's clock. */
 export interface LogClosing {
@@ -78,35 +84,25 @@ export interface SetAsideRange {
 }
 
 /** Sets rows of closed minutes aside, oldest first. Returns how many. */
-export const setRowsAside = defineStatement<SetAsideRange, number, unknown>({
-  table: "audit_logs",
-  kind: "write",
-  sortKey: ({ from }) => from.toISOString(),
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ from, until, number, limit }) => sql`
-        update audit_logs set set_aside = ${number}
-        where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} and set_aside is null
-          and created_at <= (
-            select max(oldest.created_at) from (
-              select created_at from audit_logs
-              where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} and set_aside is null
-              order by created_at, id limit ${limit}
-            ) oldest
-          ) returning 1`,
-    ),
-  outputs: (rows) => rows.map(({ length }) => length),
-});
+export const setRowsAside = defineForEach<SetAsideRange, number, unknown>(
+  "write",
+  "audit_logs",
+  (sql, tenantId, { from, until, number, limit }) => sql`
+    update audit_logs set set_aside = ${number}
+    where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} and set_aside is null
+      and created_at <= (
+        select max(oldest.created_at) from (
+          select created_at from audit_logs
+          where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} and set_aside is null
+          order by created_at, id limit ${limit}
+        ) oldest
+      ) returning 1`,
+  ({ length }) => length,
+);
 
-export const countSetAside = defineStatement<Omit<SetAsideRange, "limit">, number, { readonly n: number }>({
-  table: "audit_logs",
-  kind: "read",
-  sortKey: ({ from }) => from.toISOString(),
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ from, until, number }) => sql`
-        select count(*) as n from audit_logs
-        where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} and set_aside = ${number}`,
-    ),
-  outputs: (rows) => rows.map(([row]) => row?.n ?? 0),
-});
+export const countSetAside = defineCount<Omit<SetAsideRange, "limit">>(
+  "audit_logs",
+  (sql, tenantId, { from, until, number }) => sql`
+    select count(*) as n from audit_logs
+    where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} and set_aside = ${number}`,
+);

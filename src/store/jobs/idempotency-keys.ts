@@ -2,6 +2,7 @@ import type { Uuid } from "../../base/ids.js";
 import { boundQuery, boundWrite } from "../statements/bound-statement.js";
 import { boolean, bytes, time, uuid } from "../statements/parameter.js";
 import { defineRemoval } from "../statements/removal.js";
+import { readRow } from "../statements/single-row.js";
 
 export interface IdempotencyRow {
   readonly key_hash: Buffer;
@@ -28,9 +29,8 @@ export type StoredKey = Omit<IdempotencyRow, "response"> & {
  */
 const IS_NOT_OVER = "((expires_at > least(:now, now())) is true)";
 
-export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey>({
+export const findIdempotencyKey = readRow<Buffer, StoredKey>({
   table: "idempotency_keys",
-  kind: "read",
   sql: `
     select key_hash, request_hash, accepted, response, expires_at, subject, maker,
       coalesce(lease_until > now(), false) as leased from idempotency_keys
@@ -46,7 +46,6 @@ export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey
     maker: column.bytes(),
     leased: column.boolean(),
   }),
-  outputs: (rows) => rows.map(([row]) => row ?? null),
 });
 
 /** Whether a lock that is held or waited for keeps everybody from storing keys, such as that of a schema change. */

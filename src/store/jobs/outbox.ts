@@ -25,13 +25,9 @@ export type NewMessage =
   | { readonly id: Uuid; readonly webhook_id: Uuid };
 
 /** Inserts a message to send at once. */
-export const insertMessage = defineWrite<NewMessage>({
-  table: "outbox",
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map((input) => {
-      const row = { tenant_id: tenantId, attempts: 0, claim: 0, due_at: at, created_at: at, ...input };
-      return sql`insert into outbox ${sql(row)}`;
-    }),
+export const insertMessage = defineChange<NewMessage>("outbox", (sql, tenantId, input, at) => {
+  const row = { tenant_id: tenantId, attempts: 0, claim: 0, due_at: at, created_at: at, ...input };
+  return sql`insert into outbox ${sql(row)}`;
 });
 
 export const { claim: claimMessages, hasDue: hasMessagesDue } = defineDueWork<MessageRow>("outbox", {

@@ -18,6 +18,11 @@ export function defineHasRow<Input>(table: Table, query: QueryFor<Input, unknown
   return defineForEach("read", table, query, ({ length }) => length > 0);
 }
 
+/** A read of one row with the number `n`. */
+export function defineCount<Input>(table: Table, query: QueryFor<Input, { readonly n: number }>) {
+  return defineForEach("read", table, query, ([row]) => row?.n ?? 0);
+}
+
 /** A write of at most one row, which ends with `returning`. Its output is null if it wrote none. */
 export function defineWrittenRow<Input, Row>(table: Table, query: QueryFor<Input, Row>): Statement<Input, Row | null> {
   return defineForEach("write", table, query, ([row]) => row ?? null);

@@ -2,12 +2,11 @@ import { randomInt } from "node:crypto";
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
 import type { Sql } from "../postgres/connect.js";
-import type { AuthorshipColumns } from "../statements/authorship.js";
+import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { json, text, uuid } from "../statements/parameter.js";
 import { REVISION_STEP } from "../statements/revision-step.js";
-import { defineHasWritten } from "../statements/row-statements.js";
-import { defineStatement, defineWrite } from "../statements/statement.js";
+import { defineChange, defineHasWritten, defineRow } from "../statements/row-statements.js";
 import { lockedRead } from "../transactions/row-lock.js";
 
 export interface TenantRow extends AuthorshipColumns {
@@ -19,17 +18,12 @@ export interface TenantRow extends AuthorshipColumns {
   readonly included_monthly_active_tokens: number | null;
 }
 
-export const readTenant = defineStatement<TenantId, TenantRow | null, TenantRow>({
-  table: "tenants",
-  kind: "read",
-  queries: (sql, tenantId) => [
-    sql`
-      select tenant_id, name, owner_id, settings, auth_revision, included_monthly_active_tokens,
-        created_by, created_at, modified_by, modified_at
-      from tenants where tenant_id = ${tenantId} and state = 'active'`,
-  ],
-  outputs: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
-});
+export const readTenant = defineRow<TenantId, TenantRow>(
+  "tenants",
+  (sql, tenantId) => sql`
+    select tenant_id, name, owner_id, settings, auth_revision, included_monthly_active_tokens, ${sql.unsafe(AUTHORSHIP)}
+    from tenants where tenant_id = ${tenantId} and state = 'active'`,
+);
 
 export const lockTenant = lockedRead<TenantId, TenantRow | null>("tenants", {}, readTenant);
 
@@ -39,16 +33,12 @@ export interface NewTenant {
   readonly settings: JsonObject;
 }
 
-export const insertTenant = defineWrite<NewTenant>({
-  table: "tenants",
-  sortKey: ({ name }) => name,
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map(
-      ({ name, owner_id, settings }) => sql`
-        insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, event_types, created_at)
-        values (${tenantId}, ${name}, ${owner_id}, ${sql.json(settings)}, 'active', 1, array[]::text[], ${at})`,
-    ),
-});
+export const insertTenant = defineChange<NewTenant>(
+  "tenants",
+  (sql, tenantId, { name, owner_id, settings }, at) => sql`
+    insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, event_types, created_at)
+    values (${tenantId}, ${name}, ${owner_id}, ${sql.json(settings)}, 'active', 1, array[]::text[], ${at})`,
+);
 
 export interface TenantChange {
   readonly name: string;

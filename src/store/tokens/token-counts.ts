@@ -3,7 +3,6 @@ import type { TenantId } from "../../base/ids.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { bigint, date, integer, text, time } from "../statements/parameter.js";
 import { defineRows } from "../statements/row-statements.js";
-import { defineStatement } from "../statements/statement.js";
 import type { Transaction } from "../transactions/transaction.js";
 
 /** Rows per counter. With one row, all writers of a tenant would queue for it. */
@@ -81,20 +80,16 @@ export interface TypeUsage {
 }
 
 /** By type, without tokens that have expired and are not swept yet. */
-export const usageByType = defineStatement<TenantId, readonly TypeUsage[], TypeUsage>({
-  table: "token_counts",
-  kind: "read",
-  queries: (sql, tenantId, _inputs, at) => [
-    sql`
-      select c.type, (sum(c.n) - coalesce(min(e.n), 0))::bigint as n, max(c.last_created_at) as last_created_at
-      from token_counts c
-      left join (
-        select type, count(*) as n from tokens where tenant_id = ${tenantId} and expires_at <= ${at} group by type
-      ) e on e.type = c.type
-      where c.tenant_id = ${tenantId} group by c.type order by c.type`,
-  ],
-  outputs: ([rows = []], inputs) => inputs.map(() => rows),
-});
+export const usageByType = defineRows<TenantId, TypeUsage>(
+  "token_counts",
+  (sql, tenantId, _, at) => sql`
+    select c.type, (sum(c.n) - coalesce(min(e.n), 0))::bigint as n, max(c.last_created_at) as last_created_at
+    from token_counts c
+    left join (
+      select type, count(*) as n from tokens where tenant_id = ${tenantId} and expires_at <= ${at} group by type
+    ) e on e.type = c.type
+    where c.tenant_id = ${tenantId} group by c.type order by c.type`,
+);
 
 /** Tokens that were active in a month, given as its first day, YYYY-MM-DD. */
 export interface MonthlyActive {

@@ -1,6 +1,7 @@
 import type { Uuid } from "../../base/ids.js";
 import { boundQuery, boundWrite } from "../statements/bound-statement.js";
 import { bytes, date, integer, text, texts, time, uuid } from "../statements/parameter.js";
+import { writeRow } from "../statements/single-row.js";
 import type { OrdinaryTransaction, Transaction } from "../transactions/transaction.js";
 import type { Columns } from "../wire/columns.js";
 
@@ -123,14 +124,11 @@ export interface TokenVersion {
   readonly revision: number;
 }
 
-const DELETE_TOKEN = boundQuery<TokenVersion, boolean, true>({
+const DELETE_TOKEN = writeRow<TokenVersion>({
   table: "tokens",
-  kind: "write",
   hasWritten: (isDeleted) => isDeleted,
-  sql: "delete from tokens where tenant_id = :tenant and id = :id and revision = :revision returning true",
+  sql: "delete from tokens where tenant_id = :tenant and id = :id and revision = :revision returning 1",
   parameters: { id: text(({ id }) => id), revision: integer(({ revision }) => revision) },
-  row: () => true,
-  outputs: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /**
@@ -141,16 +139,13 @@ export function deleteTokenRow(tx: Transaction, version: TokenVersion): Promise<
   return tx.query(DELETE_TOKEN, version);
 }
 
-const DELETE_EXPIRED_TOKEN = boundQuery<TokenVersion, boolean, true>({
+const DELETE_EXPIRED_TOKEN = writeRow<TokenVersion>({
   table: "tokens",
-  kind: "write",
   hasWritten: (isDeleted) => isDeleted,
   sql: `
     delete from tokens
-    where tenant_id = :tenant and id = :id and revision = :revision and expires_at <= now() returning true`,
+    where tenant_id = :tenant and id = :id and revision = :revision and expires_at <= now() returning 1`,
   parameters: { id: text(({ id }) => id), revision: integer(({ revision }) => revision) },
-  row: () => true,
-  outputs: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /**
@@ -161,15 +156,12 @@ export function deleteExpiredTokenRow(tx: Transaction, version: TokenVersion): P
   return tx.query(DELETE_EXPIRED_TOKEN, version);
 }
 
-const MARK_ACTIVE = boundQuery<{ readonly id: string; readonly month: string }, boolean, true>({
+const MARK_ACTIVE = writeRow<{ readonly id: string; readonly month: string }>({
   table: "tokens",
-  kind: "write",
   sql: `
     update tokens set active_month = :month
-    where tenant_id = :tenant and id = :id and active_month < :month returning true`,
+    where tenant_id = :tenant and id = :id and active_month < :month returning 1`,
   parameters: { id: text(({ id }) => id), month: date(({ month }) => month) },
-  row: () => true,
-  outputs: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /**
