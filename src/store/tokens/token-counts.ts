@@ -15,7 +15,8 @@ export interface CountChange {
   readonly createdAt: Date | undefined;
 }
 
-const COUNT_TOKENS = boundWrite<Omit<CountChange, "change"> & { readonly change: number }>({
+/** Updates the number of tokens of each type: one row per type and transaction. */
+export const countToken = boundWrite<Omit<CountChange, "change"> & { readonly change: number }>({
   table: "token_counts",
   isAtCommit: true,
   sql: `
@@ -41,11 +42,6 @@ const COUNT_TOKENS = boundWrite<Omit<CountChange, "change"> & { readonly change:
     return [...byType.values()];
   },
 });
-
-/** Updates the number of tokens of each type: one row per type and transaction. */
-export function countToken(tx: Transaction, change: CountChange): void {
-  tx.enqueue(COUNT_TOKENS, change);
-}
 
 const COUNT_ACTIVE = boundWrite<{ readonly month: string; readonly n: number }>({
   table: "token_activity",

@@ -91,7 +91,8 @@ export function bySize(
   });
 }
 
-const FIND_TOKEN = boundQuery<BoundedRead, TokenRowWithCvc | LargeToken | undefined, SizedRow>({
+/** Finds an unexpired token by its id, and reads it unless it is too large. */
+export const findBoundedToken = boundQuery<BoundedRead, TokenRowWithCvc | LargeToken | undefined, SizedRow>({
   table: "tokens",
   position: "first",
   kind: "read",
@@ -101,24 +102,16 @@ const FIND_TOKEN = boundQuery<BoundedRead, TokenRowWithCvc | LargeToken | undefi
   outputs: bySize,
 });
 
-/** Finds an unexpired token by its id, and reads it unless it is too large. */
-export function findBoundedToken(
-  tx: Transaction,
-  read: BoundedRead,
-): Promise<TokenRowWithCvc | LargeToken | undefined> {
-  return tx.query(FIND_TOKEN, read);
-}
-
 export function findTokenHead(tx: Transaction, id: string): Promise<TokenHead | undefined> {
-  return tx.query(FIND_TOKEN, { id, maxBytes: 0 });
+  return tx.query(findBoundedToken, { id, maxBytes: 0 });
 }
 
 /** Finds an unexpired token by its id. Reserves memory before it reads a large one. @throws {MemoryNeeded} */
 export async function findToken(tx: Transaction, id: string): Promise<TokenRowWithCvc | undefined> {
-  return wholeToken(tx, await tx.query(FIND_TOKEN, { id, maxBytes: SMALL_TOKEN_BYTES }));
+  return wholeToken(tx, await tx.query(findBoundedToken, { id, maxBytes: SMALL_TOKEN_BYTES }));
 }
 
-const lockBounded = lockedRead("tokens", { id: text(({ id }: BoundedRead) => id) }, FIND_TOKEN);
+const lockBounded = lockedRead("tokens", { id: text(({ id }: BoundedRead) => id) }, findBoundedToken);
 
 /** The same, and locks its row until the transaction ends. */
 export async function lockToken(tx: OrdinaryTransaction, id: string): Promise<TokenRowWithCvc | undefined> {
@@ -134,7 +127,7 @@ async function wholeToken(
   while (token && isLargeToken(token)) {
     const { id, sealedBytes: maxBytes } = token;
     tx.reserve(maxBytes);
-    token = await tx.query(FIND_TOKEN, { id, maxBytes });
+    token = await tx.query(findBoundedToken, { id, maxBytes });
   }
   return token;
 }
@@ -199,7 +192,8 @@ export function listExpiredTokens(tx: Transaction, limit: number): Promise<reado
   return tx.query(LIST_EXPIRED_TOKENS, { limit, maxBytes: SMALL_TOKEN_BYTES });
 }
 
-const READ_EXPIRED_TOKEN = boundQuery<string, TokenRow | undefined, TokenRow>({
+/** Reads an expired token of any size. */
+export const readExpiredToken = boundQuery<string, TokenRow | undefined, TokenRow>({
   table: "tokens",
   kind: "read",
   sql: `select ${TOKEN_COLUMNS} from tokens t where t.tenant_id = :tenant and t.id = :id and t.expires_at <= :now`,
@@ -207,8 +201,3 @@ const READ_EXPIRED_TOKEN = boundQuery<string, TokenRow | undefined, TokenRow>({
   row: readTokenRow,
   outputs: (rows) => rows.map(([row]) => row),
 });
-
-/** Reads an expired token of any size. */
-export function readExpiredToken(tx: Transaction, id: string): Promise<TokenRow | undefined> {
-  return tx.query(READ_EXPIRED_TOKEN, id);
-}
