@@ -1,7 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../../base/clock.js";
 import { invalid } from "../../base/fault.js";
 import type { Uuid } from "../../base/ids.js";
-import { parseIsoTime } from "../../base/iso-time.js";
 import {
   type ActivityGrouping,
   type ActivityRange,
@@ -16,6 +15,7 @@ import {
 import { COUNTED_DAYS, COUNTED_HOURS_DAYS } from "../../store/audit/log-counts.js";
 import type { Transaction } from "../../store/transactions/transaction.js";
 import { entityTypesMatching } from "../log-entry.js";
+import { parseTime } from "./log-filter.js";
 
 /** A caller's question about the activity, unparsed but for the words that the protos check. */
 export interface ActivityQuery {
@@ -93,12 +93,6 @@ function activityRange(
   }
   const entityTypes = entityType === undefined ? undefined : entityTypesMatching(entityType);
   return { from: stepStart(start, step), until, step, entityTypes, operation };
-}
-
-function parseTime(field: string, text: string): Date {
-  const time = parseIsoTime(text);
-  if (!time) throw invalid(field, "must be an ISO 8601 date or date-time");
-  return time;
 }
 
 function askedGrouping({ by, entityType, operation }: ActivityQuery): ActivityGrouping | undefined {

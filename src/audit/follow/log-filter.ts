@@ -100,7 +100,11 @@ function requireWindow(field: string, { from, until }: LogFilter, now: Date): vo
 }
 
 function readTime(field: string, text: string | undefined): Date | undefined {
-  if (text === undefined) return undefined;
+  return text === undefined ? undefined : parseTime(field, text);
+}
+
+/** @throws {Fault} validation_failed */
+export function parseTime(field: string, text: string): Date {
   const time = parseIsoTime(text);
   if (!time) throw invalid(field, "must be an ISO 8601 date or date-time");
   return time;
