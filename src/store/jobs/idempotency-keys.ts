@@ -71,6 +71,14 @@ export const deleteExpiredIdempotencyKey = boundWrite<Buffer>({
   parameters: { key_hash: bytes((hash) => hash) },
 });
 
+const NEW_KEY = {
+  key_hash: bytes<Omit<IdempotencyRow, "response">>(({ key_hash }) => key_hash),
+  request_hash: bytes<Omit<IdempotencyRow, "response">>(({ request_hash }) => request_hash),
+  accepted: boolean<Omit<IdempotencyRow, "response">>(({ accepted }) => accepted),
+  expires_at: time<Omit<IdempotencyRow, "response">>(({ expires_at }) => expires_at),
+  maker: bytes<Omit<IdempotencyRow, "response">>(({ maker }) => maker),
+};
+
 /** Fails with a unique violation if another request stored the key first. */
 export const insertIdempotencyKey = boundWrite<IdempotencyRow>({
   table: "idempotency_keys",
@@ -78,14 +86,7 @@ export const insertIdempotencyKey = boundWrite<IdempotencyRow>({
   sql: `
     insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, response, expires_at, maker)
     values {(:tenant, :key_hash, :request_hash, :accepted, :response, :expires_at, :maker)}`,
-  parameters: {
-    key_hash: bytes(({ key_hash }) => key_hash),
-    request_hash: bytes(({ request_hash }) => request_hash),
-    accepted: boolean(({ accepted }) => accepted),
-    response: bytes(({ response }) => response),
-    expires_at: time(({ expires_at }) => expires_at),
-    maker: bytes(({ maker }) => maker),
-  },
+  parameters: { ...NEW_KEY, response: bytes(({ response }) => response) },
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
 });
 
@@ -102,14 +103,7 @@ export const insertKeyInFlight = boundWrite<KeyInFlight>({
     insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, expires_at, subject, maker, lease_until)
     values {(:tenant, :key_hash, :request_hash, :accepted, :expires_at, :subject, :maker,
       now() + ${LEASE_SECONDS} * interval '1 second')}`,
-  parameters: {
-    key_hash: bytes(({ key_hash }) => key_hash),
-    request_hash: bytes(({ request_hash }) => request_hash),
-    accepted: boolean(({ accepted }) => accepted),
-    expires_at: time(({ expires_at }) => expires_at),
-    subject: uuid(({ subject }) => subject),
-    maker: bytes(({ maker }) => maker),
-  },
+  parameters: { ...NEW_KEY, subject: uuid(({ subject }) => subject) },
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
 });
 

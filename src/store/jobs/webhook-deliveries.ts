@@ -131,15 +131,10 @@ export const restartDelivery = defineWrittenRow<NamedDelivery, DeliveryRow>(
     returning ${sql.unsafe(COLUMNS)}`,
 );
 
-type NewDelivery = Pick<
+type NewDelivery = Omit<
   DeliveryRow,
-  "event_id" | "webhook_id" | "event_type" | "entity_type" | "entity_id" | "content"
-> & {
-  readonly actor_id: Uuid | null;
-  readonly actor_type: string | null;
-  readonly trace_id: Uuid | null;
-  readonly expires_at: Date;
-};
+  "state" | "attempts" | "claim" | "due_at" | "attempted_at" | "status" | "problem" | "created_at"
+> & { readonly expires_at: Date };
 
 /** Writes an event for one webhook, whatever it asks for: a test. */
 export const insertDelivery = defineWrittenRow<NewDelivery, DeliveryRow>(

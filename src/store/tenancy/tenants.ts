@@ -27,11 +27,7 @@ export const readTenant = defineRow<TenantId, TenantRow>(
 
 export const lockTenant = lockedRead<TenantId, TenantRow | null>("tenants", {}, readTenant);
 
-export interface NewTenant {
-  readonly name: string;
-  readonly owner_id: Uuid;
-  readonly settings: JsonObject;
-}
+export type NewTenant = Pick<TenantRow, "name" | "owner_id" | "settings">;
 
 export const insertTenant = defineChange<NewTenant>(
   "tenants",
