@@ -27,15 +27,7 @@ export interface ActivityQuery {
   readonly by?: string | undefined;
 }
 
-export interface ActivityCounts {
-  revealed: number;
-  masked: number;
-  redacted: number;
-  other: number;
-  denied: number;
-  failed: number;
-  changes: number;
-}
+export type ActivityCounts = ReturnType<typeof sumCounts>;
 
 export interface ActivityBucket {
   readonly at: Date;
@@ -150,8 +142,8 @@ const SHOWN: ReadonlyMap<string, "revealed" | "masked" | "redacted"> = new Map([
 
 function sumCounts(
   rows: readonly { readonly outcome: string; readonly shown: string; readonly n: number; readonly changed?: boolean }[],
-): ActivityCounts {
-  const counts: ActivityCounts = { revealed: 0, masked: 0, redacted: 0, other: 0, denied: 0, failed: 0, changes: 0 };
+) {
+  const counts = { revealed: 0, masked: 0, redacted: 0, other: 0, denied: 0, failed: 0, changes: 0 };
   for (const { outcome, shown, changed, n } of rows) {
     if (outcome === "denied" || outcome === "failed") counts[outcome] += n;
     else counts[SHOWN.get(shown) ?? "other"] += n;
