@@ -1,51 +1,3 @@
-/** The types of events that webhooks can ask for, by the published interface's names where it has one. */
-export const EVENT_TYPES = [
-  "3ds.session.authenticated",
-  "3ds.session.challenge-completed",
-  "3ds.session.created",
-  "application.created",
-  "application.deleted",
-  "application.key.created",
-  "application.key.deleted",
-  "application.updated",
-  "audit.broken",
-  "proxy.created",
-  "proxy.deleted",
-  "proxy.invoked",
-  "proxy.updated",
-  "reactor.completed",
-  "reactor.created",
-  "reactor.deleted",
-  "reactor.failed",
-  "reactor.invoked",
-  "reactor.updated",
-  "refund.created",
-  "refund.updated",
-  "session.authorized",
-  "session.created",
-  "tenant.invitation.accepted",
-  "tenant.invitation.created",
-  "tenant.invitation.deleted",
-  "tenant.invitation.resent",
-  "tenant.member.created",
-  "tenant.member.deleted",
-  "tenant.member.updated",
-  "tenant.updated",
-  "token.created",
-  "token.deleted",
-  "token.expired",
-  "token.read",
-  "token.updated",
-  "transaction.created",
-  "transaction.updated",
-] as const;
-
-export type EventType = (typeof EVENT_TYPES)[number];
-
-export function isEventType(text: string): text is EventType {
-  return EVENT_TYPES.some((type) => type === text);
-}
-
 export interface Effect {
   /** The kind of entity: `token` for those of all tokens. */
   readonly subject: string;
@@ -54,8 +6,8 @@ export interface Effect {
   readonly remark: string | undefined;
 }
 
-/** The events of each kind of entity, by the operation of the log row. */
-const EVENTS: Readonly<Record<string, Readonly<Record<string, EventType>>>> = {
+/** The events of each kind of entity, by the operation of the log row, by the published interface's names where it has one. */
+const EVENTS = {
   application: { create: "application.created", update: "application.updated", delete: "application.deleted" },
   application_key: { create: "application.key.created", delete: "application.key.deleted" },
   invitation: {
@@ -96,7 +48,21 @@ const EVENTS: Readonly<Record<string, Readonly<Record<string, EventType>>>> = {
     expire: "token.expired",
   },
   transaction: { create: "transaction.created", update: "transaction.updated" },
-};
+} as const;
+
+type EventsOf<Kind> = Kind[keyof Kind];
+export type EventType = { [Kind in keyof typeof EVENTS]: EventsOf<(typeof EVENTS)[Kind]> }[keyof typeof EVENTS];
+
+const BY_KIND: Readonly<Record<string, Readonly<Record<string, EventType>>>> = EVENTS;
+
+/** The types of events that webhooks can ask for. */
+export const EVENT_TYPES: readonly EventType[] = Object.values(BY_KIND)
+  .flatMap(Object.values<EventType>)
+  .sort();
+
+export function isEventType(text: string): text is EventType {
+  return EVENT_TYPES.some((type) => type === text);
+}
 
 /**
  * Remarks of rows that change nothing which a receiver could read: an existing token was found, an access was explained,
@@ -114,5 +80,5 @@ const NOTHING_HAPPENED: readonly (string | undefined)[] = [
 /** The event of a log row. Undefined: none, as for refusals, lists and replays. A payment that failed has one. */
 export function findEventType({ subject, operation, outcome, remark }: Effect): EventType | undefined {
   if (outcome === "denied" || NOTHING_HAPPENED.includes(remark)) return undefined;
-  return EVENTS[subject]?.[operation];
+  return BY_KIND[subject]?.[operation];
 }

@@ -82,6 +82,6 @@ function toJson(value: unknown): Json {
   return json;
 }
 
-function snakeCased(name: string): string {
+export function snakeCased(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

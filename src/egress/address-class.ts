@@ -1,25 +1,6 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** Why tenants may not reach an address. `transition` embeds an IPv4 address in IPv6, or translates. */
-export type RefusedAddressClass =
-  | "unspecified"
-  | "loopback"
-  | "private"
-  | "link_local"
-  | "metadata"
-  | "carrier_grade_nat"
-  | "multicast"
-  | "broadcast"
-  | "documentation"
-  | "benchmarking"
-  | "reserved"
-  | "unique_local"
-  | "site_local"
-  | "discard"
-  | "transition"
-  | "not_an_address";
-
 export type AddressDecision =
   | { readonly allowed: true; readonly reason: "public" }
   | { readonly allowed: false; readonly reason: RefusedAddressClass };
@@ -27,39 +8,38 @@ export type AddressDecision =
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** Ranges that ipaddr.js lacks or does not divide; the first match decides. */
-const finerRanges = (
-  [
-    // Metadata and credential services of the clouds, from the vendors' documentation. 168.63.129.16 is the one in
-    // public address space: Azure answers on it inside every virtual network.
-    ["169.254.169.254/32", "metadata"], // AWS, Google, Azure and most others
-    ["169.254.170.2/32", "metadata"], // AWS ECS task credentials
-    ["169.254.170.23/32", "metadata"], // AWS EKS pod identity
-    ["169.254.42.42/32", "metadata"], // Scaleway
-    ["168.63.129.16/32", "metadata"], // Azure
-    ["100.100.100.200/32", "metadata"], // Alibaba
-    ["192.0.0.192/32", "metadata"], // Oracle classic
-    ["fd00:ec2::/32", "metadata"], // AWS: ::254 metadata, ::23 pod identity, ::253 names
-    ["fd20:ce::254/128", "metadata"], // Google
-    ["fd00:c1::a9fe:a9fe/128", "metadata"], // Oracle
-    ["fd00:42::42/128", "metadata"], // Scaleway
-    ["fd00:a9fe:a9fe::1/128", "metadata"], // Linode
-    ["fd00:100::100:200/128", "metadata"], // Alibaba
-    ["fe80::a9fe:a9fe/128", "metadata"], // OpenStack
-    ["192.0.2.0/24", "documentation"], // RFC 5737, as the two below
-    ["198.51.100.0/24", "documentation"],
-    ["203.0.113.0/24", "documentation"],
-    ["2001:db8::/32", "documentation"], // RFC 3849
-    ["3fff::/20", "documentation"], // RFC 9637
-    ["198.18.0.0/15", "benchmarking"], // RFC 2544
-    ["192.88.99.0/24", "transition"], // 6to4 relays, RFC 7526
-    ["::/128", "unspecified"],
-    ["::1/128", "loopback"],
-    ["::/96", "transition"], // IPv4-compatible, RFC 4291 2.5.5.1
-  ] as const
-).map(([cidr, reason]) => ({ network: ipaddr.parseCIDR(cidr), reason }));
+const FINER = [
+  // Metadata and credential services of the clouds, from the vendors' documentation. 168.63.129.16 is the one in
+  // public address space: Azure answers on it inside every virtual network.
+  ["169.254.169.254/32", "metadata"], // AWS, Google, Azure and most others
+  ["169.254.170.2/32", "metadata"], // AWS ECS task credentials
+  ["169.254.170.23/32", "metadata"], // AWS EKS pod identity
+  ["169.254.42.42/32", "metadata"], // Scaleway
+  ["168.63.129.16/32", "metadata"], // Azure
+  ["100.100.100.200/32", "metadata"], // Alibaba
+  ["192.0.0.192/32", "metadata"], // Oracle classic
+  ["fd00:ec2::/32", "metadata"], // AWS: ::254 metadata, ::23 pod identity, ::253 names
+  ["fd20:ce::254/128", "metadata"], // Google
+  ["fd00:c1::a9fe:a9fe/128", "metadata"], // Oracle
+  ["fd00:42::42/128", "metadata"], // Scaleway
+  ["fd00:a9fe:a9fe::1/128", "metadata"], // Linode
+  ["fd00:100::100:200/128", "metadata"], // Alibaba
+  ["fe80::a9fe:a9fe/128", "metadata"], // OpenStack
+  ["192.0.2.0/24", "documentation"], // RFC 5737, as the two below
+  ["198.51.100.0/24", "documentation"],
+  ["203.0.113.0/24", "documentation"],
+  ["2001:db8::/32", "documentation"], // RFC 3849
+  ["3fff::/20", "documentation"], // RFC 9637
+  ["198.18.0.0/15", "benchmarking"], // RFC 2544
+  ["192.88.99.0/24", "transition"], // 6to4 relays, RFC 7526
+  ["::/128", "unspecified"],
+  ["::1/128", "loopback"],
+  ["::/96", "transition"], // IPv4-compatible, RFC 4291 2.5.5.1
+] as const;
+const finerRanges = FINER.map(([cidr, reason]) => ({ network: ipaddr.parseCIDR(cidr), reason }));
 
 /** Range names of ipaddr.js. A range that is not listed, such as one of a later version, is `reserved`. */
-const classOfRange: Readonly<Record<string, RefusedAddressClass>> = {
+const CLASSES = {
   unspecified: "unspecified",
   loopback: "loopback",
   private: "private",
@@ -76,7 +56,15 @@ const classOfRange: Readonly<Record<string, RefusedAddressClass>> = {
   rfc6052: "transition",
   "6to4": "transition",
   teredo: "transition",
-};
+} as const;
+const classOfRange: Readonly<Record<string, RefusedAddressClass>> = CLASSES;
+
+/** Why tenants may not reach an address. `transition` embeds an IPv4 address in IPv6, or translates. */
+export type RefusedAddressClass =
+  | (typeof FINER)[number][1]
+  | (typeof CLASSES)[keyof typeof CLASSES]
+  | "reserved"
+  | "not_an_address";
 
 /** The only IPv6 space that IANA has opened for global unicast (RFC 3587); all else would be a guess. */
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");

@@ -1,39 +1,6 @@
 import { Fault, type FaultCode } from "../base/fault.js";
 import type { RefusedAddressClass } from "./address-class.js";
 
-/** Why a destination may not be called. Also the metric label of refusals. */
-export type RefusalReason =
-  | RefusedAddressClass
-  | "not_a_url"
-  | "scheme"
-  | "user_info"
-  | "fragment"
-  | "host"
-  | "port"
-  | "plain_http"
-  | "denied";
-
-export type FailureReason =
-  | "invalid_request"
-  | "name_not_found"
-  | "name_timeout"
-  | "name_failed"
-  | "connect_timeout"
-  | "connect_failed"
-  | "wrong_peer"
-  | "tls_failed"
-  | "certificate_invalid"
-  | "request_body_failed"
-  | "headers_timeout"
-  | "connection_lost"
-  | "malformed_response"
-  | "response_headers_too_large"
-  | "body_timeout"
-  | "body_too_large"
-  | "aborted";
-
-export type EgressReason = RefusalReason | FailureReason;
-
 /** `not_sent`: no byte of the request left this process. `unknown`: the destination may have acted on it. */
 export type Delivery = "not_sent" | "unknown";
 
@@ -41,7 +8,7 @@ export type Delivery = "not_sent" | "unknown";
  * Each text follows a field's name or "The destination". None has an address, because callers must not see resolved
  * ones.
  */
-const expectations: Readonly<Record<RefusalReason, string>> = {
+const expectations = {
   unspecified: "must not be the unspecified address",
   loopback: "must not be a loopback address",
   private: "must not be a private address",
@@ -66,9 +33,12 @@ const expectations: Readonly<Record<RefusalReason, string>> = {
   port: "must use port 443, 80 or one from 1024 on that belongs to no other protocol",
   plain_http: "must use https",
   denied: "must not be one that the operator of this service denies",
-};
+} as const satisfies Readonly<Record<RefusedAddressClass, string>> & Readonly<Record<string, string>>;
 
-const failures: Readonly<Record<FailureReason, readonly [FaultCode, string]>> = {
+/** Why a destination may not be called. Also the metric label of refusals. */
+export type RefusalReason = keyof typeof expectations;
+
+const failures = {
   invalid_request: ["unprocessable", "The request to the destination is not valid HTTP."],
   name_not_found: ["destination_unreachable", "The destination's name does not exist."],
   name_timeout: ["destination_unreachable", "The destination's name could not be resolved in time."],
@@ -89,7 +59,11 @@ const failures: Readonly<Record<FailureReason, readonly [FaultCode, string]>> = 
   body_timeout: ["destination_timeout", "The destination's response stopped before its end."],
   body_too_large: ["destination_unreachable", "The destination's response is too large."],
   aborted: ["destination_timeout", "The call to the destination was cancelled."],
-};
+} as const satisfies Readonly<Record<string, readonly [FaultCode, string]>>;
+
+export type FailureReason = keyof typeof failures;
+
+export type EgressReason = RefusalReason | FailureReason;
 
 /**
  * A refused or failed call. The message may go to callers and logs, so it has no address, host or URL. The underlying

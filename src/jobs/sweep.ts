@@ -186,7 +186,7 @@ function expiry(): (tx: TenantTransaction) => Promise<Outcome> {
     const large = left.filter(isLargeToken);
     await Promise.all(left.map((token) => (isLargeToken(token) ? undefined : remove(token))));
     for (const { id } of large.slice(0, LARGE_BATCH)) {
-      const row = await readExpiredToken(tx, id);
+      const row = await tx.query(readExpiredToken, id);
       if (row) await remove(row);
     }
     if (left.length > 0 && (found.length === BATCH || large.length > LARGE_BATCH)) return "more";

@@ -8,7 +8,6 @@ import {
   type QueueLimits,
   type RunLimits,
 } from "./limits.js";
-import type { RunnerSettings } from "./runner/settings.js";
 import type { ExitReason } from "./runner-link.js";
 import type { SharedRunnerAccess } from "./shared-runner.js";
 
@@ -73,15 +72,9 @@ const defaultBreakers: Breakers = {
   byTenant: { failures: 6, ms: 120_000 },
 };
 
-export interface SandboxSettings {
-  readonly sharedRunner: SharedRunnerAccess | undefined;
-  readonly runner: RunnerSettings;
-  readonly limits: Partial<RunLimits>;
-  readonly breaker: Breakers;
-  readonly onIncident: (incident: SandboxIncident) => void;
-}
+export type SandboxSettings = ReturnType<typeof sandboxSettings>;
 
-export function sandboxSettings(options: SandboxOptions): SandboxSettings {
+export function sandboxSettings(options: SandboxOptions) {
   return {
     runner: {
       threads: options.threads ?? Math.min(Math.max(2 * availableParallelism(), 4), MAX_THREADS),

@@ -42,7 +42,7 @@ const MAX_ERROR_CHARACTERS = 8_192;
  */
 export class RunnerProcess {
   readonly #child: ChildProcess;
-  readonly #socket: FrameSocket;
+  readonly socket: FrameSocket;
   readonly #onExit: RunnerHooks["onExit"];
   #broke = false;
   #hasEnded = false;
@@ -63,7 +63,7 @@ export class RunnerProcess {
     });
     const channel = this.#child.stdio[3];
     if (!(channel instanceof Socket)) throw new Error("the runner was started without a socket");
-    this.#socket = new FrameSocket(channel, MAX_FRAME_BYTES, {
+    this.socket = new FrameSocket(channel, MAX_FRAME_BYTES, {
       onFrame: hooks.onFrame,
       onEnd: ({ broke }) => {
         this.#broke = broke;
@@ -81,7 +81,7 @@ export class RunnerProcess {
     this.#child.once(told === "alone" ? "exit" : "close", (code: number | null, signal: string | null) =>
       this.#end({ code, signal, cause: causeIn(this.#errors) }),
     );
-    this.#socket.send(FrameKind.configure, undefined, Buffer.from(JSON.stringify(settings)));
+    this.socket.send(FrameKind.configure, undefined, Buffer.from(JSON.stringify(settings)));
   }
 
   /** Node may report an exit after the error of a process that did not start. */
@@ -89,10 +89,6 @@ export class RunnerProcess {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#onExit({ ...exit, broke: this.#broke });
-  }
-
-  get socket(): FrameSocket {
-    return this.#socket;
   }
 
   get pid(): number | undefined {

@@ -31,15 +31,6 @@ import { hasChecksDue } from "../store/payments/connections.js";
 import { hasPaymentsDue } from "../store/payments/payments.js";
 import type { Vault } from "../vault/vault.js";
 
-export interface Payments {
-  readonly methods: readonly ServedMethod[];
-  readonly jobs: readonly Job[];
-  readonly incoming: InboundCallbacks;
-  readonly approvals: SimulatedApprovals;
-  readonly challenges: SimulatedChallenges;
-  stop(): Promise<void>;
-}
-
 export interface PaymentsParts {
   readonly vault: Vault;
   readonly agents: GuardedAgents;
@@ -51,7 +42,7 @@ export interface PaymentsParts {
   readonly address: () => string;
 }
 
-export function composePayments(parts: PaymentsParts): Payments {
+export function composePayments(parts: PaymentsParts) {
   const { vault, agents, clock, log, addresses } = parts;
   const { database, tenants } = vault;
   const simulatorStore = new SimulatorStore(database);

@@ -1,4 +1,4 @@
-import { createVisits, type Visits } from "../api/browser/visits.js";
+import { createVisits } from "../api/browser/visits.js";
 import { networkReader, peerReader } from "../api/connection/client-address.js";
 import type { RefusedCredential } from "../audit/refused-credentials.js";
 import type { Clock } from "../base/clock.js";
@@ -9,20 +9,11 @@ import { OpenIdSignIn } from "../people/openid-sign-in.js";
 import { PersonAuthenticator } from "../people/person-authenticator.js";
 import { SoleTenant } from "../people/sole-tenant.js";
 import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
-import type { ServedMethod } from "../services/call.js";
 import { passkeyService } from "../services/passkeys.js";
 import { signInService } from "../services/sign-ins.js";
 import type { Config } from "../settings/config.js";
 import type { Vault } from "../vault/vault.js";
 import { SERVICES } from "./served-services.js";
-
-export interface People {
-  readonly authenticator: PersonAuthenticator;
-  readonly visits: Visits;
-  readonly methods: readonly ServedMethod[];
-  /** Absent: the operator has configured no issuer. */
-  readonly openId: OpenIdSignIn | undefined;
-}
 
 interface PeopleParts {
   readonly vault: Vault;
@@ -35,7 +26,7 @@ interface PeopleParts {
   address(): string;
 }
 
-export function composePeople(parts: PeopleParts): People {
+export function composePeople(parts: PeopleParts) {
   const { vault, config, clock, agents, limits, onRefused, address } = parts;
   const { database, keyring, tenants, ownerAddress } = vault;
   const { trustedProxies, signInIdleMs: idleMs } = config;
@@ -63,6 +54,7 @@ export function composePeople(parts: PeopleParts): People {
       }),
       ...passkeyService({ tenants, limits, idleMs, services: SERVICES, address }),
     ],
+    /** Absent: the operator has configured no issuer. */
     openId,
   };
 }

@@ -1,12 +1,9 @@
 import { Authenticator } from "../access/authenticate.js";
 import { FramePasses } from "../access/frame-passes.js";
-import type { OverloadCheck } from "../api/arrival/load-shedder.js";
-import type { CallersByKey } from "../api/arrival/turn-gate.js";
 import { oncePerSecond } from "../api/observation/once-per-second.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
-import { buildPipeline, type Pipeline } from "../api/pipeline/pipeline.js";
-import { buildStreamPipeline, type StreamPipeline } from "../api/pipeline/stream-pipeline.js";
-import type { InvokeProxy } from "../api/proxy/proxy-route.js";
+import { buildPipeline } from "../api/pipeline/pipeline.js";
+import { buildStreamPipeline } from "../api/pipeline/stream-pipeline.js";
 import { internalCalls } from "../api/rest/internal-calls.js";
 import { type RefusedCredential, RefusedCredentials } from "../audit/refused-credentials.js";
 import type { Clock } from "../base/clock.js";
@@ -14,7 +11,6 @@ import type { Fault } from "../base/fault.js";
 import { createGuardedAgents } from "../egress/guarded-agents.js";
 import { MemoryBudget } from "../memory/memory-budget.js";
 import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
-import type { RunQueue } from "../reactors/run-queue.js";
 import type { SandboxIncident } from "../sandbox/options.js";
 import { createSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import type { SharedRunnerAccess } from "../sandbox/shared-runner.js";
@@ -29,36 +25,16 @@ import type { Database } from "../store/database.js";
 import { InvitationAcceptance } from "../tenancy/accept-invitation.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import type { Vault } from "../vault/vault.js";
-import type { DeliveryQueue } from "../webhooks/delivery-queue.js";
-import type { SigningKey } from "../webhooks/signing-key.js";
 import { composeFunctions } from "./compose-functions.js";
-import { composePayments, type Payments } from "./compose-payments.js";
-import { composePeople, type People } from "./compose-people.js";
+import { composePayments } from "./compose-payments.js";
+import { composePeople } from "./compose-people.js";
 import { composeProxies } from "./compose-proxies.js";
 import { composeReactors } from "./compose-reactors.js";
 import { composeServices } from "./compose-services.js";
 import { composeWebhooks } from "./compose-webhooks.js";
 import type { EndPart } from "./shutdown.js";
 
-export interface Composition extends AsyncDisposable {
-  readonly pipelines: readonly Pipeline[];
-  readonly streams: readonly StreamPipeline[];
-  readonly invokeProxy: InvokeProxy;
-  readonly runs: RunQueue;
-  readonly deliveries: DeliveryQueue;
-  readonly webhookKey: SigningKey;
-  readonly payments: Payments;
-  readonly people: People;
-  readonly invitations: InvitationAcceptance;
-  readonly framePasses: FramePasses;
-  readonly sandbox: Pick<Sandbox, "metrics" | "problem">;
-  readonly callers: CallersByKey;
-  readonly overload: OverloadCheck;
-  /** The memory for bodies and large tokens, of all requests together. */
-  readonly memory: MemoryBudget;
-  /** Stops background work, and waits for work under way. Requests are still served. */
-  stopWork(): Promise<void>;
-}
+export type Composition = ReturnType<typeof compose>;
 
 export interface CompositionInputs {
   readonly log: OperatorLog;
@@ -73,7 +49,7 @@ export interface CompositionInputs {
 }
 
 /** Builds the parts bottom-up: each gets the parts it uses and does not know the others. */
-export function compose(vault: Vault, config: Config, inputs: CompositionInputs): Composition {
+export function compose(vault: Vault, config: Config, inputs: CompositionInputs) {
   const { log, clock, bins, address, endPart, signInLimits: limits } = inputs;
   const { database, keyring, tenants } = vault;
   const refusals = composeRefusals(vault, inputs);
@@ -101,7 +77,6 @@ export function compose(vault: Vault, config: Config, inputs: CompositionInputs)
   const payments = composePayments({ vault, agents, clock, log, address, addresses: config.paymentAddresses });
   const { deliveries, webhookKey } = composeWebhooks(core);
   const services = composeServices(core, config, { invoke, react, runs, deliveries, setUpTest });
-
   const stopWork = async () => {
     await Promise.all([runs.stop(), deliveries.stop(), payments.stop()]);
   };
@@ -117,12 +92,14 @@ export function compose(vault: Vault, config: Config, inputs: CompositionInputs)
     payments,
     people,
     sandbox,
+    /** The memory for bodies and large tokens, of all requests together. */
     memory,
+    /** Stops background work, and waits for work under way. Requests are still served. */
     stopWork,
     framePasses,
     invitations: new InvitationAcceptance(tenants),
-    callers: { tenantOf: (apiKey) => authenticator.tenantOfSecret(apiKey) },
-    overload: { overloadFault: (apiKey) => overloadFault(database, authenticator, apiKey) },
+    callers: { tenantOf: (apiKey: string) => authenticator.tenantOfSecret(apiKey) },
+    overload: { overloadFault: (apiKey: string) => overloadFault(database, authenticator, apiKey) },
     async [Symbol.asyncDispose]() {
       await endPart("runs, deliveries and payments in the background", stopWork);
       await endPart("the sandbox's runner", () => sandbox.close());

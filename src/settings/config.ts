@@ -1,12 +1,6 @@
 import { join, resolve } from "node:path";
 import { isLoggedAddresses, type LoggedAddresses } from "../base/logged-addresses.js";
-import type { Network } from "../base/network.js";
-import type { RootKeyHolder } from "../crypto/root-keys.js";
-import type { Sensitive } from "../crypto/sensitive.js";
-import type { EgressPolicy } from "../egress/egress-policy.js";
-import type { FormulaId } from "../payments/contract/formula.js";
 import { DOCUMENTED_POINTS, type RatePoints, readRatePoints } from "../rate-limits/rate-scope.js";
-import type { TraceSettings } from "../telemetry/trace-settings.js";
 import {
   readHostNames,
   readNetworks,
@@ -15,91 +9,30 @@ import {
   readPublicUrl,
   readRedisUrl,
 } from "./addresses.js";
-import { type BucketSettings, readBuckets } from "./buckets.js";
+import { readBuckets } from "./buckets.js";
 import { ConfigError } from "./config-error.js";
 import { readEgress } from "./egress.js";
 import { LOG_LEVELS, type LogLevel } from "./groups/records.js";
-import { type LogSinksConfig, readLogSinks } from "./log-sinks.js";
+import { readLogSinks } from "./log-sinks.js";
 import { readMailFrom, readSmtpUrl } from "./mail.js";
-import { type OpenIdConfig, readOpenId } from "./openid.js";
+import { readOpenId } from "./openid.js";
 import { readProcesses } from "./processes.js";
 import { readRootKeyHolder } from "./root-key-holder.js";
-import { readSandbox, type SandboxConfig } from "./sandbox.js";
+import { readSandbox } from "./sandbox.js";
 import { refuseEmptySettings, refuseUnknownNames } from "./setting-names.js";
 import { type Environment, readOptional, readSecret, readSettingText, readWhole } from "./setting-values.js";
 import type { OptionalName, SecretName, TextName, WholeName } from "./settings.js";
-import { readTimeStamps, type TimeStampConfig } from "./time-stamps.js";
+import { readTimeStamps } from "./time-stamps.js";
 import { readTraces } from "./traces.js";
 
 /** Everything an operator can set, read from the environment once and checked. */
-export interface Config {
-  readonly host: string;
-  readonly port: number;
-  readonly adminHost: string;
-  readonly adminPort: number;
-  /** Names under which the admin port answers, beside its address. */
-  readonly adminNames: readonly string[];
-  /** Where callers reach this server, without a slash at the end. Absent: where it listens. */
-  readonly publicUrl: string | undefined;
-  /** Processes that serve. */
-  readonly processes: number;
-  readonly dataDir: string;
-  readonly rootKeyFile: string;
-  readonly rootKeyHolder: RootKeyHolder;
-  /** Absent: the embedded database. */
-  readonly databaseUrl: Sensitive<string> | undefined;
-  /** A role of its own for migrations. */
-  readonly migrateDatabaseUrl: Sensitive<string> | undefined;
-  readonly connections: number;
-  readonly tlsCertFile: string | undefined;
-  readonly tlsKeyFile: string | undefined;
-  readonly corsOrigins: readonly string[];
-  readonly logLevel: LogLevel;
-  readonly bodyLimit: number;
-  readonly auditRetentionDays: number;
-  /** A directory, `s3://BUCKET/PREFIX` or `off`. */
-  readonly logArchive: string | undefined;
-  /** How much of client addresses log rows keep. */
-  readonly auditClientAddresses: LoggedAddresses;
-  /** The operator's data about card issuers. */
-  readonly binTableFile: string | undefined;
-  /** Addresses and hosts that tenants' requests may reach although they are not public, and those they may not. */
-  readonly egress: EgressPolicy;
-  /** Proxies whose X-Forwarded-For is believed. */
-  readonly trustedProxies: readonly Network[];
-  /** Absent: requests are not counted. */
-  readonly rateLimits: RatePoints | undefined;
-  /** Address of the counters that replicas share. Absent: each counts on its own. */
-  readonly redisUrl: Sensitive<string> | undefined;
-  /** The mail server, with its password. Absent: messages are written to files. */
-  readonly smtpUrl: Sensitive<string> | undefined;
-  /** Sender of messages. Absent: no-reply at the host of the public URL. */
-  readonly mailFrom: string | undefined;
-  readonly logSinks: LogSinksConfig;
-  readonly buckets: BucketSettings;
-  /** Absent: logs are not stamped. */
-  readonly timeStamps: TimeStampConfig | undefined;
-  /** Absent: traces are not sent. */
-  readonly traces: TraceSettings | undefined;
-  readonly sandbox: SandboxConfig;
-  /** Whether plain gRPC calls take the short way past Connect's handlers. No setting: tests compare the two ways. */
-  readonly rpcFastPath: boolean;
-  /** Milliseconds without a request after which a person's sign-in ends. */
-  readonly signInIdleMs: number;
-  /** Absent: people sign in by mailed links only. */
-  readonly openId: OpenIdConfig | undefined;
-  /** Where payment services are reached, without a slash at the end, in place of their public addresses. */
-  readonly paymentAddresses: ReadonlyMap<FormulaId, string>;
-}
+export type Config = Readonly<ReturnType<typeof readConfig>>;
 
 /** @throws {ConfigError} for an unknown CLOAKROOM_ name, an empty setting or a wrong value. */
-export function readConfig(environment: Environment): Config {
+export function readConfig(environment: Environment) {
   refuseUnknownNames(environment);
   refuseEmptySettings(environment);
-  const text = (name: TextName) => readSettingText(environment, name);
-  const optional = (name: OptionalName) => readOptional(environment, name);
-  const whole = (name: WholeName) => readWhole(environment, name);
-  const secret = (name: SecretName) => readSecret(environment, `CLOAKROOM_${name}`);
+  const { text, optional, whole, secret } = readers(environment);
   const dataDir = resolve(text("DATA_DIR"));
   const rootKeyFile = resolve(optional("ROOT_KEY_FILE") ?? join(dataDir, "root.key"));
   const { tlsCertFile, tlsKeyFile } = readTlsFiles(environment);
@@ -110,39 +43,76 @@ export function readConfig(environment: Environment): Config {
     port: whole("PORT"),
     adminHost: text("ADMIN_HOST"),
     adminPort: whole("ADMIN_PORT"),
+    /** Names under which the admin port answers, beside its address. */
     adminNames: readHostNames("ADMIN_NAMES", optional("ADMIN_NAMES") ?? ""),
+    /** Where callers reach this server, without a slash at the end. Absent: where it listens. */
     publicUrl: readPublicUrl(optional("PUBLIC_URL")),
+    /** Processes that serve. */
     processes: readProcesses(text("PROCESSES"), { isEmbedded: databaseUrl === undefined, connections }),
     dataDir,
     rootKeyFile,
     rootKeyHolder: readRootKeyHolder(environment, rootKeyFile),
+    /** Absent: the embedded database. */
     databaseUrl,
+    /** A role of its own for migrations. */
     migrateDatabaseUrl,
     connections,
     tlsCertFile,
     tlsKeyFile,
     corsOrigins: readOrigins(text("CORS_ORIGINS")),
-    logLevel: readLogLevel(text("LOG_LEVEL")),
     bodyLimit: whole("BODY_LIMIT_BYTES"),
-    auditRetentionDays: whole("AUDIT_RETENTION_DAYS"),
-    logArchive: optional("LOG_ARCHIVE"),
-    auditClientAddresses: readLoggedAddresses(text("AUDIT_CLIENT_ADDRESSES")),
+    ...readRecords(environment),
+    /** The operator's data about card issuers. */
     binTableFile: optional("BIN_TABLE_FILE"),
+    /** Addresses and hosts that tenants' requests may reach although they are not public, and those they may not. */
     egress: readEgress(optional("EGRESS_ALLOW"), optional("EGRESS_DENY")),
+    /** Proxies whose X-Forwarded-For is believed. */
     trustedProxies: readNetworks("TRUSTED_PROXIES", optional("TRUSTED_PROXIES") ?? ""),
+    /** Absent: requests are not counted. */
     rateLimits: readRateLimits(optional("RATE_LIMITS")),
+    /** Address of the counters that replicas share. Absent: each counts on its own. */
     redisUrl: readRedisUrl(secret("REDIS_URL")),
+    sandbox: readSandbox(environment),
+    /** Whether plain gRPC calls take the short way past Connect's handlers. No setting: tests compare the two ways. */
+    rpcFastPath: true,
+    /** Milliseconds without a request after which a person's sign-in ends. */
+    signInIdleMs: whole("SIGN_IN_IDLE_MINUTES") * 60_000,
+    /** Absent: people sign in by mailed links only. */
+    openId: readOpenId(environment),
+    /** Where payment services are reached, without a slash at the end, in place of their public addresses. */
+    paymentAddresses: readPaymentAddresses(optional("PAYMENT_ADDRESSES") ?? ""),
+  };
+}
+
+/** What the server records and sends. */
+function readRecords(environment: Environment) {
+  const { text, optional, whole, secret } = readers(environment);
+  return {
+    logLevel: readLogLevel(text("LOG_LEVEL")),
+    auditRetentionDays: whole("AUDIT_RETENTION_DAYS"),
+    /** A directory, `s3://BUCKET/PREFIX` or `off`. */
+    logArchive: optional("LOG_ARCHIVE"),
+    /** How much of client addresses log rows keep. */
+    auditClientAddresses: readLoggedAddresses(text("AUDIT_CLIENT_ADDRESSES")),
+    /** The mail server, with its password. Absent: messages are written to files. */
     smtpUrl: readSmtpUrl(secret("SMTP_URL")),
+    /** Sender of messages. Absent: no-reply at the host of the public URL. */
     mailFrom: readMailFrom(optional("MAIL_FROM")),
     logSinks: readLogSinks(environment),
     buckets: readBuckets(environment),
+    /** Absent: logs are not stamped. */
     timeStamps: readTimeStamps(environment),
+    /** Absent: traces are not sent. */
     traces: readTraces(environment),
-    sandbox: readSandbox(environment),
-    rpcFastPath: true,
-    signInIdleMs: whole("SIGN_IN_IDLE_MINUTES") * 60_000,
-    openId: readOpenId(environment),
-    paymentAddresses: readPaymentAddresses(optional("PAYMENT_ADDRESSES") ?? ""),
+  };
+}
+
+function readers(environment: Environment) {
+  return {
+    text: (name: TextName) => readSettingText(environment, name),
+    optional: (name: OptionalName) => readOptional(environment, name),
+    whole: (name: WholeName) => readWhole(environment, name),
+    secret: (name: SecretName) => readSecret(environment, `CLOAKROOM_${name}`),
   };
 }
 
@@ -151,7 +121,7 @@ function readLoggedAddresses(value: string): LoggedAddresses {
   throw new ConfigError(`CLOAKROOM_AUDIT_CLIENT_ADDRESSES must be full, truncated or none; it is "${value}".`);
 }
 
-function readDatabaseUrls(environment: Environment): Pick<Config, "databaseUrl" | "migrateDatabaseUrl"> {
+function readDatabaseUrls(environment: Environment) {
   const databaseUrl = readSecret(environment, "DATABASE_URL");
   const migrateDatabaseUrl = readSecret(environment, "MIGRATE_DATABASE_URL");
   if (migrateDatabaseUrl && !databaseUrl) {
@@ -162,7 +132,7 @@ function readDatabaseUrls(environment: Environment): Pick<Config, "databaseUrl" 
   return { databaseUrl, migrateDatabaseUrl };
 }
 
-function readTlsFiles(environment: Environment): Pick<Config, "tlsCertFile" | "tlsKeyFile"> {
+function readTlsFiles(environment: Environment) {
   const tlsCertFile = readOptional(environment, "TLS_CERT_FILE");
   const tlsKeyFile = readOptional(environment, "TLS_KEY_FILE");
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {

@@ -1,19 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { RootKeyHolder } from "../crypto/root-keys.js";
-import type { Sensitive } from "../crypto/sensitive.js";
 import type { TransitCredentials, TransitSettings } from "../crypto/transit-client.js";
 import { ConfigError } from "./config-error.js";
 import { type Environment, readOptional, readSecret } from "./setting-values.js";
-
-/** The operator's settings of a key in Transit, as raw text from the environment. */
-interface TransitTexts {
-  readonly transitUrl: string | undefined;
-  readonly transitToken: Sensitive<string> | undefined;
-  readonly transitRoleId: string | undefined;
-  readonly transitSecretId: Sensitive<string> | undefined;
-  readonly transitNamespace: string | undefined;
-  readonly transitCaFile: string | undefined;
-}
 
 const KEY_PATH = /^\/v1\/(.+)\/keys\/([A-Za-z0-9._-]+)$/;
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
@@ -25,14 +14,7 @@ const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
  */
 export function readRootKeyHolder(environment: Environment, keyFile: string): RootKeyHolder {
   const keyId = readOptional(environment, "KMS_KEY_ID");
-  const transit = readTransit({
-    transitUrl: readOptional(environment, "TRANSIT_URL"),
-    transitToken: readSecret(environment, "CLOAKROOM_TRANSIT_TOKEN"),
-    transitRoleId: readOptional(environment, "TRANSIT_ROLE_ID"),
-    transitSecretId: readSecret(environment, "CLOAKROOM_TRANSIT_SECRET_ID"),
-    transitNamespace: readOptional(environment, "TRANSIT_NAMESPACE"),
-    transitCaFile: readOptional(environment, "TRANSIT_CA_FILE"),
-  });
+  const transit = readTransit(readTransitTexts(environment));
   if (keyId !== undefined) return { kind: "kms", keyId, former: transit };
   return transit ? { kind: "transit", settings: transit } : { kind: "file", path: keyFile };
 }
@@ -47,6 +29,20 @@ export function requireOneHolder(holder: RootKeyHolder): void {
     "Set CLOAKROOM_TRANSIT_URL or CLOAKROOM_KMS_KEY_ID, not both. Set both only to move the root key from Transit to KMS with cloakroom keys rotate --root.",
   );
 }
+
+/** The operator's settings of a key in Transit, as raw text from the environment. */
+function readTransitTexts(environment: Environment) {
+  return {
+    transitUrl: readOptional(environment, "TRANSIT_URL"),
+    transitToken: readSecret(environment, "CLOAKROOM_TRANSIT_TOKEN"),
+    transitRoleId: readOptional(environment, "TRANSIT_ROLE_ID"),
+    transitSecretId: readSecret(environment, "CLOAKROOM_TRANSIT_SECRET_ID"),
+    transitNamespace: readOptional(environment, "TRANSIT_NAMESPACE"),
+    transitCaFile: readOptional(environment, "TRANSIT_CA_FILE"),
+  };
+}
+
+type TransitTexts = ReturnType<typeof readTransitTexts>;
 
 function readTransit(texts: TransitTexts): TransitSettings | undefined {
   const { transitUrl } = texts;

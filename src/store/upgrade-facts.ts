@@ -20,24 +20,13 @@ export interface SizedTable {
   readonly rows: number;
 }
 
-export interface UpgradeFacts {
-  readonly pending: readonly PendingMigration[];
-  /** The version that ran the last migration. Undefined without a schema. */
-  readonly schemaOf: string | undefined;
-  /** Such as 180004. */
-  readonly postgresNumber: number;
-  readonly postgresVersion: string;
-  /** Connections of other versions, by version. */
-  readonly others: Readonly<Record<string, number>>;
-  readonly lastBackup: Date | undefined;
-  readonly now: Date;
-}
+export type UpgradeFacts = Awaited<ReturnType<typeof readUpgradeFacts>>;
 
 /**
  * @param folder of the migrations that the upgrade would run.
  * @throws {DatabaseSetupError} for a schema of a newer program, or from before the first release.
  */
-export async function readUpgradeFacts(owner: DatabaseAddress, folder: string): Promise<UpgradeFacts> {
+export async function readUpgradeFacts(owner: DatabaseAddress, folder: string) {
   await using sql = soleConnection(owner);
   const names = await listMigrations(folder);
   const done = await knownMigrations(sql, names);
@@ -52,9 +41,12 @@ export async function readUpgradeFacts(owner: DatabaseAddress, folder: string): 
     select current_setting('server_version_num')::int as number, current_setting('server_version') as version, now() as now`;
   return {
     pending,
+    /** The version that ran the last migration. Undefined without a schema. */
     schemaOf: done.length === 0 ? undefined : await lastVersion(sql),
+    /** Such as 180004. */
     postgresNumber: server?.number ?? 0,
     postgresVersion: server?.version ?? "unknown",
+    /** Connections of other versions, by version. */
     others: await otherVersions(sql),
     lastBackup: done.length === 0 ? undefined : await lastBackup(sql),
     now: server?.now ?? new Date(0),

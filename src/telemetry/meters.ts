@@ -33,33 +33,15 @@ export const AUDIT_INCIDENT_REASONS = [
 ] as const;
 export type AuditIncident = (typeof AUDIT_INCIDENT_REASONS)[number];
 
-/** The metrics of the process. Every label comes from a closed list, never from a caller's or tenant's input. */
-export interface Meters {
-  readonly registry: Registry;
-  /** @param route the router's pattern; absent if none matches. */
-  request(method: string, route: string | undefined, status: number, seconds: number): void;
-  operation(ended: EndedOperation): void;
-  rateRefused(scope: RateScope): void;
-  /** Counts a problem with a tenant's log, or with the clock that dates it. */
-  auditIncident(reason: AuditIncident): void;
-  /** The time in seconds that the oldest minute has been waiting for a sink. Set by the process that sends. */
-  sinkLag(sink: SinkName, seconds: number): void;
-  /** The time in seconds that seals have been waiting for a time stamp. Set by the process that asks for them. */
-  stampLag(seconds: number): void;
-  /** The time in seconds that the oldest month of the log has been past its retention. Set by the process that removes it. */
-  monthLag(seconds: number): void;
-  /** Counts a request that was refused unread because its tenant sends too many. */
-  requestShed(): void;
-  /** Wraps a job, to count each run with its duration and outcome. */
-  timed<T extends TimedJob>(job: T): T;
-}
+export type Meters = ReturnType<typeof createMeters>;
 
 interface TimedJob {
   readonly name: string;
   run(signal: AbortSignal): Promise<void>;
 }
 
-export function createMeters(): Meters {
+/** The metrics of the process. Every label comes from a closed list, never from a caller's or tenant's input. */
+export function createMeters() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -69,7 +51,8 @@ export function createMeters(): Meters {
   const patternOf = patternReader();
   return {
     registry,
-    request(method, route, status, seconds) {
+    /** @param route the router's pattern; absent if none matches. */
+    request(method: string, route: string | undefined, status: number, seconds: number): void {
       requests.observe(
         {
           http_request_method: METHODS.has(method) ? method : "_OTHER",
@@ -80,7 +63,7 @@ export function createMeters(): Meters {
         seconds,
       );
     },
-    operation(ended) {
+    operation(ended: EndedOperation): void {
       const { rpc, route, code, bodyRefusal, seconds } = ended;
       traceOperation(ended);
       operations.inc({ rpc_method: rpc, code });
@@ -88,13 +71,19 @@ export function createMeters(): Meters {
       if (bodyRefusal) refusedBodies.inc({ reason: bodyRefusal });
       if (route === undefined) calls.observe({ rpc_method: rpc, code }, seconds);
     },
-    auditIncident: (reason) => incidents.inc({ reason }),
-    sinkLag: (sink, seconds) => sinkLag.set({ sink }, seconds),
-    monthLag: (seconds) => monthLag.set(seconds),
-    stampLag: (seconds) => stampLag.set(seconds),
+    rateRefused: (scope: RateScope) => refusals.inc({ scope }),
+    /** Counts a problem with a tenant's log, or with the clock that dates it. */
+    auditIncident: (reason: AuditIncident) => incidents.inc({ reason }),
+    /** The time in seconds that the oldest minute has been waiting for a sink. Set by the process that sends. */
+    sinkLag: (sink: SinkName, seconds: number) => sinkLag.set({ sink }, seconds),
+    /** The time in seconds that seals have been waiting for a time stamp. Set by the process that asks for them. */
+    stampLag: (seconds: number) => stampLag.set(seconds),
+    /** The time in seconds that the oldest month of the log has been past its retention. Set by the process that removes it. */
+    monthLag: (seconds: number) => monthLag.set(seconds),
+    /** Counts a request that was refused unread because its tenant sends too many. */
     requestShed: () => shed.inc(),
-    rateRefused: (scope) => refusals.inc({ scope }),
-    timed: (job) => ({
+    /** Wraps a job, to count each run with its duration and outcome. */
+    timed: <T extends TimedJob>(job: T): T => ({
       ...job,
       async run(signal) {
         const end = jobs.startTimer({ name: job.name.replaceAll(" ", "_") });

@@ -50,8 +50,8 @@ export async function createToken(
     const sealed = ahead ?? sealUnder(id, tx.keys, prepared);
     const row = newTokenRow(tx, prepared, sealed);
     if (prepared.idChoice.kind === "ours" && !prepared.isDeduplicated) {
-      insertToken(tx, row);
-    } else if (!(await insertTokenIfFree(tx, row))) {
+      tx.enqueue(insertToken, row);
+    } else if (!(await tx.query(insertTokenIfFree, row))) {
       const outcome = await resolveConflict(tx, prepared, row, showing);
       if (outcome === "try again") continue;
       return outcome;
@@ -116,11 +116,11 @@ function writeCompanions(tx: CallerTransaction, prepared: PreparedToken, row: To
     metadata: attributes.metadata ?? {},
     indexValues,
   })) {
-    insertTerm(tx, term);
+    tx.enqueue(insertTerm, term);
   }
   if (cvc !== undefined) storeCvc(tx, id, cvc);
   if (expiry) scheduleDue(tx, { kind: "token", at: expiry.at });
-  countToken(tx, { type: type.name, change: 1, createdAt });
+  tx.enqueue(countToken, { type: type.name, change: 1, createdAt });
   countActiveToken(tx, row.active_month);
   tx.record(logEntry(loggedTokenType(type), id, "create", { actor: tx.author }), () =>
     tokenEventContent(createdToken(tx.caller, prepared, row)),
@@ -134,7 +134,7 @@ export function writeCvc(tx: TenantTransaction, tokenId: string, cvc: string): v
 
 function storeCvc(tx: TenantTransaction, tokenId: string, code: Buffer): void {
   const dueAt = new Date(tx.now.getTime() + CVC_LIFETIME_MS);
-  upsertCvc(tx, { token_id: tokenId, code, due_at: dueAt });
+  tx.enqueue(upsertCvc, { token_id: tokenId, code, due_at: dueAt });
   scheduleDue(tx, { kind: "cvc", at: dueAt });
 }
 

@@ -49,12 +49,13 @@ export async function removeToken(
   deleteRow = deleteTokenRow,
 ): Promise<boolean> {
   const token = openToken(tx.keys, row);
-  if (!(await deleteRow(tx, { id: row.id, revision: row.revision }))) return false;
+  if (!(await tx.query(deleteRow, { id: row.id, revision: row.revision }))) return false;
   const { type, attributes, containers, createdAt } = token;
   const findable = { id: row.id, createdAt, containers, metadata: attributes.metadata ?? {} };
-  for (const term of tokenTerms(tx.keys, { ...findable, indexValues: storedIndexValues(token) })) deleteTerm(tx, term);
-  deleteCvc(tx, row.id);
-  countToken(tx, { type: type.name, change: -1, createdAt: undefined });
+  for (const term of tokenTerms(tx.keys, { ...findable, indexValues: storedIndexValues(token) }))
+    tx.enqueue(deleteTerm, term);
+  tx.enqueue(deleteCvc, row.id);
+  tx.enqueue(countToken, { type: type.name, change: -1, createdAt: undefined });
   tx.record(entry);
   return true;
 }

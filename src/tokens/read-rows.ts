@@ -44,7 +44,7 @@ export async function findTokenRows(
   for (let from = 0; from < ids.length && sealedBytesTogether(all) <= enoughBytes; from += atOnce) {
     const group = ids.slice(from, from + atOnce);
     const maxBytes = Math.floor(SMALL_TOKEN_BYTES / Math.min(group.length, GROUP));
-    all.push(...(await Promise.all(group.map((id) => findBoundedToken(tx, { id, maxBytes })))));
+    all.push(...(await Promise.all(group.map((id) => tx.query(findBoundedToken, { id, maxBytes })))));
   }
   return all;
 }
@@ -88,7 +88,7 @@ async function readLarge(
   { id, sealedBytes }: LargeToken,
   limit: ReadLimit,
 ): Promise<TokenRowWithCvc | undefined> {
-  const token = await findBoundedToken(tx, { id, maxBytes: sealedBytes });
+  const token = await tx.query(findBoundedToken, { id, maxBytes: sealedBytes });
   // It has grown since its size was read.
   if (token && isLargeToken(token)) throw limit.tooMany();
   return token;

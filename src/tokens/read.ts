@@ -61,7 +61,7 @@ export async function readToken(tx: CallerTransaction, { id, maxBytes }: Bounded
     if (isLargeToken(row)) return row;
     return { row, transform: anyTransform, isFirstUse: isFirstUse(tx, row.active_month) };
   }
-  const row = await findBoundedToken(tx, { id, maxBytes });
+  const row = await tx.query(findBoundedToken, { id, maxBytes });
   if (!row) throw notFound("token");
   const entityType = loggedTokenType(tokenType(row.type));
   const target = { id, containers: row.containers.map(storedContainer) };

@@ -50,7 +50,7 @@ export async function findReplayedToken(
   kept: KeptToken,
   replay: ResponseReplay,
 ): Promise<ReplayedToken | undefined> {
-  const found = await findBoundedToken(tx, { id: kept.id, maxBytes: SMALL_TOKEN_BYTES });
+  const found = await tx.query(findBoundedToken, { id: kept.id, maxBytes: SMALL_TOKEN_BYTES });
   const right = replayRight(tx.caller.grant, permission, kept, found);
   const entityType = loggedTokenType(tokenType(right.type));
   if (right.kind === "denied") throw denied(tx.caller, permission, entityType, kept.id);
@@ -73,7 +73,7 @@ async function readWithin(
   if (sealedBytes > replay.left && replay.left < MAX_READ_BYTES) return undefined;
   replay.left -= sealedBytes;
   tx.reserve(sealedBytes);
-  const whole = await findBoundedToken(tx, { id, maxBytes: sealedBytes });
+  const whole = await tx.query(findBoundedToken, { id, maxBytes: sealedBytes });
   if (!whole || isLargeToken(whole)) return undefined;
   const isSame = whole.revision === revision && whole.created_at.getTime() === created_at.getTime();
   return isSame ? whole : undefined;

@@ -158,9 +158,9 @@ function rewriteCompanions(tx: TenantTransaction, token: Token, patched: Patched
     indexValues: patched.indexValues,
     metadata: patched.attributes.metadata ?? {},
   });
-  for (const term of missingIn(after, before)) deleteTerm(tx, term);
-  for (const term of missingIn(before, after)) insertTerm(tx, term);
-  if (patched.cvc === null) deleteCvc(tx, id);
+  for (const term of missingIn(after, before)) tx.enqueue(deleteTerm, term);
+  for (const term of missingIn(before, after)) tx.enqueue(insertTerm, term);
+  if (patched.cvc === null) tx.enqueue(deleteCvc, id);
   else if (patched.cvc !== undefined) writeCvc(tx, id, patched.cvc);
   if (patched.expiry && patched.expiry.text !== token.expiry?.text)
     scheduleDue(tx, { kind: "token", at: patched.expiry.at });

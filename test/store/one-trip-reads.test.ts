@@ -44,7 +44,7 @@ const read =
 async function withTokens(...rows: readonly TokenRow[]): Promise<BatcherFixture> {
   const fixture = await openFixture(database, { connections: 1 });
   await fixture.batcher.run(fixture.tenantId, undefined, async (tx) => {
-    for (const row of rows) insertToken(tx, row);
+    for (const row of rows) tx.enqueue(insertToken, row);
   });
   fixture.proxy.sent.length = 0;
   fixture.proxy.steps = 0;

@@ -70,15 +70,15 @@ async function everything(tx: OrdinaryTransaction, id: string): Promise<void> {
   const hash = Buffer.from(id);
   await Promise.all([tx.query(findApplicationKey, hash), tx.query(findApplicationRights, newUuid())]);
   await tx.query(findIdempotencyKey, hash);
-  insertToken(tx, rowOf(`${id} a`));
-  insertTerm(tx, term);
-  upsertCvc(tx, { token_id: id, code: Buffer.from("1"), due_at: new Date(tx.now.getTime() + 60_000) });
+  tx.enqueue(insertToken, rowOf(`${id} a`));
+  tx.enqueue(insertTerm, term);
+  tx.enqueue(upsertCvc, { token_id: id, code: Buffer.from("1"), due_at: new Date(tx.now.getTime() + 60_000) });
   scheduleDue(tx, { kind: "token", at: tx.now });
-  countToken(tx, { type: "token", change: 1, createdAt: tx.now });
+  tx.enqueue(countToken, { type: "token", change: 1, createdAt: tx.now });
   countActiveToken(tx, "2026-01-01");
   writeLog(tx, logEntry("token", id, "create"));
   const row = rowOf(id);
-  await insertTokenIfFree(tx, row);
+  await tx.query(insertTokenIfFree, row);
   await findConflictingTokens(tx, { id, dedupeKey: row.dedupe_key });
   await findToken(tx, id);
   await markTokenActive(tx, id, "2026-02-01");
@@ -87,9 +87,9 @@ async function everything(tx: OrdinaryTransaction, id: string): Promise<void> {
   tx.enqueue(insertIdempotencyKey, {
     ...{ key_hash: hash, request_hash: hash, accepted: false, response: hash, expires_at: tx.now, maker: hash },
   });
-  deleteCvc(tx, id);
-  deleteTerm(tx, term);
-  await deleteTokenRow(tx, { id, revision: 2 });
+  tx.enqueue(deleteCvc, id);
+  tx.enqueue(deleteTerm, term);
+  await tx.query(deleteTokenRow, { id, revision: 2 });
   await findTokenLogged(tx, LOGGED, {
     id: `${id} a`,
     maxBytes: 100,

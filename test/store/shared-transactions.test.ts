@@ -35,9 +35,9 @@ describe("requests that share a transaction", () => {
     await together(
       fixture,
       [
-        async (tx) => upsertCvc(tx, codeOf("another", "1")),
-        async (tx) => deleteCvc(tx, CARD.id),
-        async (tx) => upsertCvc(tx, codeOf(CARD.id, "2")),
+        async (tx) => tx.enqueue(upsertCvc, codeOf("another", "1")),
+        async (tx) => tx.enqueue(deleteCvc, CARD.id),
+        async (tx) => tx.enqueue(upsertCvc, codeOf(CARD.id, "2")),
       ],
       { guard: undefined },
     );

@@ -1,7 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../../base/clock.js";
 import { invalid } from "../../base/fault.js";
 import type { Uuid } from "../../base/ids.js";
-import { parseIsoTime } from "../../base/iso-time.js";
 import {
   type ActivityGrouping,
   type ActivityRange,
@@ -16,6 +15,7 @@ import {
 import { COUNTED_DAYS, COUNTED_HOURS_DAYS } from "../../store/audit/log-counts.js";
 import type { Transaction } from "../../store/transactions/transaction.js";
 import { entityTypesMatching } from "../log-entry.js";
+import { parseTime } from "./log-filter.js";
 
 /** A caller's question about the activity, unparsed but for the words that the protos check. */
 export interface ActivityQuery {
@@ -27,15 +27,7 @@ export interface ActivityQuery {
   readonly by?: string | undefined;
 }
 
-export interface ActivityCounts {
-  revealed: number;
-  masked: number;
-  redacted: number;
-  other: number;
-  denied: number;
-  failed: number;
-  changes: number;
-}
+export type ActivityCounts = ReturnType<typeof sumCounts>;
 
 export interface ActivityBucket {
   readonly at: Date;
@@ -95,12 +87,6 @@ function activityRange(
   return { from: stepStart(start, step), until, step, entityTypes, operation };
 }
 
-function parseTime(field: string, text: string): Date {
-  const time = parseIsoTime(text);
-  if (!time) throw invalid(field, "must be an ISO 8601 date or date-time");
-  return time;
-}
-
 function askedGrouping({ by, entityType, operation }: ActivityQuery): ActivityGrouping | undefined {
   if (by === "operation" || by === "entity_type") return by;
   if (by !== "actor") return undefined;
@@ -156,8 +142,8 @@ const SHOWN: ReadonlyMap<string, "revealed" | "masked" | "redacted"> = new Map([
 
 function sumCounts(
   rows: readonly { readonly outcome: string; readonly shown: string; readonly n: number; readonly changed?: boolean }[],
-): ActivityCounts {
-  const counts: ActivityCounts = { revealed: 0, masked: 0, redacted: 0, other: 0, denied: 0, failed: 0, changes: 0 };
+) {
+  const counts = { revealed: 0, masked: 0, redacted: 0, other: 0, denied: 0, failed: 0, changes: 0 };
   for (const { outcome, shown, changed, n } of rows) {
     if (outcome === "denied" || outcome === "failed") counts[outcome] += n;
     else counts[SHOWN.get(shown) ?? "other"] += n;

@@ -4,6 +4,7 @@ import { invalid } from "../../base/fault.js";
 import { parseUuid, type Uuid } from "../../base/ids.js";
 import { parseIsoTime } from "../../base/iso-time.js";
 import type { LogFilter } from "../../store/audit/log-listing.js";
+import { snakeCased } from "../log-changes.js";
 import { entityTypesMatching } from "../log-entry.js";
 import { loggedTrace } from "../trace-id.js";
 
@@ -83,19 +84,14 @@ function unindexedField(query: LogFilterQuery): string | undefined {
   const isSelective = entityId !== undefined || destinationHost !== undefined;
   if (isSelective || outcome === "denied" || outcome === "failed") return undefined;
   if (keyId !== undefined && actorId === undefined) return "key_id";
-  if (outcome !== undefined) return "outcome";
-  if (query.operation !== undefined) return "operation";
-  if (query.transform !== undefined) return "transform";
-  if (query.traceId !== undefined) return "trace_id";
-  if (query.client !== undefined) return "client";
-  if (query.code !== undefined) return "code";
-  if (query.viaId !== undefined) return "via_id";
-  if (query.hasReason !== undefined) return "has_reason";
-  if (query.actorType !== undefined) return "actor_type";
-  if (query.viaType !== undefined) return "via_type";
-  if (query.id !== undefined) return "id";
-  return query.sourceIp === undefined ? undefined : "source_ip";
+  const field = UNINDEXED.find((name) => query[name] !== undefined);
+  return field && snakeCased(field);
 }
+
+const UNINDEXED = [
+  ...(["outcome", "operation", "transform", "traceId", "client", "code", "viaId"] as const),
+  ...(["hasReason", "actorType", "viaType", "id", "sourceIp"] as const),
+];
 
 function requireWindow(field: string, { from, until }: LogFilter, now: Date): void {
   if (!from) throw invalid("start_date", `must be given with ${field}, to bound the search`);
@@ -104,7 +100,11 @@ function requireWindow(field: string, { from, until }: LogFilter, now: Date): vo
 }
 
 function readTime(field: string, text: string | undefined): Date | undefined {
-  if (text === undefined) return undefined;
+  return text === undefined ? undefined : parseTime(field, text);
+}
+
+/** @throws {Fault} validation_failed */
+export function parseTime(field: string, text: string): Date {
   const time = parseIsoTime(text);
   if (!time) throw invalid(field, "must be an ISO 8601 date or date-time");
   return time;

@@ -8,14 +8,11 @@ import { isOwnEntry, verifiedHead } from "../chain/chain.js";
 import { type Finding, Findings, readAcknowledged } from "../chain/findings.js";
 import { VaultRows } from "../chain/vault-row.js";
 import { BEGINNING, whyMisplaced } from "./log-walk.js";
-import type { AttestedSeal } from "./verify-log.js";
+import type { AttestedSeal, LogVerdict } from "./verify-log.js";
 
-export interface VaultVerdict {
+export interface VaultVerdict extends Pick<LogVerdict, "findings" | "findingCount" | "acknowledged"> {
   readonly attested: ReadonlyMap<TenantId, AttestedSeal & { readonly entry: number }>;
   readonly reached: number;
-  readonly findings: readonly Finding[];
-  readonly findingCount: number;
-  readonly acknowledged?: readonly Finding[];
 }
 
 /**

@@ -120,7 +120,7 @@ function write(tx: OrdinaryTenantTransaction, { payment, moved, approved, refund
   tx.enqueue(updatePayment[keepsLease ? "kept" : "released"], writePaymentRow(tx.keys, payment));
   if (payment.dueAt) scheduleDue(tx, { kind: "payment", at: payment.dueAt });
   if (moved) tx.log("transaction", payment.id, "update", statusDetails(payment));
-  if (approved) deleteCvc(tx, payment.tokenId);
+  if (approved) tx.enqueue(deleteCvc, payment.tokenId);
   if (moved && payment.attempt?.refundId) {
     const refund = plannedRefund(payment, "late approval", tx.now);
     tx.enqueue(insertRefund, sealRefund(tx.keys, refund));

@@ -2,14 +2,6 @@ import type { GuestError } from "../guest-error.js";
 import type { RunLimits } from "../limits.js";
 import type { CompileProblem, ConsoleLine } from "../run.js";
 
-/** Runs tenants' code. An engine does not know tenants, keys or processes. */
-export interface Engine {
-  /** Starts an instance with code of its own. Instances share nothing. */
-  start(code: string, limits: RunLimits): Promise<StartResult>;
-  /** Compiles code without running it. If an engine exceeds the time, its thread is ended. */
-  compile(code: string, withinMs: number): Promise<CompileProblem | undefined>;
-}
-
 export type StartResult =
   | { readonly kind: "started"; readonly instance: Instance }
   | { readonly kind: "does_not_compile"; readonly problem: CompileProblem }

@@ -1,5 +1,6 @@
 import { performance } from "node:perf_hooks";
-import type { Engine, EngineResult } from "../engine/engine.js";
+import type { EngineResult } from "../engine/engine.js";
+import type { QuickJsEngine } from "../engine/quickjs/quickjs-engine.js";
 import type { HostLink } from "./host-link.js";
 import type { CompileTask, RunTask, WorkerReport, WorkerTask } from "./task.js";
 import type { InstanceInUse, WarmInstances } from "./warm-instances.js";
@@ -7,7 +8,7 @@ import type { InstanceInUse, WarmInstances } from "./warm-instances.js";
 /** Serves one task. Never throws: the report includes errors. */
 export async function serveRunner(
   task: WorkerTask,
-  engine: Engine,
+  engine: QuickJsEngine,
   warm: WarmInstances,
   link: HostLink,
 ): Promise<WorkerReport> {
@@ -22,14 +23,14 @@ export async function serveRunner(
   }
 }
 
-async function compile({ code, withinMs }: CompileTask, engine: Engine): Promise<WorkerReport> {
+async function compile({ code, withinMs }: CompileTask, engine: QuickJsEngine): Promise<WorkerReport> {
   const problem = await engine.compile(code, withinMs);
   return report({ kind: "compiled", ...(problem && { problem }) }, true);
 }
 
 async function run(
   task: RunTask,
-  engine: Engine,
+  engine: QuickJsEngine,
   warm: WarmInstances,
   { link, signal }: { readonly link: HostLink; readonly signal: AbortSignal },
 ): Promise<WorkerReport> {

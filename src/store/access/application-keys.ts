@@ -39,7 +39,6 @@ export const insertApplicationKey = boundWrite<NewApplicationKey>({
     expires_at: time(({ expires_at }) => expires_at),
     created_by: uuid(({ created_by }) => created_by),
   },
-  sortKey: ({ id }) => id,
 });
 
 const COLUMNS = "id, application_id, key_hash, proof, details, created_by, created_at, expires_at, last_used_at";
@@ -63,7 +62,6 @@ export const listKeysOfApplication = boundQuery<Uuid, readonly ApplicationKeyRow
     select ${COLUMNS} from application_keys
     where tenant_id = :tenant and application_id = :application_id order by created_at, id`,
   parameters: { application_id: uuid((id) => id) },
-  sortKey: (id) => id,
   row: readKeyRow,
   outputs: (rows) => rows,
 });
@@ -94,7 +92,6 @@ export const readApplicationKey = readRow<NamedKey, ApplicationKeyRow>({
     select ${COLUMNS} from application_keys
     where tenant_id = :tenant and application_id = :application_id and id = :id`,
   parameters: NAMED_KEY,
-  sortKey: ({ id }) => id,
   row: readKeyRow,
 });
 
@@ -105,12 +102,10 @@ export const deleteApplicationKey = writeRow<NamedKey>({
     delete from application_keys
     where tenant_id = :tenant and application_id = :application_id and id = :id returning 1`,
   parameters: NAMED_KEY,
-  sortKey: ({ id }) => id,
 });
 
 /** How many keys all applications have, and how many of them were made before a time. */
 export const countApplicationKeys = defineRows<Date, { readonly all: number; readonly old: number }>(
-  "read",
   "application_keys",
   (sql, tenantId, before) => sql`
     select count(*) as all, count(*) filter (where created_at < ${before}) as old from application_keys
@@ -136,5 +131,4 @@ export const noteKeyUse = boundWrite<KeyUse>({
       where tenant_id = :tenant and id = :id and (last_used_at is null or last_used_at < :at)
       for no key update skip locked))`,
   parameters: { id: uuid(({ id }) => id), at: time(({ at }) => at) },
-  sortKey: ({ id }) => id,
 });

@@ -1,7 +1,7 @@
 import type { Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
-import { boundQuery } from "../statements/bound-statement.js";
 import { bytes, uuid } from "../statements/parameter.js";
+import { readRow } from "../statements/single-row.js";
 import type { Columns } from "../wire/columns.js";
 import type { RightsColumns } from "./applications.js";
 
@@ -41,24 +41,20 @@ function readCredentials(column: Columns): CredentialRow {
  * Reads the rights of an application, whichever key it has. Returns null if it does not exist or its tenant is not
  * active.
  */
-export const findApplicationRights = boundQuery<Uuid, CredentialRow | null, CredentialRow>({
+export const findApplicationRights = readRow<Uuid, CredentialRow>({
   table: "applications",
-  kind: "read",
   sql: `
     select ${COLUMNS}
     from applications a
     join tenants t on t.tenant_id = a.tenant_id and t.state = 'active'
     where a.tenant_id = :tenant and a.id = :id`,
   parameters: { id: uuid((id) => id) },
-  sortKey: (id) => id,
   row: readCredentials,
-  outputs: (rows) => rows.map(([row]) => row ?? null),
 });
 
 /** Finds the application of a key by the key's hash. Returns null if it does not exist or its tenant is not active. */
-export const findApplicationKey = boundQuery<Buffer, KeyCredentialRow | null, KeyCredentialRow>({
+export const findApplicationKey = readRow<Buffer, KeyCredentialRow>({
   table: "application_keys",
-  kind: "read",
   sql: `
     select ${COLUMNS}, k.id as key_id, k.key_hash, k.proof, k.created_by as key_created_by, k.expires_at as key_expires_at
     from application_keys k
@@ -66,7 +62,6 @@ export const findApplicationKey = boundQuery<Buffer, KeyCredentialRow | null, Ke
     join tenants t on t.tenant_id = k.tenant_id and t.state = 'active'
     where k.tenant_id = :tenant and k.key_hash = :key_hash`,
   parameters: { key_hash: bytes((hash) => hash) },
-  sortKey: (hash) => hash.toString("hex"),
   row: (column) => ({
     ...readCredentials(column),
     key_id: column.uuid(),
@@ -75,5 +70,4 @@ export const findApplicationKey = boundQuery<Buffer, KeyCredentialRow | null, Ke
     key_created_by: column.uuidOrNull(),
     key_expires_at: column.timeOrNull(),
   }),
-  outputs: (rows) => rows.map(([row]) => row ?? null),
 });

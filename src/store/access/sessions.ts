@@ -4,7 +4,7 @@ import type { PageRequest } from "../../base/page.js";
 import { defineList, matchesAny } from "../statements/counted-page.js";
 import { byteaArray } from "../statements/parameters.js";
 import { defineRemoval } from "../statements/removal.js";
-import { defineDelete, defineHasRow, defineInsert, defineRead, defineRow } from "../statements/row-statements.js";
+import { defineDelete, defineHasWritten, defineInsert, defineRead, defineRow } from "../statements/row-statements.js";
 import { defineStatement } from "../statements/statement.js";
 import { isUnexpired } from "../statements/unexpired.js";
 
@@ -27,7 +27,6 @@ const COLUMNS = "id, key_hash, nonce_hash, application_id, authorized_by, expire
 export const insertSession = defineInsert<NewSession>("sessions");
 
 export const findSessionByNonce = defineRow<Buffer, SessionColumns>(
-  "read",
   "sessions",
   (sql, tenantId, hash, at) => sql`
     select ${sql.unsafe(COLUMNS)} from sessions
@@ -42,8 +41,7 @@ export interface SessionAuthorization {
 }
 
 /** Gives a session its rights, once. Returns false if it already had them. */
-export const authorizeSession = defineHasRow<SessionAuthorization>(
-  "write",
+export const authorizeSession = defineHasWritten<SessionAuthorization>(
   "sessions",
   (sql, tenantId, { id, rights, authorized_by, expires_at }) => sql`
     update sessions set rights = ${rights}, authorized_by = ${authorized_by}, expires_at = ${expires_at}
@@ -67,7 +65,6 @@ export interface SessionRow extends SessionColumns {
 export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow>({
   table: "sessions",
   kind: "read",
-  sortKey: (hash) => hash.toString("hex"),
   queries: (sql, tenantId, hashes, at) => [
     sql`
       select t.auth_revision as revision, t.settings, t.event_types, s.key_hash, s.nonce_hash, s.id, s.expires_at, s.rights,

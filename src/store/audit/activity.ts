@@ -42,7 +42,6 @@ const MAX_RECENT = 10_000;
 
 /** Up to when rows are counted: now, or the last seal if there are too many rows without one. */
 export const readCountedUntil = defineRows<"until", { readonly until: Date | null; readonly is_recent: boolean }>(
-  "read",
   "audit_logs",
   (sql, tenantId) => sql`
     with ${recentRows(sql, tenantId)}
@@ -50,7 +49,6 @@ export const readCountedUntil = defineRows<"until", { readonly until: Date | nul
 );
 
 export const readActivity = defineRows<ActivityRange, ActivityRow>(
-  "read",
   "log_counts",
   (sql, tenantId, range) => sql`
     with ${recentRows(sql, tenantId)}
@@ -65,7 +63,6 @@ export const readActivityGroups = defineRows<
   ActivityRange & { readonly by: Exclude<ActivityGrouping, "actor"> },
   GroupRow
 >(
-  "read",
   "log_counts",
   (sql, tenantId, range) => sql`
     with ${recentRows(sql, tenantId)}
@@ -80,7 +77,6 @@ export const readActiveActors = defineRows<
   Pick<ActivityRange, "from" | "until"> & { readonly limit: number },
   GroupRow
 >(
-  "read",
   "log_actor_counts",
   (sql, tenantId, { from, until, limit }) => sql`
     with ${recentRows(sql, tenantId)}, counted as (

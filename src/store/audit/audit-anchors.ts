@@ -27,14 +27,12 @@ export const insertStamp = boundWrite<StampRow>({
     stamped_at: time(({ stamped_at }) => stamped_at),
     token: bytes(({ token }) => token),
   },
-  sortKey: ({ id }) => id,
 });
 
 export const readStamp = readRow<Uuid, StampRow>({
   table: "audit_stamps",
   sql: "select id, stamped_at, token from audit_stamps where tenant_id = :tenant and id = :id",
   parameters: { id: uuid((id) => id) },
-  sortKey: (id) => id,
   row: (column) => ({ id: column.uuid(), stamped_at: column.time(), token: column.bytes() }),
 });
 
@@ -57,8 +55,6 @@ export const readLastAnchored = boundQuery<"last", number, number>({
   table: "audit_anchors",
   kind: "read",
   sql: "select coalesce(max(number), 0)::bigint from audit_anchors where tenant_id = :tenant",
-  parameters: {},
-  sortKey: () => "",
   row: (column) => column.integer(),
   outputs: (rows) => rows.map(([number]) => number ?? 0),
 });

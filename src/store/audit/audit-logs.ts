@@ -86,7 +86,6 @@ const INSERT_LOG_ROW = boundWrite<LogRowDraft>({
     transform: text(({ transform }) => transform ?? null),
     changes: text(({ changes }) => changes ?? null),
   },
-  sortKey: ({ id }) => id,
 });
 
 /**
@@ -101,13 +100,10 @@ const REQUIRE_OPEN_MINUTE = boundWrite<"once">({
   sql: `
     select ln((audit_closed_until is null or audit_closed_until <= :now)::int) from tenants
     where tenant_id = :tenant for key share`,
-  parameters: {},
-  sortKey: () => "",
   combine: () => ["once"],
 });
 
 export const hasLogRows = defineHasRow<{ readonly from: Date; readonly until: Date }>(
-  "read",
   "audit_logs",
   (sql, tenantId, { from, until }) => sql`
     select 1 from audit_logs where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} limit 1`,

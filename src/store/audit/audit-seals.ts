@@ -1,7 +1,8 @@
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { LogDueKind, StampDueKind } from "../jobs/due.js";
-import { defineChange, defineHasRow, defineRow } from "../statements/row-statements.js";
-import { defineStatement, defineWrite, inSizes } from "../statements/statement.js";
+import { inPreparedSizes } from "../statements/prepared-sizes.js";
+import { defineChange, defineForEach, defineHasWritten, defineRow } from "../statements/row-statements.js";
+import { defineStatement, defineWrite } from "../statements/statement.js";
 
 /** A stored entry of a chain: the seal of a minute, or a mark. */
 export interface SealRow {
@@ -72,8 +73,7 @@ export const closeLog = defineStatement<Closing, boolean, unknown>({
  * Closes a log as {@link closeLog} does, unless a transaction holds the tenant's row: then it waits for none, and returns
  * false. A transaction that closes several logs must not hold one while it waits for another.
  */
-export const closeFreeLog = defineHasRow<Closing>(
-  "write",
+export const closeFreeLog = defineHasWritten<Closing>(
   "tenants",
   (sql, tenantId, { until, notBefore }) => sql`
     update tenants set audit_closed_until = greatest(coalesce(audit_closed_until, ${until}), ${until})
@@ -86,33 +86,27 @@ export const SEAL_COLUMNS =
   "kind, version, window_start, number, row_count, digest, previous, key_version, mac, sealed_at, subject, signed_body, signature";
 
 export const readLastSeal = defineRow<"last", SealRow>(
-  "read",
   "audit_seals",
   (sql, tenantId) => sql`
     select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals where tenant_id = ${tenantId} order by number desc limit 1`,
 );
 
-export const readLastSigned = defineStatement<"last", string | null, { readonly signed_body: string }>({
-  table: "audit_seals",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId) => [
-    sql`
-      select signed_body from audit_seals
-      where tenant_id = ${tenantId} and signed_body is not null order by number desc limit 1`,
-  ],
-  outputs: ([rows = []], inputs) => inputs.map(() => rows[0]?.signed_body ?? null),
-});
+export const readLastSigned = defineForEach<"last", string | null, { readonly signed_body: string }>(
+  "read",
+  "audit_seals",
+  (sql, tenantId) => sql`
+    select signed_body from audit_seals
+    where tenant_id = ${tenantId} and signed_body is not null order by number desc limit 1`,
+  ([row]) => row?.signed_body ?? null,
+);
 
 export const readSeal = defineRow<number, SealRow>(
-  "read",
   "audit_seals",
   (sql, tenantId, number) => sql`
     select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals where tenant_id = ${tenantId} and number = ${number}`,
 );
 
 export const readAttestation = defineRow<TenantId, SealRow>(
-  "read",
   "audit_seals",
   (sql, tenantId, subject) => sql`
     select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
@@ -123,7 +117,6 @@ export const HEAD_COLUMNS =
   "version, number, last_mac, kept_from, archived_from, key_version, mac, attested_number, attested_mac, attested_at";
 
 export const readChainHead = defineRow<"head", HeadRow>(
-  "read",
   "audit_heads",
   (sql, tenantId) => sql`select ${sql.unsafe(HEAD_COLUMNS)} from audit_heads where tenant_id = ${tenantId}`,
 );
@@ -133,7 +126,7 @@ export const insertSeal = defineWrite<NewSeal>({
   table: "audit_seals",
   sortKey: ({ number }) => String(number).padStart(16, "0"),
   queries: (sql, tenantId, seals, at) =>
-    inSizes(seals, (piece) => {
+    inPreparedSizes(seals).map((piece) => {
       const rows = piece.map((seal) => ({ tenant_id: tenantId, ...seal, sealed_at: at }));
       return sql`insert into audit_seals ${sql(rows)}`;
     }),
@@ -151,19 +144,15 @@ export interface HeadMove {
 }
 
 /** Replaces the head of the chain. Returns whether it was still the one that the caller read. */
-export const moveChainHead = defineHasRow<HeadMove>("write", "audit_heads", (sql, tenantId, { before, head }) =>
+export const moveChainHead = defineHasWritten<HeadMove>("audit_heads", (sql, tenantId, { before, head }) =>
   before
     ? sql`update audit_heads set ${sql({ ...head })} where tenant_id = ${tenantId} and mac = ${before} returning 1`
     : sql`insert into audit_heads ${sql({ tenant_id: tenantId, ...head })} on conflict do nothing returning 1`,
 );
 
 /** Deletes the due minutes up to a minute. Unlike a swept minute, a closed minute gets no more rows. */
-export const deleteLogDue = defineWrite<{ readonly kind: LogDueKind | StampDueKind; readonly minute: Date }>({
-  table: "due",
-  sortKey: ({ kind }) => kind,
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ kind, minute }) => sql`
-        delete from due where tenant_id = ${tenantId} and kind = ${kind} and due_at <= ${minute}`,
-    ),
-});
+export const deleteLogDue = defineChange<{ readonly kind: LogDueKind | StampDueKind; readonly minute: Date }>(
+  "due",
+  (sql, tenantId, { kind, minute }) => sql`
+    delete from due where tenant_id = ${tenantId} and kind = ${kind} and due_at <= ${minute}`,
+);

@@ -25,7 +25,6 @@ interface PositionRow {
 export const readSinkPositions = defineStatement<"all", ReadonlyMap<string, SinkPosition>, PositionRow>({
   table: "audit_sinks",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId) => [
     sql`
       select sink, number, row_micros::text as row_micros, row_id, sent_until from audit_sinks
@@ -52,7 +51,6 @@ export const saveSinkPosition = defineChange<{ readonly sink: string; readonly p
 );
 
 export const readSealsAfter = defineRows<{ readonly number: number; readonly limit: number }, SealRow>(
-  "read",
   "audit_seals",
   (sql, tenantId, { number, limit }) => sql`
     select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
@@ -61,7 +59,6 @@ export const readSealsAfter = defineRows<{ readonly number: number; readonly lim
 
 /** The first entries of the vault's own chain after a number, without attestations. */
 export const readVaultEntriesAfter = defineRows<{ readonly number: number; readonly limit: number }, SealRow>(
-  "read",
   "audit_seals",
   (sql, tenantId, { number, limit }) => sql`
     select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
@@ -71,7 +68,6 @@ export const readVaultEntriesAfter = defineRows<{ readonly number: number; reado
 
 /** Entries after a number that record where the log's time was set back. */
 export const readSetBacksAfter = defineRows<number, SealRow>(
-  "read",
   "audit_seals",
   (sql, tenantId, number) => sql`
     select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals

@@ -1,5 +1,5 @@
-import { defineStatement } from "../statements/statement.js";
-import type { LogRow } from "./log-listing.js";
+import { defineRows } from "../statements/row-statements.js";
+import { LOG_COLUMNS, type LogRow } from "./log-listing.js";
 
 /** Log rows after a position, oldest first. */
 export interface FollowedRows {
@@ -13,22 +13,13 @@ export interface FollowedRows {
 }
 
 /** Uses the index of the tenant's rows by time: the filters drop rows of the last minutes only. */
-export const listFollowedRows = defineStatement<FollowedRows, readonly LogRow[], LogRow>({
-  table: "audit_logs",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId, wanted) =>
-    wanted.map(
-      ({ entityTypes, entityId, after, until, limit }) => sql`
-        select l.id, l.created_at, l.actor_id, l.actor_type, l.entity_type, l.entity_id, l.operation, l.message, l.key_id,
-          host(l.source_ip) as source_ip, l.client, l.trace_id, l.outcome, l.code, l.transform, l.destination_host,
-          l.via_type, l.via_id, l.reason, l.changes
-        from audit_logs l
-        where l.tenant_id = ${tenantId} and (l.created_at, l.id) > (${after.createdAt}, ${after.id}::uuid)
-          ${until ? sql`and l.created_at < ${until}` : sql``}
-          ${entityId === undefined ? sql`` : sql`and l.entity_id = ${entityId}`}
-          ${entityTypes === undefined ? sql`` : sql`and l.entity_type = any(${[...entityTypes]})`}
-        order by l.created_at, l.id limit ${limit}`,
-    ),
-  outputs: (rows) => rows,
-});
+export const listFollowedRows = defineRows<FollowedRows, LogRow>(
+  "audit_logs",
+  (sql, tenantId, { entityTypes, entityId, after, until, limit }) => sql`
+    select ${sql.unsafe(LOG_COLUMNS)} from audit_logs l
+    where l.tenant_id = ${tenantId} and (l.created_at, l.id) > (${after.createdAt}, ${after.id}::uuid)
+      ${until ? sql`and l.created_at < ${until}` : sql``}
+      ${entityId === undefined ? sql`` : sql`and l.entity_id = ${entityId}`}
+      ${entityTypes === undefined ? sql`` : sql`and l.entity_type = any(${[...entityTypes]})`}
+    order by l.created_at, l.id limit ${limit}`,
+);

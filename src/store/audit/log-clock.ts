@@ -1,5 +1,11 @@
-import { defineHasRow, defineRow } from "../statements/row-statements.js";
-import { defineStatement } from "../statements/statement.js";
+import {
+  defineCount,
+  defineForEach,
+  defineHasRow,
+  defineHasWritten,
+  defineRow,
+  defineWrittenRow,
+} from "../statements/row-statements.js";
 
 /** How far a tenant's log is closed, by the database's clock. */
 export interface LogClosing {
@@ -12,7 +18,6 @@ export interface LogClosing {
 }
 
 export const readLogClosing = defineRow<"closing", LogClosing>(
-  "read",
   "tenants",
   (sql, tenantId) => sql`
     select audit_closed_until as closed_until, audit_set_back_to as set_back_to, now() as now
@@ -35,8 +40,7 @@ export interface SetBackRequest extends SetBack {
  * Notes where a log continues after its set-back, to let another process finish the set-back. Returns the moment: the
  * requested one, or an earlier one that was noted before. Null: the log is no longer closed that far.
  */
-export const planSetBack = defineRow<SetBackRequest, { readonly to: Date }>(
-  "write",
+export const planSetBack = defineWrittenRow<SetBackRequest, { readonly to: Date }>(
   "tenants",
   (sql, tenantId, { to, earliest, closedUntil }) => sql`
     update tenants set audit_set_back_to =
@@ -49,7 +53,6 @@ export const planSetBack = defineRow<SetBackRequest, { readonly to: Date }>(
  * still being set back.
  */
 export const lockSetBack = defineHasRow<SetBack>(
-  "read",
   "tenants",
   (sql, tenantId, { to, closedUntil }) => sql`
     select 1 from tenants
@@ -58,8 +61,7 @@ export const lockSetBack = defineHasRow<SetBack>(
 );
 
 /** Reopens a log at the planned moment of its set-back. Returns false if another process already did. */
-export const reopenLog = defineHasRow<SetBack>(
-  "write",
+export const reopenLog = defineHasWritten<SetBack>(
   "tenants",
   (sql, tenantId, { to, closedUntil }) => sql`
     update tenants set audit_closed_until = ${to}, audit_set_back_to = null
@@ -68,7 +70,6 @@ export const reopenLog = defineHasRow<SetBack>(
 
 /** Keeps a log closed up to a moment until the transaction ends. Returns whether it is closed that far. */
 export const lockClosedLog = defineHasRow<Date>(
-  "read",
   "tenants",
   (sql, tenantId, until) => sql`
     select 1 from tenants where tenant_id = ${tenantId} and audit_closed_until >= ${until} for no key update`,
@@ -83,35 +84,25 @@ export interface SetAsideRange {
 }
 
 /** Sets rows of closed minutes aside, oldest first. Returns how many. */
-export const setRowsAside = defineStatement<SetAsideRange, number, unknown>({
-  table: "audit_logs",
-  kind: "write",
-  sortKey: ({ from }) => from.toISOString(),
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ from, until, number, limit }) => sql`
-        update audit_logs set set_aside = ${number}
-        where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} and set_aside is null
-          and created_at <= (
-            select max(oldest.created_at) from (
-              select created_at from audit_logs
-              where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} and set_aside is null
-              order by created_at, id limit ${limit}
-            ) oldest
-          ) returning 1`,
-    ),
-  outputs: (rows) => rows.map(({ length }) => length),
-});
+export const setRowsAside = defineForEach<SetAsideRange, number, unknown>(
+  "write",
+  "audit_logs",
+  (sql, tenantId, { from, until, number, limit }) => sql`
+    update audit_logs set set_aside = ${number}
+    where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} and set_aside is null
+      and created_at <= (
+        select max(oldest.created_at) from (
+          select created_at from audit_logs
+          where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} and set_aside is null
+          order by created_at, id limit ${limit}
+        ) oldest
+      ) returning 1`,
+  ({ length }) => length,
+);
 
-export const countSetAside = defineStatement<Omit<SetAsideRange, "limit">, number, { readonly n: number }>({
-  table: "audit_logs",
-  kind: "read",
-  sortKey: ({ from }) => from.toISOString(),
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ from, until, number }) => sql`
-        select count(*) as n from audit_logs
-        where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} and set_aside = ${number}`,
-    ),
-  outputs: (rows) => rows.map(([row]) => row?.n ?? 0),
-});
+export const countSetAside = defineCount<Omit<SetAsideRange, "limit">>(
+  "audit_logs",
+  (sql, tenantId, { from, until, number }) => sql`
+    select count(*) as n from audit_logs
+    where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} and set_aside = ${number}`,
+);

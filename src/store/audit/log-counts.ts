@@ -48,13 +48,10 @@ const COUNT_ROWS = boundWrite<LogCount & { readonly step: "hour" | "day" }>({
     shown: text(({ shown }) => shown),
     n: bigint(({ n }) => n),
   },
-  sortKey: ({ step, at, operation, entityType, outcome, shown }) =>
-    `${step} ${at.getTime()} ${operation} ${entityType} ${outcome} ${shown}`,
-  combine: (counts) =>
-    added(
-      counts,
-      (one) => `${one.step} ${one.at.getTime()} ${one.operation} ${one.entityType} ${one.outcome} ${one.shown}`,
-    ),
+  ...addedBy(
+    ({ step, at, operation, entityType, outcome, shown }) =>
+      `${step} ${at.getTime()} ${operation} ${entityType} ${outcome} ${shown}`,
+  ),
 });
 
 const COUNT_ACTORS = boundWrite<Omit<ActorCount, "actorId"> & { readonly actorId: Uuid | null }>({
@@ -71,20 +68,20 @@ const COUNT_ACTORS = boundWrite<Omit<ActorCount, "actorId"> & { readonly actorId
     shown: text(({ shown }) => shown),
     n: bigint(({ n }) => n),
   },
-  sortKey: ({ day, actorId, outcome, shown }) => `${day.getTime()} ${actorId} ${outcome} ${shown}`,
-  combine: (counts) => added(counts, (one) => `${one.day.getTime()} ${one.actorId} ${one.outcome} ${one.shown}`),
+  ...addedBy(({ day, actorId, outcome, shown }) => `${day.getTime()} ${actorId} ${outcome} ${shown}`),
 });
 
-function added<Count extends { readonly n: number }>(
-  counts: readonly Count[],
-  keyOf: (count: Count) => string,
-): readonly Count[] {
-  const sums = new Map<string, Count>();
-  for (const count of counts) {
-    const key = keyOf(count);
-    sums.set(key, { ...count, n: (sums.get(key)?.n ?? 0) + count.n });
-  }
-  return [...sums.values()];
+/** Adds up the counts of one key. */
+function addedBy<Count extends { readonly n: number }>(sortKey: (count: Count) => string) {
+  const combine = (counts: readonly Count[]) => {
+    const sums = new Map<string, Count>();
+    for (const count of counts) {
+      const key = sortKey(count);
+      sums.set(key, { ...count, n: (sums.get(key)?.n ?? 0) + count.n });
+    }
+    return [...sums.values()];
+  };
+  return { sortKey, combine };
 }
 
 /** The actors that are counted by themselves on a day. */
@@ -144,11 +141,9 @@ const FORGET_ACTORS = boundWrite<Date>({
   table: "log_actor_counts",
   sql: "delete from log_actor_counts where tenant_id = :tenant and day < :before",
   parameters: { before: time((before) => before) },
-  sortKey: () => "",
 });
 
 export const hasLogCounts = defineHasRow<"any">(
-  "read",
   "log_counts",
   (sql, tenantId) => sql`
     (select 1 from log_counts where tenant_id = ${tenantId} limit 1)

@@ -1,5 +1,6 @@
 import type { TenantId, Uuid } from "../../base/ids.js";
-import { defineStatement, type SqlTag } from "../statements/statement.js";
+import { defineForEach, defineRows } from "../statements/row-statements.js";
+import type { SqlTag } from "../statements/statement.js";
 
 export interface LogRow {
   readonly id: Uuid;
@@ -115,46 +116,43 @@ function filterConditions(sql: SqlTag, tenantId: TenantId, filter: LogFilter) {
     ${id === undefined ? sql`` : sql`and l.id = ${id}`}`;
 }
 
+/** The columns of a {@link LogRow} `l`. */
+export const LOG_COLUMNS = `
+  l.id, l.created_at, l.actor_id, l.actor_type, l.entity_type, l.entity_id, l.operation, l.message, l.key_id,
+  host(l.source_ip) as source_ip, l.client, l.trace_id, l.outcome, l.code, l.transform, l.destination_host, l.via_type,
+  l.via_id, l.reason, l.changes`;
+
 /** Newest first. Filters that can match old rows only have an index that ends in (created_at, id), which avoids a sort. */
-export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow>({
-  table: "audit_logs",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId, listings) =>
-    listings.map(({ entityTypes, after, last, offset, limit, ...filter }) => {
-      const { entityId } = filter;
-      const isRare = entityTypes !== undefined && areRareTypes(entityTypes);
-      const rare = sql.unsafe(`and l.${IS_RARE_TYPE}`);
-      const columns = sql`
-        l.id, l.created_at, l.actor_id, l.actor_type, l.entity_type, l.entity_id, l.operation, l.message, l.key_id,
-        host(l.source_ip) as source_ip, l.client, l.trace_id, l.outcome, l.code, l.transform, l.destination_host, l.via_type,
-        l.via_id, l.reason, l.changes`;
-      const matching = sql`
-        from audit_logs l
-        where l.tenant_id = ${tenantId} ${filterConditions(sql, tenantId, filter)} ${isRare ? rare : sql``}
-          ${after ? sql`and (l.created_at, l.id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}
-          ${last ? sql`and (l.created_at, l.id) >= (${last.createdAt}, ${last.id}::uuid)` : sql``}`;
-      const newestFirst = sql`order by l.created_at desc, l.id desc`;
-      const page = sql`limit ${limit} offset ${offset}`;
-      if (entityTypes === undefined) return sql`select ${columns} ${matching} ${newestFirst} ${page}`;
-      const [only] = entityTypes;
-      if (entityTypes.length === 1) {
-        return sql`select ${columns} ${matching} and l.entity_type = ${only ?? ""} ${newestFirst} ${page}`;
-      }
-      if (entityId !== undefined || last !== undefined) {
-        return sql`select ${columns} ${matching} and l.entity_type = any(${[...entityTypes]}) ${newestFirst} ${page}`;
-      }
-      // Merges the newest rows of each type. One scan for several types follows no index order and would sort all their
-      // rows.
-      return sql`
-        select l.* from unnest(${[...entityTypes]}::text[]) wanted (entity_type)
-        cross join lateral (
-          select ${columns} ${matching} and l.entity_type = wanted.entity_type collate "C"
-          ${newestFirst} limit ${offset + limit}
-        ) l
-        ${newestFirst} ${page}`;
-    }),
-  outputs: (rows) => rows,
+export const listLogRows = defineRows<LogListing, LogRow>("audit_logs", (sql, tenantId, listing) => {
+  const { entityTypes, after, last, offset, limit, ...filter } = listing;
+  const { entityId } = filter;
+  const isRare = entityTypes !== undefined && areRareTypes(entityTypes);
+  const rare = sql.unsafe(`and l.${IS_RARE_TYPE}`);
+  const columns = sql.unsafe(LOG_COLUMNS);
+  const matching = sql`
+    from audit_logs l
+    where l.tenant_id = ${tenantId} ${filterConditions(sql, tenantId, filter)} ${isRare ? rare : sql``}
+      ${after ? sql`and (l.created_at, l.id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}
+      ${last ? sql`and (l.created_at, l.id) >= (${last.createdAt}, ${last.id}::uuid)` : sql``}`;
+  const newestFirst = sql`order by l.created_at desc, l.id desc`;
+  const page = sql`limit ${limit} offset ${offset}`;
+  if (entityTypes === undefined) return sql`select ${columns} ${matching} ${newestFirst} ${page}`;
+  const [only] = entityTypes;
+  if (entityTypes.length === 1) {
+    return sql`select ${columns} ${matching} and l.entity_type = ${only ?? ""} ${newestFirst} ${page}`;
+  }
+  if (entityId !== undefined || last !== undefined) {
+    return sql`select ${columns} ${matching} and l.entity_type = any(${[...entityTypes]}) ${newestFirst} ${page}`;
+  }
+  // Merges the newest rows of each type. One scan for several types follows no index order and would sort all their
+  // rows.
+  return sql`
+    select l.* from unnest(${[...entityTypes]}::text[]) wanted (entity_type)
+    cross join lateral (
+      select ${columns} ${matching} and l.entity_type = wanted.entity_type collate "C"
+      ${newestFirst} limit ${offset + limit}
+    ) l
+    ${newestFirst} ${page}`;
 });
 
 /** Rows that one index holds together: those of one value of one field, or all, in a range of time. */
@@ -176,20 +174,16 @@ export const BEFORE_ROWS = "00000000-0000-0000-0000-000000000000";
  * The position of about the last of a number of rows, newest first: it has all rows of that row's time. Null if there are
  * fewer. It reads the index alone where it can, which has no ids.
  */
-export const endOfIndexRange = defineStatement<LogIndexRange, LogPosition | null, Pick<LogPosition, "createdAt">>({
-  table: "audit_logs",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId, ranges) =>
-    ranges.map(
-      ({ by: { entityType, isRefused, ...by }, from, until, after, rows }) => sql`
-        select l.created_at as "createdAt" from audit_logs l
-        where l.tenant_id = ${tenantId} ${filterConditions(sql, tenantId, { ...by, from, until })}
-          ${entityType === undefined ? sql`` : sql`and l.entity_type = ${entityType} and l.${sql.unsafe(IS_RARE_TYPE)}`}
-          ${isRefused ? sql`and l.outcome <> 'allowed'` : sql``}
-          ${after?.id === BEFORE_ROWS ? sql`and l.created_at < ${after.createdAt}` : sql``}
-          ${after && after.id !== BEFORE_ROWS ? sql`and l.created_at <= ${after.createdAt}` : sql``}
-        order by l.created_at desc limit 1 offset ${rows - 1}`,
-    ),
-  outputs: (rows) => rows.map(([row]) => (row ? { createdAt: row.createdAt, id: BEFORE_ROWS } : null)),
-});
+export const endOfIndexRange = defineForEach<LogIndexRange, LogPosition | null, Pick<LogPosition, "createdAt">>(
+  "read",
+  "audit_logs",
+  (sql, tenantId, { by: { entityType, isRefused, ...by }, from, until, after, rows }) => sql`
+    select l.created_at as "createdAt" from audit_logs l
+    where l.tenant_id = ${tenantId} ${filterConditions(sql, tenantId, { ...by, from, until })}
+      ${entityType === undefined ? sql`` : sql`and l.entity_type = ${entityType} and l.${sql.unsafe(IS_RARE_TYPE)}`}
+      ${isRefused ? sql`and l.outcome <> 'allowed'` : sql``}
+      ${after?.id === BEFORE_ROWS ? sql`and l.created_at < ${after.createdAt}` : sql``}
+      ${after && after.id !== BEFORE_ROWS ? sql`and l.created_at <= ${after.createdAt}` : sql``}
+    order by l.created_at desc limit 1 offset ${rows - 1}`,
+  ([row]) => (row ? { createdAt: row.createdAt, id: BEFORE_ROWS } : null),
+);

@@ -18,7 +18,6 @@ export const insertOutage = writeRow<OutageRow>({
 });
 
 export const listOutages = defineRows<"all", OutageRow>(
-  "read",
   "log_outages",
   (sql, tenantId) => sql`select part, since from log_outages where tenant_id = ${tenantId} order by since, part`,
 );
@@ -29,7 +28,6 @@ export const deleteOutage = boundQuery<string, Date | null, Date>({
   kind: "write",
   sql: "delete from log_outages where tenant_id = :tenant and part = :part returning since",
   parameters: { part: text((part) => part) },
-  sortKey: (part) => part,
   row: (column) => column.time(),
   outputs: (rows) => rows.map(([since]) => since ?? null),
 });

@@ -55,7 +55,6 @@ export function loggedTokenQuery(messages: ReadonlyMap<string, string>): LoggedT
       transform: text(({ transform }) => transform),
       ...LOGGED_REQUEST,
     },
-    sortKey: ({ id }) => id,
     row: readSizedRow,
     outputs: bySize,
   });

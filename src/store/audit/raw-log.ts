@@ -1,5 +1,5 @@
 import type { Cell } from "../../crypto/row-digest.js";
-import { defineStatement } from "../statements/statement.js";
+import { defineRows } from "../statements/row-statements.js";
 
 export interface RawLogRow {
   /** created_at in microseconds since the epoch: the full stored precision, which a Date cannot hold. */
@@ -82,14 +82,7 @@ function groupCondition(group: SealedGroup, behind: (value: number) => string): 
 }
 
 /** Log rows in the form that is digested, oldest first. */
-export const readRawLog = defineStatement<RawLogRange, readonly RawLogRow[], RawLogRow>({
-  table: "audit_logs",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId, ranges) =>
-    ranges.map((range) => {
-      const { text, values } = rawLogText(tenantId, range);
-      return sql.unsafe(text, values);
-    }),
-  outputs: (rows) => rows,
+export const readRawLog = defineRows<RawLogRange, RawLogRow>("audit_logs", (sql, tenantId, range) => {
+  const { text, values } = rawLogText(tenantId, range);
+  return sql.unsafe(text, values);
 });

@@ -17,7 +17,6 @@ const listWatchedDates = defineStatement<"all", WatchedDates, DateRow>({
   // Root keys belong to no tenant, and are not locked here.
   table: "audit_logs",
   kind: "read",
-  sortKey: () => "",
   queries: (sql) => [
     sql`select max(created_at) as at from root_keys where retired_at is null`,
     sql`select max(created_at) as at from audit_logs where tenant_id = ${VAULT_TENANT_ID} and entity_type = 'export' and ${sql.unsafe(IS_RARE_TYPE)}`,

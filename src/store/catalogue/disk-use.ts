@@ -9,19 +9,10 @@ export interface TableUse {
   readonly inserted: number;
 }
 
-export interface DiskUse {
-  readonly statisticsSince: Date | undefined;
-  readonly tables: readonly TableUse[];
-  /** Bytes of write-ahead log on disk; undefined if the login may not read them. */
-  readonly walBytes: number | undefined;
-  /** Bytes of write-ahead log since the cluster was created: the growth of a backup. */
-  readonly walWritten: number;
-  readonly maxConnections: number;
-  readonly connections: number;
-}
+export type DiskUse = Awaited<ReturnType<typeof readDiskUse>>;
 
 /** The database's size and growth, largest table first. Needs only the right to connect, except for the WAL's size. */
-export async function readDiskUse(sql: Sql): Promise<DiskUse> {
+export async function readDiskUse(sql: Sql) {
   const tables = await sql<{ table: string; bytes: number; rows: number; inserted: number }[]>`
     select coalesce(pg_partition_root(relid), relid)::regclass::text as "table",
       sum(pg_total_relation_size(relid))::bigint as bytes, sum(n_live_tup)::bigint as rows, sum(n_tup_ins)::bigint as inserted
@@ -34,7 +25,9 @@ export async function readDiskUse(sql: Sql): Promise<DiskUse> {
   return {
     statisticsSince: facts?.since ?? undefined,
     tables: [...tables],
+    /** Bytes of write-ahead log on disk; undefined if the login may not read them. */
     walBytes: wal?.bytes,
+    /** Bytes of write-ahead log since the cluster was created: the growth of a backup. */
     walWritten: facts?.written ?? 0,
     maxConnections: facts?.most ?? 0,
     connections: facts?.used ?? 0,

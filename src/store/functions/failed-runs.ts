@@ -21,7 +21,6 @@ export const MAX_FAILED_RUNS = 20;
 /** Stores a failed run and deletes its function's oldest ones. Skips rows that another transaction is deleting. */
 export const insertFailedRun = defineWrite<NewFailedRun>({
   table: "failed_runs",
-  sortKey: ({ id }) => id,
   queries: (sql, tenantId, inputs, at) =>
     inputs.flatMap((input) => {
       const row = { tenant_id: tenantId, created_at: at, ...input };
@@ -37,7 +36,6 @@ export const insertFailedRun = defineWrite<NewFailedRun>({
 
 /** The unexpired runs of a reactor or proxy, newest first. */
 export const listFailedRuns = defineRows<Uuid, FailedRunRow>(
-  "read",
   "failed_runs",
   (sql, tenantId, id, at) => sql`
     select id, record, created_at from failed_runs

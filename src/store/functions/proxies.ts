@@ -42,7 +42,6 @@ export const findProxyByKey = defineStatement<
 >({
   table: "proxies",
   kind: "read",
-  sortKey: (hash) => hash.toString("hex"),
   queries: (sql, tenantId, hashes) => [
     sql`
       select t.auth_revision, p.key_hash, p.id, p.name, p.definition, p.application_id, p.require_auth, p.revision,

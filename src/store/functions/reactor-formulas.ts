@@ -5,7 +5,7 @@ import type { Sql } from "../postgres/connect.js";
 import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
 import { definePage, sizedQueries } from "../statements/counted-page.js";
 import { defineNames } from "../statements/named-listing.js";
-import { defineDelete, defineHasRow, defineRow } from "../statements/row-statements.js";
+import { defineDelete, defineHasRow, defineHasWritten, defineRow } from "../statements/row-statements.js";
 
 /** A stored formula: the tenant's own is sealed, an official one readable. */
 export interface FormulaRow extends AuthorshipColumns {
@@ -27,8 +27,7 @@ export interface FormulaDraftRow {
 }
 
 /** Returns whether the id was free. */
-export const insertFormula = defineHasRow<FormulaDraftRow>(
-  "write",
+export const insertFormula = defineHasWritten<FormulaDraftRow>(
   "reactor_formulas",
   (sql, tenantId, row, at) => sql`
     insert into reactor_formulas ${sql({ tenant_id: tenantId, revision: 1, created_at: at, ...row })}
@@ -37,7 +36,6 @@ export const insertFormula = defineHasRow<FormulaDraftRow>(
 
 /** A formula of the tenant, or an official one. */
 export const readFormula = defineRow<Uuid, FormulaRow>(
-  "read",
   "reactor_formulas",
   (sql, tenantId, id) => sql`
     select id, name, null as official_name, definition as sealed, null::jsonb as official, revision, created_by, created_at, modified_by, modified_at
@@ -49,7 +47,6 @@ export const readFormula = defineRow<Uuid, FormulaRow>(
 
 /** Returns whether the tenant has the formula. If so, it cannot be deleted until the transaction ends. */
 export const lockFormula = defineHasRow<Uuid>(
-  "read",
   "reactor_formulas",
   (sql, tenantId, id) => sql`select 1 from reactor_formulas where tenant_id = ${tenantId} and id = ${id} for key share`,
 );
@@ -89,8 +86,7 @@ export interface FormulaChange {
 }
 
 /** Returns whether the tenant has the formula. */
-export const updateFormulaRow = defineHasRow<FormulaChange>(
-  "write",
+export const updateFormulaRow = defineHasWritten<FormulaChange>(
   "reactor_formulas",
   (sql, tenantId, { id, name, definition, modified_by }, at) => sql`
     update reactor_formulas set name = ${name}, definition = ${definition}, modified_by = ${modified_by},
@@ -101,7 +97,6 @@ export const updateFormulaRow = defineHasRow<FormulaChange>(
 export const deleteFormulaRow = defineDelete("reactor_formulas");
 
 export const formulaInUse = defineHasRow<Uuid>(
-  "read",
   "reactors",
   (sql, tenantId, id) => sql`select 1 from reactors where tenant_id = ${tenantId} and formula_id = ${id} limit 1`,
 );

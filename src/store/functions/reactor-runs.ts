@@ -1,7 +1,7 @@
 import type { Uuid } from "../../base/ids.js";
 import { defineDueWork } from "../statements/due-work.js";
 import { defineRemoval } from "../statements/removal.js";
-import { defineHasRow, defineInsert, defineRow } from "../statements/row-statements.js";
+import { defineHasWritten, defineInsert, defineRow } from "../statements/row-statements.js";
 import { isUnexpired } from "../statements/unexpired.js";
 
 export type RunState = "queued" | "running" | "delivering" | "done";
@@ -26,7 +26,6 @@ export type NewRun = Pick<RunRow, "id" | "reactor_id" | "application_id" | "requ
 export const insertRun = defineInsert<NewRun>("reactor_runs", { state: "queued", attempts: 0, claim: 0 });
 
 export const readRun = defineRow<Uuid, RunRow>(
-  "read",
   "reactor_runs",
   (sql, tenantId, id, at) => sql`
     select id, reactor_id, application_id, request, state, attempts, claim, result
@@ -48,8 +47,7 @@ export type RunProgress = Pick<RunRow, "id" | "claim" | "state" | "attempts" | "
 };
 
 /** Stores a run's progress and releases it, unless another replica has taken it since. Returns whether it did. */
-export const advanceRun = defineHasRow<RunProgress>(
-  "write",
+export const advanceRun = defineHasWritten<RunProgress>(
   "reactor_runs",
   (sql, tenantId, { id, claim, state, result, attempts, due_at, spent }) => sql`
     update reactor_runs set state = ${state}, result = ${result}, attempts = ${attempts}, due_at = ${due_at},
@@ -58,8 +56,7 @@ export const advanceRun = defineHasRow<RunProgress>(
 );
 
 /** Deletes a run whose result nothing will read. Returns whether it was there. */
-export const deleteRun = defineHasRow<Pick<RunRow, "id" | "claim">>(
-  "write",
+export const deleteRun = defineHasWritten<Pick<RunRow, "id" | "claim">>(
   "reactor_runs",
   (sql, tenantId, { id, claim }) => sql`
     delete from reactor_runs where tenant_id = ${tenantId} and id = ${id} and claim = ${claim} returning 1`,

@@ -2,7 +2,7 @@ import type { Uuid } from "../../base/ids.js";
 import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
 import { amongIds, defineList, type IdListing, type RowBytes } from "../statements/counted-page.js";
 import { defineNames } from "../statements/named-listing.js";
-import { defineDelete, defineHasRow, defineRead, defineUpdate } from "../statements/row-statements.js";
+import { defineDelete, defineHasWritten, defineRead, defineUpdate } from "../statements/row-statements.js";
 import { lockedById } from "../transactions/row-lock.js";
 
 export interface ReactorRow extends AuthorshipColumns {
@@ -29,8 +29,7 @@ const ROW_BYTES: RowBytes = (sql, tenantId) => sql`
   ), 0)`;
 
 /** Returns once it is stored. */
-export const insertReactor = defineHasRow<NewReactor>(
-  "write",
+export const insertReactor = defineHasWritten<NewReactor>(
   "reactors",
   (sql, tenantId, row, at) => sql`
     insert into reactors ${sql({ tenant_id: tenantId, revision: 1, created_at: at, ...row })} returning 1`,

@@ -3,7 +3,7 @@ import type { TenantId } from "../../base/ids.js";
 import type { Sql } from "../postgres/connect.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { text, time } from "../statements/parameter.js";
-import { defineWrite } from "../statements/statement.js";
+import { defineChange } from "../statements/row-statements.js";
 import type { Transaction } from "../transactions/transaction.js";
 
 const SWEPT_KINDS = [
@@ -114,17 +114,13 @@ export async function listDue<Kind extends DueKind>(
  * more for clock differences and transactions in flight: a transaction that found the minute noted has not written the
  * note itself.
  */
-export const deleteDueMinute = defineWrite<Pick<DueMinute, "kind" | "minute">>({
-  table: "due",
-  sortKey: ({ kind, minute }) => `${kind} ${minute.getTime()}`,
-  queries: (sql, tenantId, minutes, at) =>
-    minutes.map(
-      ({ kind, minute }) => sql`
-        delete from due
-        where tenant_id = ${tenantId} and kind = ${kind} and due_at = ${minute}
-          and due_at <= ${new Date(at.getTime() - 2 * MINUTE_MS)}`,
-    ),
-});
+export const deleteDueMinute = defineChange<Pick<DueMinute, "kind" | "minute">>(
+  "due",
+  (sql, tenantId, { kind, minute }, at) => sql`
+    delete from due
+    where tenant_id = ${tenantId} and kind = ${kind} and due_at = ${minute}
+      and due_at <= ${new Date(at.getTime() - 2 * MINUTE_MS)}`,
+);
 
 /** The earliest noted minute of each kind, over all tenants. Omits kinds without any. */
 export async function listOldestDue(sql: Sql): Promise<ReadonlyMap<string, Date>> {
@@ -133,8 +129,7 @@ export async function listOldestDue(sql: Sql): Promise<ReadonlyMap<string, Date>
 }
 
 /** Deletes all due minutes of a deleted tenant, except the one for its removal. */
-export const deleteAllDue = defineWrite<"all">({
-  table: "due",
-  sortKey: () => "",
-  queries: (sql, tenantId) => [sql`delete from due where tenant_id = ${tenantId} and kind <> 'tenant'`],
-});
+export const deleteAllDue = defineChange<"all">(
+  "due",
+  (sql, tenantId) => sql`delete from due where tenant_id = ${tenantId} and kind <> 'tenant'`,
+);

@@ -2,6 +2,7 @@ import type { Uuid } from "../../base/ids.js";
 import { boundQuery, boundWrite } from "../statements/bound-statement.js";
 import { boolean, bytes, time, uuid } from "../statements/parameter.js";
 import { defineRemoval } from "../statements/removal.js";
+import { readRow } from "../statements/single-row.js";
 
 export interface IdempotencyRow {
   readonly key_hash: Buffer;
@@ -28,15 +29,13 @@ export type StoredKey = Omit<IdempotencyRow, "response"> & {
  */
 const IS_NOT_OVER = "((expires_at > least(:now, now())) is true)";
 
-export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey>({
+export const findIdempotencyKey = readRow<Buffer, StoredKey>({
   table: "idempotency_keys",
-  kind: "read",
   sql: `
     select key_hash, request_hash, accepted, response, expires_at, subject, maker,
       coalesce(lease_until > now(), false) as leased from idempotency_keys
     where tenant_id = :tenant and key_hash = :key_hash and ${IS_NOT_OVER}`,
   parameters: { key_hash: bytes((hash) => hash) },
-  sortKey: (hash) => hash.toString("hex"),
   row: (column) => ({
     key_hash: column.bytes(),
     request_hash: column.bytes(),
@@ -47,7 +46,6 @@ export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey
     maker: column.bytes(),
     leased: column.boolean(),
   }),
-  outputs: (rows) => rows.map(([row]) => row ?? null),
 });
 
 /** Whether a lock that is held or waited for keeps everybody from storing keys, such as that of a schema change. */
@@ -60,8 +58,6 @@ export const readKeysLocked = boundQuery<"all", boolean, boolean>({
         and database = (select oid from pg_database where datname = current_database())
         and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
     ) as locked`,
-  parameters: {},
-  sortKey: () => "",
   row: (column) => column.boolean(),
   outputs: (rows) => rows.map(([locked]) => locked ?? false),
 });
@@ -73,8 +69,15 @@ export const deleteExpiredIdempotencyKey = boundWrite<Buffer>({
   isAtCommit: true,
   sql: `delete from idempotency_keys where tenant_id = :tenant and key_hash = :key_hash and not ${IS_NOT_OVER}`,
   parameters: { key_hash: bytes((hash) => hash) },
-  sortKey: (hash) => hash.toString("hex"),
 });
+
+const NEW_KEY = {
+  key_hash: bytes<Omit<IdempotencyRow, "response">>(({ key_hash }) => key_hash),
+  request_hash: bytes<Omit<IdempotencyRow, "response">>(({ request_hash }) => request_hash),
+  accepted: boolean<Omit<IdempotencyRow, "response">>(({ accepted }) => accepted),
+  expires_at: time<Omit<IdempotencyRow, "response">>(({ expires_at }) => expires_at),
+  maker: bytes<Omit<IdempotencyRow, "response">>(({ maker }) => maker),
+};
 
 /** Fails with a unique violation if another request stored the key first. */
 export const insertIdempotencyKey = boundWrite<IdempotencyRow>({
@@ -83,14 +86,7 @@ export const insertIdempotencyKey = boundWrite<IdempotencyRow>({
   sql: `
     insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, response, expires_at, maker)
     values {(:tenant, :key_hash, :request_hash, :accepted, :response, :expires_at, :maker)}`,
-  parameters: {
-    key_hash: bytes(({ key_hash }) => key_hash),
-    request_hash: bytes(({ request_hash }) => request_hash),
-    accepted: boolean(({ accepted }) => accepted),
-    response: bytes(({ response }) => response),
-    expires_at: time(({ expires_at }) => expires_at),
-    maker: bytes(({ maker }) => maker),
-  },
+  parameters: { ...NEW_KEY, response: bytes(({ response }) => response) },
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
 });
 
@@ -107,14 +103,7 @@ export const insertKeyInFlight = boundWrite<KeyInFlight>({
     insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, expires_at, subject, maker, lease_until)
     values {(:tenant, :key_hash, :request_hash, :accepted, :expires_at, :subject, :maker,
       now() + ${LEASE_SECONDS} * interval '1 second')}`,
-  parameters: {
-    key_hash: bytes(({ key_hash }) => key_hash),
-    request_hash: bytes(({ request_hash }) => request_hash),
-    accepted: boolean(({ accepted }) => accepted),
-    expires_at: time(({ expires_at }) => expires_at),
-    subject: uuid(({ subject }) => subject),
-    maker: bytes(({ maker }) => maker),
-  },
+  parameters: { ...NEW_KEY, subject: uuid(({ subject }) => subject) },
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
 });
 

@@ -25,14 +25,9 @@ export type NewMessage =
   | { readonly id: Uuid; readonly webhook_id: Uuid };
 
 /** Inserts a message to send at once. */
-export const insertMessage = defineWrite<NewMessage>({
-  table: "outbox",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map((input) => {
-      const row = { tenant_id: tenantId, attempts: 0, claim: 0, due_at: at, created_at: at, ...input };
-      return sql`insert into outbox ${sql(row)}`;
-    }),
+export const insertMessage = defineChange<NewMessage>("outbox", (sql, tenantId, input, at) => {
+  const row = { tenant_id: tenantId, attempts: 0, claim: 0, due_at: at, created_at: at, ...input };
+  return sql`insert into outbox ${sql(row)}`;
 });
 
 export const { claim: claimMessages, hasDue: hasMessagesDue } = defineDueWork<MessageRow>("outbox", {
@@ -58,7 +53,6 @@ export const deleteMessage = defineChange<Pick<MessageRow, "id" | "claim">>(
 export const deleteInvitationMessages = defineWrite<Uuid>({
   table: "outbox",
   comesFirst: true,
-  sortKey: (invitationId) => invitationId,
   queries: (sql, tenantId, invitationIds) => [
     sql`delete from outbox where tenant_id = ${tenantId} and invitation_id = any(${[...invitationIds]}::uuid[])`,
   ],

@@ -2,7 +2,15 @@ import type { Uuid } from "../../base/ids.js";
 import { type PageRequest, pageOffset } from "../../base/page.js";
 import { definePage } from "../statements/counted-page.js";
 import { defineRemoval } from "../statements/removal.js";
-import { defineChange, defineHasRow, defineRow, defineRows } from "../statements/row-statements.js";
+import {
+  defineChange,
+  defineHasRow,
+  defineHasWritten,
+  defineRow,
+  defineRows,
+  defineWrittenRow,
+  defineWrittenRows,
+} from "../statements/row-statements.js";
 
 export type DeliveryState = "waiting" | "delivered" | "failed";
 
@@ -47,8 +55,7 @@ interface DeliveryClaim {
  * event must not overtake it. That one is looked up for each delivery, which PostgreSQL neither joins nor sorts: with an
  * anti-join, a claim beside 3,000 waiting ones took seconds until the table was analyzed.
  */
-export const claimDeliveries = defineRows<DeliveryClaim, DeliveryRow>(
-  "write",
+export const claimDeliveries = defineWrittenRows<DeliveryClaim, DeliveryRow>(
   "webhook_deliveries",
   (sql, tenantId, { webhookId, limit, seconds }, at) => sql`
     update webhook_deliveries set lease_until = now() + ${seconds} * interval '1 second', claim = claim + 1
@@ -66,7 +73,6 @@ export const claimDeliveries = defineRows<DeliveryClaim, DeliveryRow>(
 );
 
 export const listWebhooksDue = defineRows<"due", { readonly webhook_id: Uuid }>(
-  "read",
   "webhook_deliveries",
   (sql, tenantId, _, at) => sql`
     select id as webhook_id from webhooks w where w.tenant_id = ${tenantId} and w.enabled and exists (
@@ -76,7 +82,6 @@ export const listWebhooksDue = defineRows<"due", { readonly webhook_id: Uuid }>(
 );
 
 export const hasDeliveriesDue = defineHasRow<Date>(
-  "read",
   "webhook_deliveries",
   (sql, tenantId, until) => sql`
     select 1 from webhook_deliveries d join webhooks w on w.tenant_id = d.tenant_id and w.id = d.webhook_id and w.enabled
@@ -93,8 +98,7 @@ export interface AttemptEnd extends NamedDelivery {
 }
 
 /** Writes how an attempt ended, unless another replica has taken the delivery since. Returns whether it did. */
-export const endAttempt = defineHasRow<AttemptEnd>(
-  "write",
+export const endAttempt = defineHasWritten<AttemptEnd>(
   "webhook_deliveries",
   (sql, tenantId, { webhookId, eventId, claim, state, attempts, status, problem, dueAt }, at) => sql`
     update webhook_deliveries set state = ${state}, attempts = ${attempts}, status = ${status}, problem = ${problem},
@@ -119,8 +123,7 @@ export const failWaiting = defineChange<{ readonly webhookId: Uuid; readonly pro
 );
 
 /** Sets a delivery to be sent again at once, and returns it. Null: the webhook has no delivery of this event. */
-export const restartDelivery = defineRow<NamedDelivery, DeliveryRow>(
-  "write",
+export const restartDelivery = defineWrittenRow<NamedDelivery, DeliveryRow>(
   "webhook_deliveries",
   (sql, tenantId, { webhookId, eventId }, at) => sql`
     update webhook_deliveries set state = 'waiting', due_at = ${at}, lease_until = null, claim = claim + 1, attempts = 0
@@ -128,19 +131,13 @@ export const restartDelivery = defineRow<NamedDelivery, DeliveryRow>(
     returning ${sql.unsafe(COLUMNS)}`,
 );
 
-type NewDelivery = Pick<
+type NewDelivery = Omit<
   DeliveryRow,
-  "event_id" | "webhook_id" | "event_type" | "entity_type" | "entity_id" | "content"
-> & {
-  readonly actor_id: Uuid | null;
-  readonly actor_type: string | null;
-  readonly trace_id: Uuid | null;
-  readonly expires_at: Date;
-};
+  "state" | "attempts" | "claim" | "due_at" | "attempted_at" | "status" | "problem" | "created_at"
+> & { readonly expires_at: Date };
 
 /** Writes an event for one webhook, whatever it asks for: a test. */
-export const insertDelivery = defineRow<NewDelivery, DeliveryRow>(
-  "write",
+export const insertDelivery = defineWrittenRow<NewDelivery, DeliveryRow>(
   "webhook_deliveries",
   (sql, tenantId, row, at) => sql`
     insert into webhook_deliveries ${sql({
@@ -157,7 +154,6 @@ export const insertDelivery = defineRow<NewDelivery, DeliveryRow>(
 );
 
 export const readDelivery = defineRow<NamedDelivery, DeliveryRow>(
-  "read",
   "webhook_deliveries",
   (sql, tenantId, { webhookId, eventId }) => sql`
     select ${sql.unsafe(COLUMNS)} from webhook_deliveries
@@ -197,7 +193,6 @@ export const deleteDueEvents = defineRemoval("webhook_deliveries", "expires_at")
 
 /** Whether a webhook took an event after a time. */
 export const wasDeliveredSince = defineHasRow<{ readonly webhookId: Uuid; readonly since: Date }>(
-  "read",
   "webhook_deliveries",
   (sql, tenantId, { webhookId, since }) => sql`
     select 1 from webhook_deliveries

@@ -65,7 +65,6 @@ const INSERT_EVENT = boundWrite<ExpiringEvent>({
     content: bytes(({ content }) => content),
     expires_at: time(({ expiresAt }) => expiresAt),
   },
-  sortKey: ({ id }) => id,
 });
 
 /**

@@ -6,7 +6,7 @@ import {
   defineAll,
   defineChange,
   defineDelete,
-  defineHasRow,
+  defineHasWritten,
   defineInsert,
   defineRead,
 } from "../statements/row-statements.js";
@@ -45,8 +45,7 @@ export const updateWebhookRow = defineChange<WebhookChange>(
 );
 
 /** Disables a webhook by the server itself. Returns whether it was enabled. */
-export const disableWebhookRow = defineHasRow<Uuid>(
-  "write",
+export const disableWebhookRow = defineHasWritten<Uuid>(
   "webhooks",
   (sql, tenantId, id, at) => sql`
     update webhooks set enabled = false, modified_by = null, modified_at = ${at}, revision = revision + 1
@@ -68,6 +67,5 @@ export const refreshEventTypes = boundWrite<"once">({
     )
     where tenant_id = :tenant`,
   parameters: { step: REVISION_STEP },
-  sortKey: () => "",
   combine: () => ["once"],
 });

@@ -1,9 +1,9 @@
 import type { Uuid } from "../../base/ids.js";
 import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
-import { boundQuery } from "../statements/bound-statement.js";
 import {
   defineAll,
   defineChange,
+  defineCount,
   defineDelete,
   defineHasRow,
   defineInsert,
@@ -46,18 +46,12 @@ export const lockConnection = lockedById("connections", readConnection);
 
 export const listConnectionRows = defineAll<ConnectionRow>("connections", COLUMNS);
 
-export const countConnections = boundQuery<"all", number, number>({
-  table: "connections",
-  kind: "read",
-  sql: "select count(*) from connections where tenant_id = :tenant",
-  parameters: {},
-  sortKey: (all) => all,
-  row: (column) => column.integer(),
-  outputs: (rows) => rows.map(([count = 0]) => count),
-});
+export const countConnections = defineCount<"all">(
+  "connections",
+  (sql, tenantId) => sql`select count(*) as n from connections where tenant_id = ${tenantId}`,
+);
 
 export const listDueChecks = defineRows<"due", ConnectionRow>(
-  "read",
   "connections",
   (sql, tenantId, _, at) => sql`
     select ${sql.unsafe(COLUMNS)} from connections
@@ -66,7 +60,6 @@ export const listDueChecks = defineRows<"due", ConnectionRow>(
 
 /** Whether a credentials check is due before a time. */
 export const hasChecksDue = defineHasRow<Date>(
-  "read",
   "connections",
   (sql, tenantId, until) =>
     sql`select 1 from connections where tenant_id = ${tenantId} and check_due_at < ${until} limit 1`,

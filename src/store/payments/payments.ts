@@ -4,8 +4,7 @@ import { boundWrite } from "../statements/bound-statement.js";
 import { defineList } from "../statements/counted-page.js";
 import { defineDueWork } from "../statements/due-work.js";
 import { bytes, text, time, uuid } from "../statements/parameter.js";
-import { defineChange, defineRead } from "../statements/row-statements.js";
-import { defineStatement } from "../statements/statement.js";
+import { defineChange, defineForEach, defineRead } from "../statements/row-statements.js";
 import { lockedById } from "../transactions/row-lock.js";
 
 export interface PaymentRow {
@@ -57,18 +56,14 @@ export interface ProviderName {
   readonly providerId: string;
 }
 
-export const findPaymentByProvider = defineStatement<ProviderName, Uuid | null, { readonly id: Uuid }>({
-  table: "payments",
-  kind: "read",
-  sortKey: ({ providerId }) => providerId,
-  queries: (sql, tenantId, names) =>
-    names.map(
-      ({ connectionId, providerId }) => sql`
-        select id from payments
-        where tenant_id = ${tenantId} and connection_id = ${connectionId} and provider_id = ${providerId} limit 1`,
-    ),
-  outputs: (rows) => rows.map(([row]) => row?.id ?? null),
-});
+export const findPaymentByProvider = defineForEach<ProviderName, Uuid | null, { readonly id: Uuid }>(
+  "read",
+  "payments",
+  (sql, tenantId, { connectionId, providerId }) => sql`
+    select id from payments
+    where tenant_id = ${tenantId} and connection_id = ${connectionId} and provider_id = ${providerId} limit 1`,
+  ([row]) => row?.id ?? null,
+);
 
 export type PaymentChange = Omit<PaymentRow, "created_at" | "revision">;
 
@@ -97,7 +92,6 @@ function definePaymentUpdate(leaseUntil: string) {
       record: bytes(({ record }) => record),
       due_at: time(({ due_at }) => due_at),
     },
-    sortKey: ({ id }) => id,
   });
 }
 

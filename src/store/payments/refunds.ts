@@ -15,7 +15,6 @@ export const insertRefund = defineInsert<Omit<RefundRow, "created_at">>("refunds
 export const readRefund = defineRead<RefundRow>("refunds", COLUMNS);
 
 export const listRefundRows = defineRows<Uuid, RefundRow>(
-  "read",
   "refunds",
   (sql, tenantId, id) => sql`
     select ${sql.unsafe(COLUMNS)} from refunds

@@ -15,7 +15,6 @@ export const readSimulatorPayment = readRow<string, SimulatorRow>({
   table: "simulator_payments",
   sql: "select reference, ledger, revision from simulator_payments where tenant_id = :tenant and reference = :reference",
   parameters: { reference: text((reference) => reference) },
-  sortKey: (reference) => reference,
   row: (column) => ({ reference: column.text(), ledger: column.jsonObject(), revision: column.integer() }),
 });
 

@@ -27,7 +27,6 @@ export const insertThreeDSSession = boundWrite<Pick<ThreeDSSessionRow, "id" | "t
     record: bytes(({ record }) => record),
     expires_at: time(({ expires_at }) => expires_at),
   },
-  sortKey: ({ id }) => id,
 });
 
 /** A session that has not expired. */
@@ -37,7 +36,6 @@ export const readThreeDSSession = readRow<Uuid, ThreeDSSessionRow>({
     select id, token_id, record, payment_id, revision, expires_at, created_at from three_ds_sessions
     where tenant_id = :tenant and id = :id and ${IS_UNEXPIRED_SQL}`,
   parameters: { id: uuid((id) => id) },
-  sortKey: (id) => id,
   row: (column) => ({
     id: column.uuid(),
     token_id: column.text(),
@@ -62,7 +60,6 @@ export const updateThreeDSSession = boundWrite<Pick<ThreeDSSessionRow, "id" | "r
     record: bytes(({ record }) => record),
     payment_id: uuid(({ payment_id }) => payment_id),
   },
-  sortKey: ({ id }) => id,
 });
 
 export const deleteDueThreeDSSessions = defineRemoval("three_ds_sessions", "expires_at");

@@ -1,6 +1,6 @@
 import type { Uuid } from "../../base/ids.js";
 import { byteaArray } from "../statements/parameters.js";
-import { defineHasRow, defineRow } from "../statements/row-statements.js";
+import { defineHasWritten, defineRow, defineWrittenRow } from "../statements/row-statements.js";
 import type { InvitationRow } from "./invitations.js";
 
 /** What a link names: an invitation, and one of the secrets that accept it. */
@@ -22,7 +22,6 @@ export interface SentInvitation extends LinkedInvitation {
 
 /** Finds the invitation of a valid link: unexpired, of an existing tenant. Also finds an accepted one. */
 export const findLinkedInvitation = defineRow<NamedLink, LinkedInvitation>(
-  "read",
   "invitations",
   (sql, tenantId, { id, hash }, at) => sql`
     select i.id, i.email, i.email_term, i.role, i.expires_at, i.member_id from invitations i
@@ -31,8 +30,7 @@ export const findLinkedInvitation = defineRow<NamedLink, LinkedInvitation>(
 );
 
 /** Adds another link to an invitation, unless it was sent again since. Returns the invitation's recipient. */
-export const addLink = defineRow<NamedLink & { readonly revision: number }, SentInvitation>(
-  "write",
+export const addLink = defineWrittenRow<NamedLink & { readonly revision: number }, SentInvitation>(
   "invitations",
   (sql, tenantId, { id, hash, revision }, at) => sql`
     update invitations set link_hashes = link_hashes || ${byteaArray(sql, [hash])}
@@ -45,8 +43,7 @@ export const addLink = defineRow<NamedLink & { readonly revision: number }, Sent
  * Accepts an invitation for a member that is about to be created. Returns false if it is accepted or expired, or its
  * links were replaced.
  */
-export const acceptInvitationRow = defineHasRow<NamedLink & { readonly member_id: Uuid }>(
-  "write",
+export const acceptInvitationRow = defineHasWritten<NamedLink & { readonly member_id: Uuid }>(
   "invitations",
   (sql, tenantId, { id, hash, member_id }, at) => sql`
     update invitations set member_id = ${member_id}
@@ -59,11 +56,10 @@ export const acceptInvitationRow = defineHasRow<NamedLink & { readonly member_id
  * Accepts the invitation of an address whose owner an issuer has verified, for a member that is about to be created.
  * Returns null without an open invitation: none was sent, or it is accepted or expired.
  */
-export const acceptInvitationOfAddress = defineRow<
+export const acceptInvitationOfAddress = defineWrittenRow<
   { readonly term: Buffer; readonly member_id: Uuid },
   LinkedInvitation
 >(
-  "write",
   "invitations",
   (sql, tenantId, { term, member_id }, at) => sql`
     update invitations set member_id = ${member_id}

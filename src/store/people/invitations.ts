@@ -6,7 +6,13 @@ import { defineList } from "../statements/counted-page.js";
 import { time, uuid } from "../statements/parameter.js";
 import { byteaArray } from "../statements/parameters.js";
 import { defineRemoval } from "../statements/removal.js";
-import { defineChange, defineDelete, defineHasRow, defineRead, defineRows } from "../statements/row-statements.js";
+import {
+  defineChange,
+  defineDelete,
+  defineHasRow,
+  defineRead,
+  defineWrittenRows,
+} from "../statements/row-statements.js";
 import { lockedById } from "../transactions/row-lock.js";
 
 export interface InvitationRow extends AuthorshipColumns {
@@ -38,7 +44,6 @@ export const lockInvitation = lockedById("invitations", readInvitation);
 
 /** Whether an address has an invitation. An expired one counts until it is accepted or deleted. */
 export const isInvitedAddress = defineHasRow<Buffer>(
-  "read",
   "invitations",
   (sql, tenantId, term) =>
     sql`select 1 from invitations where tenant_id = ${tenantId} and email_term = ${term} limit 1`,
@@ -72,7 +77,6 @@ export const renewInvitation = boundWrite<InvitationRenewal>({
     expires_at: time(({ expires_at }) => expires_at),
     modified_by: uuid(({ modified_by }) => modified_by),
   },
-  sortKey: ({ id }) => id,
 });
 
 /** Deletes an invitation that is not accepted. Returns whether it existed. */
@@ -85,8 +89,7 @@ export interface InvitationOfAddress {
 }
 
 /** Deletes all invitations of an address, including accepted ones. Returns the deleted ones. */
-export const deleteInvitationsTo = defineRows<Buffer, InvitationOfAddress>(
-  "write",
+export const deleteInvitationsTo = defineWrittenRows<Buffer, InvitationOfAddress>(
   "invitations",
   (sql, tenantId, term) => sql`
     delete from invitations where tenant_id = ${tenantId} and email_term = ${term} returning id, member_id`,

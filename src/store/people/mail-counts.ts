@@ -1,4 +1,4 @@
-import { defineChange, defineHasRow } from "../statements/row-statements.js";
+import { defineChange, defineHasWritten } from "../statements/row-statements.js";
 
 export interface CountedMail {
   /** A keyed hash of an address; empty for the tenant itself. */
@@ -15,8 +15,7 @@ export interface CountedMail {
  * Counts a mail, unless it is one too many in its hour or in 24 hours. Returns whether it was counted. Citus inserts what
  * a select finds only if the select reads a table of the tenant: its keys are such rows, also of the vault itself.
  */
-export const countMail = defineHasRow<CountedMail>(
-  "write",
+export const countMail = defineHasWritten<CountedMail>(
   "mail_counts",
   (sql, tenantId, { counted, hour, since, inHour, inDay }) => sql`
     insert into mail_counts (tenant_id, counted, hour, mails)

@@ -12,7 +12,6 @@ export interface MemberIdentityRow {
 export const insertMemberIdentity = defineInsert<MemberIdentityRow>("member_identities");
 
 export const findMemberIdentity = defineRow<Buffer, MemberIdentityRow>(
-  "read",
   "member_identities",
   (sql, tenantId, term) => sql`
     select id, member_id, identity_term, proof from member_identities
@@ -20,7 +19,6 @@ export const findMemberIdentity = defineRow<Buffer, MemberIdentityRow>(
 );
 
 export const hasMemberIdentity = defineHasRow<Uuid>(
-  "read",
   "member_identities",
   (sql, tenantId, memberId) => sql`
     select 1 from member_identities where tenant_id = ${tenantId} and member_id = ${memberId} limit 1`,

@@ -33,7 +33,6 @@ export const readMember = defineRead<MemberRow>("members", COLUMNS);
 export const lockMember = lockedById("members", readMember);
 
 export const readOwner = defineRow<"owner", MemberRow>(
-  "read",
   "members",
   (sql, tenantId) => sql`
     select ${sql.unsafe(COLUMNS)} from members where tenant_id = ${tenantId} and role = 'OWNER'`,
@@ -41,7 +40,6 @@ export const readOwner = defineRow<"owner", MemberRow>(
 
 /** The members who may administer others, who joined first. More than a hundred are not looked at. */
 export const listAdministrators = defineRows<"all", MemberRow>(
-  "read",
   "members",
   (sql, tenantId) => sql`
     select ${sql.unsafe(COLUMNS)} from members where tenant_id = ${tenantId} and role in ('OWNER', 'ADMIN')
@@ -49,7 +47,6 @@ export const listAdministrators = defineRows<"all", MemberRow>(
 );
 
 export const findMemberByAddress = defineRow<Buffer, MemberRow>(
-  "read",
   "members",
   (sql, tenantId, term) => sql`
     select ${sql.unsafe(COLUMNS)}
@@ -57,14 +54,12 @@ export const findMemberByAddress = defineRow<Buffer, MemberRow>(
 );
 
 export const findMemberOfUser = defineRow<Uuid, MemberRow>(
-  "read",
   "members",
   (sql, tenantId, userId) => sql`
     select ${sql.unsafe(COLUMNS)} from members where tenant_id = ${tenantId} and user_id = ${userId} limit 1`,
 );
 
 export const isMemberAddress = defineHasRow<Buffer>(
-  "read",
   "members",
   (sql, tenantId, term) => sql`select 1 from members where tenant_id = ${tenantId} and email_term = ${term} limit 1`,
 );
@@ -96,5 +91,4 @@ export const deleteMemberRow = boundWrite<Uuid>({
   table: "members",
   sql: "delete from members where tenant_id = :tenant and id = :id",
   parameters: { id: uuid((id) => id) },
-  sortKey: (id) => id,
 });

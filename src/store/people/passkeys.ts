@@ -1,5 +1,5 @@
 import type { Uuid } from "../../base/ids.js";
-import { defineChange, defineHasRow, defineRead, defineRows } from "../statements/row-statements.js";
+import { defineChange, defineHasWritten, defineRead, defineRows } from "../statements/row-statements.js";
 
 export interface PasskeyRow {
   readonly id: Uuid;
@@ -14,15 +14,13 @@ export interface PasskeyRow {
 export type NewPasskey = Omit<PasskeyRow, "created_at">;
 
 /** Inserts a passkey. Returns false if the tenant has its credential already. */
-export const insertPasskey = defineHasRow<NewPasskey>(
-  "write",
+export const insertPasskey = defineHasWritten<NewPasskey>(
   "passkeys",
   (sql, tenantId, row, at) => sql`
     insert into passkeys ${sql({ tenant_id: tenantId, created_at: at, ...row })} on conflict do nothing returning 1`,
 );
 
 export const listPasskeyRows = defineRows<Uuid, PasskeyRow>(
-  "read",
   "passkeys",
   (sql, tenantId, memberId) => sql`
     select id, member_id, credential_hash, details, created_at, last_used_at from passkeys
@@ -31,7 +29,6 @@ export const listPasskeyRows = defineRows<Uuid, PasskeyRow>(
 
 /** The passkeys of all members, oldest first. A member has at most 10. */
 export const listAllPasskeyRows = defineRows<"all", PasskeyRow>(
-  "read",
   "passkeys",
   (sql, tenantId) => sql`
     select id, member_id, credential_hash, details, created_at, last_used_at from passkeys

@@ -1,6 +1,12 @@
 import type { Uuid } from "../../base/ids.js";
 import { defineRemoval } from "../statements/removal.js";
-import { defineChange, defineHasRow, defineInsert, defineRow } from "../statements/row-statements.js";
+import {
+  defineChange,
+  defineHasWritten,
+  defineInsert,
+  defineRow,
+  defineWrittenRow,
+} from "../statements/row-statements.js";
 import { isUnexpired } from "../statements/unexpired.js";
 
 export interface SignInRequestRow {
@@ -18,8 +24,7 @@ export const insertSignInRequest = defineInsert<SignInRequestRow>("sign_in_reque
  * Inserts a request with a mail of its own, unless another one that is not used has this key: its mail then serves both.
  * Returns whether it was inserted.
  */
-export const insertMailedRequest = defineHasRow<SignInRequestRow & { readonly mail_key: Buffer }>(
-  "write",
+export const insertMailedRequest = defineHasWritten<SignInRequestRow & { readonly mail_key: Buffer }>(
   "sign_in_requests",
   (sql, tenantId, row, at) => sql`
     insert into sign_in_requests ${sql({ tenant_id: tenantId, created_at: at, ...row })}
@@ -36,7 +41,6 @@ export const unshareMail = defineChange<Buffer>(
 
 /** A request that is neither used nor expired. */
 export const readSignInRequest = defineRow<Uuid, SignInRequestRow>(
-  "read",
   "sign_in_requests",
   (sql, tenantId, id, at) => sql`
     select id, method, browser_hash, details, expires_at from sign_in_requests
@@ -44,8 +48,7 @@ export const readSignInRequest = defineRow<Uuid, SignInRequestRow>(
 );
 
 /** Replaces the details of a request that is neither used nor expired. Returns whether there is one. */
-export const updateSignInRequest = defineHasRow<Pick<SignInRequestRow, "id" | "details">>(
-  "write",
+export const updateSignInRequest = defineHasWritten<Pick<SignInRequestRow, "id" | "details">>(
   "sign_in_requests",
   (sql, tenantId, { id, details }, at) => sql`
     update sign_in_requests set details = ${details}
@@ -53,8 +56,7 @@ export const updateSignInRequest = defineHasRow<Pick<SignInRequestRow, "id" | "d
 );
 
 /** Uses a request, once: of two concurrent uses one gets the row. */
-export const consumeSignInRequest = defineRow<Uuid, SignInRequestRow>(
-  "write",
+export const consumeSignInRequest = defineWrittenRow<Uuid, SignInRequestRow>(
   "sign_in_requests",
   (sql, tenantId, id, at) => sql`
     update sign_in_requests set used_at = ${at}

@@ -38,7 +38,6 @@ export interface PresentedSignInRow extends SignInRow {
 
 /** The sign-in of a cookie, unless it has expired or its member or tenant is gone. */
 export const findSignIn = defineRow<Buffer, PresentedSignInRow>(
-  "read",
   "sign_ins",
   (sql, tenantId, hash, at) => sql`
     select s.id, s.token_hash, s.member_id, s.method, s.details, s.created_at, s.last_seen_at, s.expires_at,
@@ -63,7 +62,6 @@ export const stepUpSignIn = defineChange<Pick<SignInRow, "id" | "details"> & { r
 );
 
 export const listSignIns = defineRows<Uuid, SignInRow>(
-  "read",
   "sign_ins",
   (sql, tenantId, memberId, at) => sql`
     select ${sql.unsafe(COLUMNS)}
@@ -79,7 +77,6 @@ export interface SignInOwner {
 }
 
 export const readSignInOwner = defineRow<Uuid, SignInOwner>(
-  "read",
   "sign_ins",
   (sql, tenantId, id) => sql`
     select s.member_id, m.role from sign_ins s

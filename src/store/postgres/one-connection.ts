@@ -21,11 +21,7 @@ export interface OneConnection {
 }
 
 /** The target of the client's socket: the hosts in the order of the address, or a unix socket. */
-interface Target {
-  readonly host: readonly string[];
-  readonly port: readonly number[];
-  readonly path: string | false;
-}
+type Target = Parameters<NonNullable<ConnectOptions["openSocket"]>>[0];
 
 /**
  * By default the client reconnects and sends its waiting queries there: the rest of a transaction would run outside of

@@ -4,13 +4,11 @@ import { PreparedStatement } from "../wire/prepared-statement.js";
 import type { Execution } from "../wire/step.js";
 import { type Parameter, time, uuid } from "./parameter.js";
 import { inPreparedSizes } from "./prepared-sizes.js";
-import { CurrentGroup, QueryGroup } from "./query-group.js";
+import { CurrentGroup, type GroupDefinition, QueryGroup } from "./query-group.js";
 import type { Statement, StatementContext } from "./statement-batch.js";
 import { lockRank, type StatementRank, type Table } from "./tables.js";
 
-interface Bound<Input> {
-  /** The table whose rows it locks, or that it reads first. */
-  readonly table: Table;
+interface Bound<Input> extends GroupDefinition<Input> {
   /** Whether it runs first or last among the statements on its table in one step. */
   readonly position?: StatementRank;
   /**
@@ -19,9 +17,7 @@ interface Bound<Input> {
    * runs once per input.
    */
   readonly sql: string;
-  readonly parameters: Readonly<Record<string, Parameter<Input>>>;
-  /** Sorts the inputs of one transaction. All transactions lock rows in this order. */
-  sortKey(input: Input): string;
+  readonly parameters?: Readonly<Record<string, Parameter<Input>>>;
 }
 
 export interface BoundWrite<Input> extends Bound<Input> {
@@ -88,7 +84,7 @@ function bound<Input, Output, Row>(definition: Definition<Input, Output, Row>): 
     isAtCommit: definition.isAtCommit,
     hasWritten: (output) => definition.hasWritten(output),
     joinTo(batch, input, deliver) {
-      current.in(batch, makeGroup).add(input, definition.sortKey(input), deliver);
+      current.in(batch, makeGroup).add(input, deliver);
     },
   };
 }
@@ -148,7 +144,7 @@ class Template<Input> {
   readonly #columns: readonly ReturnType<typeof findColumnKinds>[number][];
   readonly #bySize = new Map<number, PreparedStatement>();
 
-  constructor({ sql, parameters, row }: Pick<Definition<Input, unknown, unknown>, "sql" | "parameters" | "row">) {
+  constructor({ sql, parameters = {}, row }: Pick<Definition<Input, unknown, unknown>, "sql" | "parameters" | "row">) {
     const [, before = sql, repeated = "", after = ""] = /^([^{]*)\{([^}]*)\}([^{}]*)$/s.exec(sql) ?? [];
     this.#parts = [before, repeated, after];
     this.repeats = repeated !== "";

@@ -25,7 +25,6 @@ export function definePage<Input, Row extends object>(
   return defineStatement<Input, SizedPage<Row>, Row | Total>({
     table,
     kind: "read",
-    sortKey: () => "",
     queries: (sql, tenantId, inputs) =>
       inputs.flatMap((input): Query<Row | Total>[] => {
         const { total, rows } = pair(sql, tenantId, input);

@@ -1,4 +1,4 @@
-import { defineHasRow, defineRows } from "./row-statements.js";
+import { defineHasRow, defineWrittenRows } from "./row-statements.js";
 import type { Query, SqlTag, Table } from "./statement.js";
 
 export interface Claim {
@@ -19,8 +19,7 @@ interface DueWork {
 export function defineDueWork<Row>(table: Table, { change, columns, open = (sql) => sql`true` }: DueWork) {
   return {
     /** Takes due rows that no replica works on, longest due first. */
-    claim: defineRows<Claim, Row>(
-      "write",
+    claim: defineWrittenRows<Claim, Row>(
       table,
       (sql, tenantId, { limit, seconds }, at) => sql`
         update ${sql(table)} set lease_until = now() + ${seconds} * interval '1 second', ${sql.unsafe(change)}
@@ -32,7 +31,6 @@ export function defineDueWork<Row>(table: Table, { change, columns, open = (sql)
         returning ${sql.unsafe(columns)}`,
     ),
     hasDue: defineHasRow<Date>(
-      "read",
       table,
       (sql, tenantId, until, at) => sql`
         select 1 from ${sql(table)} where tenant_id = ${tenantId} and due_at < ${until} and ${open(sql, at)} limit 1`,

@@ -1,6 +1,7 @@
 import type { Uuid } from "../../base/ids.js";
 import type { RowBytes } from "./counted-page.js";
-import { defineStatement, type Statement } from "./statement.js";
+import { defineRows } from "./row-statements.js";
+import type { Statement } from "./statement.js";
 
 /** Names are sealed one by one. Opening this many takes some 5 ms. */
 export const NAMES_PER_BATCH = 500;
@@ -32,27 +33,20 @@ export function defineNames(
   table: "applications" | "proxies" | "reactors" | "reactor_formulas",
   bytes: RowBytes,
 ): NamesStatement {
-  return defineStatement<NameRange, readonly NamedRow[], NamedRow>({
-    table,
-    kind: "read",
-    sortKey: () => "",
-    queries: (sql, tenantId, ranges) =>
-      ranges.map(({ ids, types = [], after }) => {
-        const wanted = sql`
-          ${ids.length > 0 ? sql`and id = any(${[...ids]}::uuid[])` : sql``}
-          ${types.length > 0 ? sql`and type = any(${[...types]}::text[])` : sql``}
-          ${after ? sql`and (created_at, id) < (${after.position}::text::timestamptz, ${after.id})` : sql``}`;
-        // Every tenant's list contains the official formulas.
-        const official =
-          table === "reactor_formulas"
-            ? sql`union all select id, null, name, created_at, 0 from official_formulas where true ${wanted}`
-            : sql``;
-        return sql`
-          select id, name, official_name, created_at::text as position, bytes from (
-            select id, name, null as official_name, created_at, ${bytes(sql, tenantId)} as bytes from ${sql(table)} where tenant_id = ${tenantId} ${wanted} ${official}
-          ) named
-          order by named.created_at desc, named.id desc limit ${NAMES_PER_BATCH}`;
-      }),
-    outputs: (rows) => rows,
+  return defineRows<NameRange, NamedRow>(table, (sql, tenantId, { ids, types = [], after }) => {
+    const wanted = sql`
+      ${ids.length > 0 ? sql`and id = any(${[...ids]}::uuid[])` : sql``}
+      ${types.length > 0 ? sql`and type = any(${[...types]}::text[])` : sql``}
+      ${after ? sql`and (created_at, id) < (${after.position}::text::timestamptz, ${after.id})` : sql``}`;
+    // Every tenant's list contains the official formulas.
+    const official =
+      table === "reactor_formulas"
+        ? sql`union all select id, null, name, created_at, 0 from official_formulas where true ${wanted}`
+        : sql``;
+    return sql`
+      select id, name, official_name, created_at::text as position, bytes from (
+        select id, name, null as official_name, created_at, ${bytes(sql, tenantId)} as bytes from ${sql(table)} where tenant_id = ${tenantId} ${wanted} ${official}
+      ) named
+      order by named.created_at desc, named.id desc limit ${NAMES_PER_BATCH}`;
   });
 }

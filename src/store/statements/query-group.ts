@@ -7,8 +7,18 @@ interface RowExecution<Row> extends Execution {
   readonly rows: readonly Row[];
 }
 
-interface GroupDefinition<Input, Output, Row> {
+/** What all statements are defined by. */
+export interface GroupDefinition<Input> {
+  /** The table whose rows it locks, or that it reads first. */
   readonly table: Table;
+  /**
+   * Sorts the inputs of one transaction. All transactions lock rows in this order. Absent: by the id or key that the input
+   * is or has; others stay in the order of their calls.
+   */
+  sortKey?(input: Input): string;
+}
+
+interface OutputDefinition<Input, Output, Row> extends GroupDefinition<Input> {
   /** Returns the outputs in the order of the inputs. `rows` has an item for each execution. */
   outputs(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
 }
@@ -18,7 +28,7 @@ type Execute<Input, Row> = (inputs: readonly Input[], context: StatementContext)
 /** All inputs of one statement in one step, in the order of their sort keys, with the callbacks for its outputs. */
 export class QueryGroup<Input, Output, Row = unknown> implements StatementGroup {
   readonly rank: number;
-  readonly #definition: GroupDefinition<Input, Output, Row>;
+  readonly #definition: OutputDefinition<Input, Output, Row>;
   readonly #execute: Execute<Input, Row>;
   readonly #onSent: () => void;
   readonly #items: { input: Input; key: string; deliver: ((output: Output) => void) | undefined }[] = [];
@@ -28,7 +38,7 @@ export class QueryGroup<Input, Output, Row = unknown> implements StatementGroup 
 
   constructor(
     rank: number,
-    definition: GroupDefinition<Input, Output, Row>,
+    definition: OutputDefinition<Input, Output, Row>,
     execute: Execute<Input, Row>,
     onSent: () => void,
   ) {
@@ -38,17 +48,23 @@ export class QueryGroup<Input, Output, Row = unknown> implements StatementGroup 
     this.#onSent = onSent;
   }
 
-  add(input: Input, key: string, deliver: ((output: Output) => void) | undefined): void {
-    this.#items.push({ input, key, deliver });
+  add(input: Input, deliver: ((output: Output) => void) | undefined): void {
+    this.#items.push({ input, key: "", deliver });
   }
 
   /** Sorts the inputs first: all transactions lock rows in this order. */
   addTo(connection: Connection, context: StatementContext): void {
     this.#onSent();
-    if (this.#items.length > 1) this.#items.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+    if (this.#items.length > 1) this.#sort();
     this.#inputs = this.#items.map(({ input }) => input);
     this.#executions = this.#execute(this.#inputs, context);
     for (const execution of this.#executions) connection.add(execution);
+  }
+
+  #sort(): void {
+    const { sortKey = inputKey } = this.#definition;
+    for (const item of this.#items) item.key = sortKey(item.input);
+    this.#items.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   }
 
   read(): void {
@@ -86,4 +102,10 @@ export class CurrentGroup<Input, Output> {
   forget(): void {
     this.#current = undefined;
   }
+}
+
+function inputKey(input: unknown): string {
+  if (typeof input === "string") return input;
+  if (Buffer.isBuffer(input)) return input.toString("hex");
+  return typeof input === "object" && input !== null && "id" in input ? String(input.id) : "";
 }

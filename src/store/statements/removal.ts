@@ -1,4 +1,5 @@
-import { defineStatement, type Statement, type Table } from "./statement.js";
+import { defineForEach } from "./row-statements.js";
+import type { Statement, Table } from "./statement.js";
 
 /** Rows deleted per transaction. Deleting a million at once would exceed the statement timeout, and never succeed. */
 export const ROWS_PER_REMOVAL = 1_000;
@@ -10,20 +11,18 @@ export const ROWS_PER_REMOVAL = 1_000;
  * @param only a condition on the rows to delete, which is part of that index.
  */
 export function defineRemoval(table: Table, column: string, only = "true"): Statement<"due", number> {
-  return defineStatement<"due", number, unknown>({
+  return defineForEach<"due", number, unknown>(
+    "write",
     table,
-    kind: "write",
-    sortKey: () => "",
-    queries: (sql, tenantId, inputs, at) =>
-      inputs.map(() => {
-        const due = sql`tenant_id = ${tenantId} and ${sql(column)} <= ${at} and ${sql.unsafe(only)}`;
-        return sql`
-          delete from ${sql(table)} where ${due} and ${sql(column)} <= (
-            select max(oldest.until) from (
-              select ${sql(column)} as until from ${sql(table)} where ${due} order by ${sql(column)} limit ${ROWS_PER_REMOVAL}
-            ) oldest
-          ) returning 1`;
-      }),
-    outputs: (rows) => rows.map(({ length }) => length),
-  });
+    (sql, tenantId, _, at) => {
+      const due = sql`tenant_id = ${tenantId} and ${sql(column)} <= ${at} and ${sql.unsafe(only)}`;
+      return sql`
+        delete from ${sql(table)} where ${due} and ${sql(column)} <= (
+          select max(oldest.until) from (
+            select ${sql(column)} as until from ${sql(table)} where ${due} order by ${sql(column)} limit ${ROWS_PER_REMOVAL}
+          ) oldest
+        ) returning 1`;
+    },
+    ({ length }) => length,
+  );
 }

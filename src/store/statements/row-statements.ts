@@ -4,39 +4,46 @@ import { defineStatement, defineWrite, type Query, type SqlTag, type Statement, 
 /** Makes the query for one input. `at` is the transaction's time. */
 type QueryFor<Input, Row> = (sql: SqlTag, tenantId: TenantId, input: Input, at: Date) => Query<Row>;
 
-type Kind = "read" | "write";
-
-/** A statement for at most one row. Its output is null without one. */
-export function defineRow<Input, Row>(
-  kind: Kind,
-  table: Table,
-  query: QueryFor<Input, Row>,
-): Statement<Input, Row | null> {
-  return defineForEach<Input, Row | null, Row>(kind, table, query, ([row]) => row ?? null);
+/** A read of at most one row. Its output is null without one. */
+export function defineRow<Input, Row>(table: Table, query: QueryFor<Input, Row>): Statement<Input, Row | null> {
+  return defineForEach("read", table, query, ([row]) => row ?? null);
 }
 
-export function defineRows<Input, Row>(
-  kind: Kind,
+export function defineRows<Input, Row>(table: Table, query: QueryFor<Input, Row>): Statement<Input, readonly Row[]> {
+  return defineForEach("read", table, query, (rows) => rows);
+}
+
+/** A read of whether there is any row. */
+export function defineHasRow<Input>(table: Table, query: QueryFor<Input, unknown>): Statement<Input, boolean> {
+  return defineForEach("read", table, query, ({ length }) => length > 0);
+}
+
+/** A read of one row with the number `n`. */
+export function defineCount<Input>(table: Table, query: QueryFor<Input, { readonly n: number }>) {
+  return defineForEach("read", table, query, ([row]) => row?.n ?? 0);
+}
+
+/** A write of at most one row, which ends with `returning`. Its output is null if it wrote none. */
+export function defineWrittenRow<Input, Row>(table: Table, query: QueryFor<Input, Row>): Statement<Input, Row | null> {
+  return defineForEach("write", table, query, ([row]) => row ?? null);
+}
+
+export function defineWrittenRows<Input, Row>(
   table: Table,
   query: QueryFor<Input, Row>,
 ): Statement<Input, readonly Row[]> {
-  return defineForEach<Input, readonly Row[], Row>(kind, table, query, (rows) => rows);
+  return defineForEach("write", table, query, (rows) => rows);
 }
 
-/** A read of whether there is any row, or a write that returns whether it wrote one. */
-export function defineHasRow<Input>(
-  kind: Kind,
-  table: Table,
-  query: QueryFor<Input, unknown>,
-): Statement<Input, boolean> {
-  return defineForEach<Input, boolean, unknown>(kind, table, query, ({ length }) => length > 0);
+/** A write that ends with `returning 1`, and whose output is whether it wrote a row. */
+export function defineHasWritten<Input>(table: Table, query: QueryFor<Input, unknown>): Statement<Input, boolean> {
+  return defineForEach("write", table, query, ({ length }) => length > 0);
 }
 
 /** A write without an output. It runs with the next step or the commit. */
 export function defineChange<Input>(table: Table, query: QueryFor<Input, unknown>): Statement<Input, never> {
   return defineWrite<Input>({
     table,
-    sortKey: inputKey,
     queries: (sql, tenantId, inputs, at) => inputs.map((input) => query(sql, tenantId, input, at)),
   });
 }
@@ -59,7 +66,6 @@ export function defineRead<Row extends { readonly id: Uuid }>(
   return defineStatement<Uuid, Row | null, Row>({
     table,
     kind: "read",
-    sortKey: inputKey,
     queries: (sql, tenantId, ids) => [
       sql`
         select ${sql.unsafe(columns)} from ${sql.unsafe(table)}
@@ -72,7 +78,6 @@ export function defineRead<Row extends { readonly id: Uuid }>(
 /** Reads all rows of a tenant, newest first. */
 export function defineAll<Row>(table: Table, columns: string): Statement<"all", readonly Row[]> {
   return defineRows<"all", Row>(
-    "read",
     table,
     (sql, tenantId) => sql`
       select ${sql.unsafe(columns)} from ${sql.unsafe(table)} where tenant_id = ${tenantId}
@@ -84,8 +89,7 @@ export function defineAll<Row>(table: Table, columns: string): Statement<"all", 
 export function defineUpdate<Change extends { readonly id: Uuid; readonly revision: number }>(
   table: Table,
 ): Statement<Change, boolean> {
-  return defineHasRow<Change>(
-    "write",
+  return defineHasWritten<Change>(
     table,
     (sql, tenantId, { id, revision, ...columns }, at) => sql`
       update ${sql.unsafe(table)} set ${sql({ ...columns, modified_at: at })}, revision = revision + 1
@@ -95,16 +99,16 @@ export function defineUpdate<Change extends { readonly id: Uuid; readonly revisi
 
 /** Deletes a row by its id. Returns whether it existed, with the property `only`. */
 export function defineDelete(table: Table, only = "true"): Statement<Uuid, boolean> {
-  return defineHasRow<Uuid>(
-    "write",
+  return defineHasWritten<Uuid>(
     table,
     (sql, tenantId, id) => sql`
       delete from ${sql.unsafe(table)} where tenant_id = ${tenantId} and id = ${id} and ${sql.unsafe(only)} returning 1`,
   );
 }
 
-function defineForEach<Input, Output, Row>(
-  kind: Kind,
+/** A statement with an output of one query for each input. */
+export function defineForEach<Input, Output, Row>(
+  kind: "read" | "write",
   table: Table,
   query: QueryFor<Input, Row>,
   outputOf: (rows: readonly Row[]) => Output,
@@ -112,15 +116,7 @@ function defineForEach<Input, Output, Row>(
   return defineStatement<Input, Output, Row>({
     table,
     kind,
-    sortKey: inputKey,
     queries: (sql, tenantId, inputs, at) => inputs.map((input) => query(sql, tenantId, input, at)),
     outputs: (rows) => rows.map(outputOf),
   });
-}
-
-/** Sorts inputs by the id or key that they are or have. Others stay in the order of their calls. */
-function inputKey(input: unknown): string {
-  if (typeof input === "string") return input;
-  if (Buffer.isBuffer(input)) return input.toString("hex");
-  return typeof input === "object" && input !== null && "id" in input ? String(input.id) : "";
 }

@@ -1,7 +1,7 @@
 import { type BoundQuery, boundQuery } from "./bound-statement.js";
 import type { Statement } from "./statement-batch.js";
 
-type SingleRow<Input, Output, Row> = Omit<BoundQuery<Input, Output, Row>, "kind" | "outputs" | "hasWritten">;
+type SingleRow<Input, Output, Row> = Omit<BoundQuery<Input, Output, Row>, "kind" | "outputs">;
 
 /** A query for at most one row per input. The output is null for an input without a row. */
 export function readRow<Input, Row>(definition: SingleRow<Input, Row | null, Row>): Statement<Input, Row | null> {

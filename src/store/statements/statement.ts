@@ -1,9 +1,8 @@
 import type { TenantId } from "../../base/ids.js";
-import { inPreparedSizes } from "./prepared-sizes.js";
-import { CurrentGroup, QueryGroup } from "./query-group.js";
+import { CurrentGroup, type GroupDefinition, QueryGroup } from "./query-group.js";
 import { type SqlTag, type SqlText, sqlTag, TextExecution } from "./sql-text.js";
 import type { Statement, StatementContext } from "./statement-batch.js";
-import { lockRank, type Table } from "./tables.js";
+import { lockRank } from "./tables.js";
 
 export type { SqlTag } from "./sql-text.js";
 export type { Statement } from "./statement-batch.js";
@@ -11,15 +10,12 @@ export { TABLES, type Table } from "./tables.js";
 
 export type Query<Row> = SqlText<Row>;
 
-interface Shared<Input> {
-  readonly table: Table;
+interface Shared<Input> extends GroupDefinition<Input> {
   /**
    * Runs before all other statements on its table in one step, whichever request called first. For a read that must not
    * see half of another request's change, or a delete that must not take another request's replacement.
    */
   readonly comesFirst?: boolean;
-  /** Sorts the inputs of one transaction. All transactions lock rows in this order. */
-  sortKey(input: Input): string;
 }
 
 /** Defines a statement that many requests of a tenant share. Its text is made for each step. */
@@ -29,10 +25,6 @@ export interface StatementDefinition<Input, Output, Row> extends Shared<Input> {
   queries(sql: SqlTag, tenantId: TenantId, inputs: readonly Input[], at: Date): readonly Query<Row>[];
   /** Returns the results in the order of the inputs, from the rows of each query. */
   outputs(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
-}
-
-export interface WriteDefinition<Input> extends Shared<Input> {
-  queries(sql: SqlTag, tenantId: TenantId, inputs: readonly Input[], at: Date): readonly Query<unknown>[];
 }
 
 /**
@@ -52,27 +44,14 @@ export function defineStatement<Input, Output, Row>(
     isAtCommit: false,
     hasWritten: () => true,
     joinTo(batch, input, deliver) {
-      current.in(batch, makeGroup).add(input, definition.sortKey(input), deliver);
+      current.in(batch, makeGroup).add(input, deliver);
     },
   };
 }
 
 /** A statement without a result. It runs with the next step or the commit. */
-export function defineWrite<Input>(definition: WriteDefinition<Input>): Statement<Input, never> {
-  return defineStatement<Input, never, unknown>({
-    kind: "write",
-    table: definition.table,
-    comesFirst: definition.comesFirst ?? false,
-    sortKey: (input) => definition.sortKey(input),
-    queries: (sql, tenantId, inputs, at) => definition.queries(sql, tenantId, inputs, at),
-    outputs: () => [],
-  });
-}
-
-/** Cuts inputs into prepared sizes and makes one query for each. */
-export function inSizes<Input, Row>(
-  inputs: readonly Input[],
-  query: (piece: readonly Input[]) => Query<Row>,
-): Query<Row>[] {
-  return inPreparedSizes(inputs).map(query);
+export function defineWrite<Input>(
+  definition: Omit<StatementDefinition<Input, never, unknown>, "kind" | "outputs">,
+): Statement<Input, never> {
+  return defineStatement<Input, never, unknown>({ ...definition, kind: "write", outputs: () => [] });
 }

@@ -1,5 +1,6 @@
 import type { TenantId } from "../../base/ids.js";
 import type { AadValue } from "../../crypto/sealed.js";
+import { defineCount, defineForEach } from "../statements/row-statements.js";
 import { defineStatement, type SqlTag, type Statement } from "../statements/statement.js";
 import type { SealedTable, SealingPurpose } from "./sealed-columns.js";
 
@@ -46,7 +47,6 @@ export interface SealedRowStatements {
 export function sealedRowStatements(sealedTable: SealedTable): SealedRowStatements {
   const { table, key, keyType, columns } = sealedTable;
   const { selected, read } = sealedRows(sealedTable);
-  const shared = { kind: "read", table, sortKey: () => "" } as const;
   const keyOrder = `order by ${table}.${key}`;
   const beyond = (sql: SqlTag, after: string | undefined) =>
     after === undefined ? sql`` : sql`and ${sql(key)} > ${after}::text::${sql.unsafe(keyType)}`;
@@ -55,33 +55,27 @@ export function sealedRowStatements(sealedTable: SealedTable): SealedRowStatemen
       ${beyond(sql, after)}
       ${last === undefined ? sql`` : sql`and ${sql(key)} <= ${last}::text::${sql.unsafe(keyType)}`}`;
   return {
-    rangeEnd: defineStatement<RangeStart, string | null, { key: string }>({
-      ...shared,
-      queries: (sql, tenantId, inputs) =>
-        inputs.map(
-          ({ after, rows }) => sql`
-            select ${sql.unsafe(key)}::text as key from ${sql(table)} where tenant_id = ${tenantId}
-              ${beyond(sql, after)}
-            ${sql.unsafe(keyOrder)} offset ${rows - 1} limit 1`,
-        ),
-      outputs: (rows) => rows.map(([row]) => row?.key ?? null),
-    }),
-    stale: defineStatement<StaleRange, readonly SealedRow[], StoredRow>({
-      ...shared,
-      queries: (sql, tenantId, inputs) =>
-        inputs.map(
-          (range) => sql`
-            select ${sql.unsafe(key)}::text as sealed_key, ${sql(selected)} ${staleRows(sql, tenantId, range)}
-            ${sql.unsafe(keyOrder)}`,
-        ),
-      outputs: (rows) => rows.map((found) => found.map(read)),
-    }),
-    countStale: defineStatement<StaleRange, number, { n: number }>({
-      ...shared,
-      queries: (sql, tenantId, inputs) =>
-        inputs.map((range) => sql`select count(*)::int as n ${staleRows(sql, tenantId, range)}`),
-      outputs: (rows) => rows.map(([row]) => row?.n ?? 0),
-    }),
+    rangeEnd: defineForEach<RangeStart, string | null, { key: string }>(
+      "read",
+      table,
+      (sql, tenantId, { after, rows }) => sql`
+        select ${sql.unsafe(key)}::text as key from ${sql(table)} where tenant_id = ${tenantId}
+          ${beyond(sql, after)}
+        ${sql.unsafe(keyOrder)} offset ${rows - 1} limit 1`,
+      ([row]) => row?.key ?? null,
+    ),
+    stale: defineForEach<StaleRange, readonly SealedRow[], StoredRow>(
+      "read",
+      table,
+      (sql, tenantId, range) => sql`
+        select ${sql.unsafe(key)}::text as sealed_key, ${sql(selected)} ${staleRows(sql, tenantId, range)}
+        ${sql.unsafe(keyOrder)}`,
+      (rows) => rows.map(read),
+    ),
+    countStale: defineCount<StaleRange>(
+      table,
+      (sql, tenantId, range) => sql`select count(*)::int as n ${staleRows(sql, tenantId, range)}`,
+    ),
     replace: replaceStatement(sealedTable),
   };
 }
@@ -90,18 +84,14 @@ export function sealedRowStatements(sealedTable: SealedTable): SealedRowStatemen
 export function sampleStatement(sealedTable: SealedTable): Statement<number, readonly SealedRow[]> {
   const { table, key } = sealedTable;
   const { selected, read } = sealedRows(sealedTable);
-  return defineStatement<number, readonly SealedRow[], StoredRow>({
+  return defineForEach<number, readonly SealedRow[], StoredRow>(
+    "read",
     table,
-    kind: "read",
-    sortKey: () => "",
-    queries: (sql, tenantId, inputs) =>
-      inputs.map(
-        (rows) => sql`
-          select ${sql.unsafe(key)}::text as sealed_key, ${sql(selected)}
-          from ${sql(table)} where tenant_id = ${tenantId} order by random() limit ${rows}`,
-      ),
-    outputs: (rows) => rows.map((found) => found.map(read)),
-  });
+    (sql, tenantId, rows) => sql`
+      select ${sql.unsafe(key)}::text as sealed_key, ${sql(selected)}
+      from ${sql(table)} where tenant_id = ${tenantId} order by random() limit ${rows}`,
+    (rows) => rows.map(read),
+  );
 }
 
 /** How rows are read with their sealed values and the plain ones that these are bound to. */

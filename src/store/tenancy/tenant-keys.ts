@@ -1,6 +1,7 @@
 import { type TenantId, VAULT_TENANT_ID } from "../../base/ids.js";
-import { defineChange, defineHasRow } from "../statements/row-statements.js";
-import { defineStatement, defineWrite, inSizes } from "../statements/statement.js";
+import { inPreparedSizes } from "../statements/prepared-sizes.js";
+import { defineChange, defineForEach, defineHasWritten, defineRows } from "../statements/row-statements.js";
+import { defineWrite } from "../statements/statement.js";
 
 export interface TenantKeyRow {
   readonly purpose: string;
@@ -15,38 +16,31 @@ export interface ListedTenantKey extends TenantKeyRow {
   readonly created_at: Date;
 }
 
-export const listTenantKeys = defineStatement<TenantId, readonly ListedTenantKey[], ListedTenantKey>({
-  table: "tenant_keys",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId) => [
-    tenantId === VAULT_TENANT_ID
-      ? sql`
+export const listTenantKeys = defineRows<TenantId, ListedTenantKey>("tenant_keys", (sql, tenantId) =>
+  tenantId === VAULT_TENANT_ID
+    ? sql`
       select purpose, version, wrapped, root_key_id, state, created_at, 0::bigint as auth_revision
       from tenant_keys where tenant_id = ${tenantId} order by purpose, version`
-      : sql`
+    : sql`
       select k.purpose, k.version, k.wrapped, k.root_key_id, k.state, k.created_at, t.auth_revision
       from tenant_keys k join tenants t on t.tenant_id = k.tenant_id
       where k.tenant_id = ${tenantId} order by k.purpose, k.version`,
-  ],
-  outputs: ([rows = []], inputs) => inputs.map(() => rows),
-});
+);
 
 /** The id of the root key that wraps new keys. Undefined if none is registered. */
-export const wrappingRootKey = defineStatement<"wrapping", string | undefined, { readonly id: string }>({
+export const wrappingRootKey = defineForEach<"wrapping", string | undefined, { readonly id: string }>(
+  "read",
   // Root keys belong to no tenant. They are read here, but never locked.
-  table: "tenant_keys",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql) => [sql`select id from root_keys where retired_at is null`],
-  outputs: ([rows = []], inputs) => inputs.map(() => rows[0]?.id),
-});
+  "tenant_keys",
+  (sql) => sql`select id from root_keys where retired_at is null`,
+  ([row]) => row?.id,
+);
 
 export const insertTenantKey = defineWrite<TenantKeyRow>({
   table: "tenant_keys",
   sortKey: ({ purpose, version }) => `${purpose} ${version}`,
   queries(sql, tenantId, drafts, at) {
-    return inSizes(drafts, (piece) => {
+    return inPreparedSizes(drafts).map((piece) => {
       const rows = piece.map((draft) => ({ tenant_id: tenantId, created_at: at, ...draft }));
       return sql`insert into tenant_keys ${sql(rows)}`;
     });
@@ -59,8 +53,7 @@ export interface KeyVersionName {
 }
 
 /** Turns a current key into one that only opens. Returns whether it was current. */
-export const retireTenantKey = defineHasRow<KeyVersionName>(
-  "write",
+export const retireTenantKey = defineHasWritten<KeyVersionName>(
   "tenant_keys",
   (sql, tenantId, { purpose, version }) => sql`
     update tenant_keys set state = 'retired'
@@ -98,8 +91,7 @@ export const insertTenantKeyIfMissing = defineChange<TenantKeyRow>(
 );
 
 /** Destroys all keys of a tenant. What they sealed can never be opened again. */
-export const deleteTenantKeys = defineWrite<TenantId>({
-  table: "tenant_keys",
-  sortKey: () => "",
-  queries: (sql, tenantId) => [sql`delete from tenant_keys where tenant_id = ${tenantId}`],
-});
+export const deleteTenantKeys = defineChange<TenantId>(
+  "tenant_keys",
+  (sql, tenantId) => sql`delete from tenant_keys where tenant_id = ${tenantId}`,
+);

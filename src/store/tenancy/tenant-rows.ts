@@ -1,4 +1,5 @@
-import { defineStatement, defineWrite, type Statement, TABLES, type Table } from "../statements/statement.js";
+import { defineChange, defineForEach } from "../statements/row-statements.js";
+import { type Statement, TABLES, type Table } from "../statements/statement.js";
 
 /**
  * The columns that identify a deleted tenant's rows: the primary key of each table without `tenant_id`. `kept` marks the
@@ -70,17 +71,12 @@ function removalOf(table: Table, key: string): Removal {
       select ${key} from ${table} where tenant_id = $1::uuid order by ${key} offset $2::int - 1 limit 1)
     returning 1`;
   return {
-    some: defineStatement<number, number, unknown>({
+    some: defineForEach<number, number, unknown>(
+      "write",
       table,
-      kind: "write",
-      sortKey: () => "",
-      queries: (sql, tenantId, limits) => limits.map((limit) => sql.unsafe(some, [tenantId, limit])),
-      outputs: (rows) => rows.map(({ length }) => length),
-    }),
-    rest: defineWrite<"all">({
-      table,
-      sortKey: () => "",
-      queries: (sql, tenantId) => [sql.unsafe(`delete from ${table} where tenant_id = $1::uuid`, [tenantId])],
-    }),
+      (sql, tenantId, limit) => sql.unsafe(some, [tenantId, limit]),
+      ({ length }) => length,
+    ),
+    rest: defineChange<"all">(table, (sql, tenantId) => sql`delete from ${sql(table)} where tenant_id = ${tenantId}`),
   };
 }

@@ -2,12 +2,11 @@ import { randomInt } from "node:crypto";
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
 import type { Sql } from "../postgres/connect.js";
-import type { AuthorshipColumns } from "../statements/authorship.js";
+import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { json, text, uuid } from "../statements/parameter.js";
 import { REVISION_STEP } from "../statements/revision-step.js";
-import { defineHasRow } from "../statements/row-statements.js";
-import { defineStatement, defineWrite } from "../statements/statement.js";
+import { defineChange, defineHasWritten, defineRow } from "../statements/row-statements.js";
 import { lockedRead } from "../transactions/row-lock.js";
 
 export interface TenantRow extends AuthorshipColumns {
@@ -19,37 +18,23 @@ export interface TenantRow extends AuthorshipColumns {
   readonly included_monthly_active_tokens: number | null;
 }
 
-export const readTenant = defineStatement<TenantId, TenantRow | null, TenantRow>({
-  table: "tenants",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId) => [
-    sql`
-      select tenant_id, name, owner_id, settings, auth_revision, included_monthly_active_tokens,
-        created_by, created_at, modified_by, modified_at
-      from tenants where tenant_id = ${tenantId} and state = 'active'`,
-  ],
-  outputs: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
-});
+export const readTenant = defineRow<TenantId, TenantRow>(
+  "tenants",
+  (sql, tenantId) => sql`
+    select tenant_id, name, owner_id, settings, auth_revision, included_monthly_active_tokens, ${sql.unsafe(AUTHORSHIP)}
+    from tenants where tenant_id = ${tenantId} and state = 'active'`,
+);
 
 export const lockTenant = lockedRead<TenantId, TenantRow | null>("tenants", {}, readTenant);
 
-export interface NewTenant {
-  readonly name: string;
-  readonly owner_id: Uuid;
-  readonly settings: JsonObject;
-}
+export type NewTenant = Pick<TenantRow, "name" | "owner_id" | "settings">;
 
-export const insertTenant = defineWrite<NewTenant>({
-  table: "tenants",
-  sortKey: ({ name }) => name,
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map(
-      ({ name, owner_id, settings }) => sql`
-        insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, event_types, created_at)
-        values (${tenantId}, ${name}, ${owner_id}, ${sql.json(settings)}, 'active', 1, array[]::text[], ${at})`,
-    ),
-});
+export const insertTenant = defineChange<NewTenant>(
+  "tenants",
+  (sql, tenantId, { name, owner_id, settings }, at) => sql`
+    insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, event_types, created_at)
+    values (${tenantId}, ${name}, ${owner_id}, ${sql.json(settings)}, 'active', 1, array[]::text[], ${at})`,
+);
 
 export interface TenantChange {
   readonly name: string;
@@ -82,7 +67,6 @@ export const incrementAuthRevision = boundWrite<TenantId>({
   isAtCommit: true,
   sql: "update tenants set auth_revision = auth_revision + :step where tenant_id = :tenant",
   parameters: { step: REVISION_STEP },
-  sortKey: () => "",
   combine: (inputs) => inputs.slice(0, 1),
 });
 
@@ -96,8 +80,7 @@ export interface TenantDeletionMark {
  * Deletes a tenant for good, and erases its name. Its row stays, which prevents reuse of its id. Returns whether the
  * tenant was active.
  */
-export const markTenantDeleted = defineHasRow<TenantDeletionMark>(
-  "write",
+export const markTenantDeleted = defineHasWritten<TenantDeletionMark>(
   "tenants",
   (sql, tenantId, { modified_by, closing_mac }, at) => sql`
     update tenants set state = 'deleted', name = '', settings = '{}', auth_revision = auth_revision + 1,
@@ -106,8 +89,7 @@ export const markTenantDeleted = defineHasRow<TenantDeletionMark>(
 );
 
 /** Sets the number that the tenant's plan includes; null: the configuration's. Returns whether the tenant exists. */
-export const setIncludedTokens = defineHasRow<number | null>(
-  "write",
+export const setIncludedTokens = defineHasWritten<number | null>(
   "tenants",
   (sql, tenantId, included) => sql`
     update tenants set included_monthly_active_tokens = ${included}
@@ -115,8 +97,7 @@ export const setIncludedTokens = defineHasRow<number | null>(
 );
 
 /** Lets exports need no approval any more. Callers are authorized again. Returns whether the tenant exists. */
-export const stopExportApproval = defineHasRow<"once">(
-  "write",
+export const stopExportApproval = defineHasWritten<"once">(
   "tenants",
   (sql, tenantId) => sql`
     update tenants set settings = settings - 'require_export_approval', auth_revision = auth_revision + ${randomInt(1, 2 ** 21)}

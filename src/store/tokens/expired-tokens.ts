@@ -9,7 +9,6 @@ const FEW_EXPIRED = 100;
 export const findExpired = defineStatement<TenantId, Expired, ExpiredRow>({
   table: "tokens",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId, _inputs, at) => [
     sql`
       select id, ${at}::timestamptz as at from tokens

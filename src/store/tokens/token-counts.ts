@@ -3,7 +3,6 @@ import type { TenantId } from "../../base/ids.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { bigint, date, integer, text, time } from "../statements/parameter.js";
 import { defineRows } from "../statements/row-statements.js";
-import { defineStatement } from "../statements/statement.js";
 import type { Transaction } from "../transactions/transaction.js";
 
 /** Rows per counter. With one row, all writers of a tenant would queue for it. */
@@ -16,7 +15,8 @@ export interface CountChange {
   readonly createdAt: Date | undefined;
 }
 
-const COUNT_TOKENS = boundWrite<Omit<CountChange, "change"> & { readonly change: number }>({
+/** Updates the number of tokens of each type: one row per type and transaction. */
+export const countToken = boundWrite<Omit<CountChange, "change"> & { readonly change: number }>({
   table: "token_counts",
   isAtCommit: true,
   sql: `
@@ -42,11 +42,6 @@ const COUNT_TOKENS = boundWrite<Omit<CountChange, "change"> & { readonly change:
     return [...byType.values()];
   },
 });
-
-/** Updates the number of tokens of each type: one row per type and transaction. */
-export function countToken(tx: Transaction, change: CountChange): void {
-  tx.enqueue(COUNT_TOKENS, change);
-}
 
 const COUNT_ACTIVE = boundWrite<{ readonly month: string; readonly n: number }>({
   table: "token_activity",
@@ -81,21 +76,16 @@ export interface TypeUsage {
 }
 
 /** By type, without tokens that have expired and are not swept yet. */
-export const usageByType = defineStatement<TenantId, readonly TypeUsage[], TypeUsage>({
-  table: "token_counts",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId, _inputs, at) => [
-    sql`
-      select c.type, (sum(c.n) - coalesce(min(e.n), 0))::bigint as n, max(c.last_created_at) as last_created_at
-      from token_counts c
-      left join (
-        select type, count(*) as n from tokens where tenant_id = ${tenantId} and expires_at <= ${at} group by type
-      ) e on e.type = c.type
-      where c.tenant_id = ${tenantId} group by c.type order by c.type`,
-  ],
-  outputs: ([rows = []], inputs) => inputs.map(() => rows),
-});
+export const usageByType = defineRows<TenantId, TypeUsage>(
+  "token_counts",
+  (sql, tenantId, _, at) => sql`
+    select c.type, (sum(c.n) - coalesce(min(e.n), 0))::bigint as n, max(c.last_created_at) as last_created_at
+    from token_counts c
+    left join (
+      select type, count(*) as n from tokens where tenant_id = ${tenantId} and expires_at <= ${at} group by type
+    ) e on e.type = c.type
+    where c.tenant_id = ${tenantId} group by c.type order by c.type`,
+);
 
 /** Tokens that were active in a month, given as its first day, YYYY-MM-DD. */
 export interface MonthlyActive {
@@ -105,7 +95,6 @@ export interface MonthlyActive {
 
 /** The active tokens of each month since one, oldest first. */
 export const activeByMonth = defineRows<string, MonthlyActive>(
-  "read",
   "token_activity",
   (sql, tenantId, since) => sql`
     select month::text as month, sum(n)::bigint as n from token_activity

@@ -1,7 +1,6 @@
 import { boundWrite } from "../statements/bound-statement.js";
 import { bytes, text, time } from "../statements/parameter.js";
 import { defineRemoval } from "../statements/removal.js";
-import type { Transaction } from "../transactions/transaction.js";
 
 export interface CvcRow {
   readonly token_id: string;
@@ -9,7 +8,8 @@ export interface CvcRow {
   readonly due_at: Date;
 }
 
-const PUT_CVC = boundWrite<CvcRow>({
+/** Stores a card verification code, and replaces an earlier one of the token. */
+export const upsertCvc = boundWrite<CvcRow>({
   table: "token_cvc",
   sql: `
     insert into token_cvc (tenant_id, token_id, code, due_at)
@@ -23,21 +23,11 @@ const PUT_CVC = boundWrite<CvcRow>({
   sortKey: ({ token_id }) => token_id,
 });
 
-/** Stores a card verification code, and replaces an earlier one of the token. */
-export function upsertCvc(tx: Transaction, code: CvcRow): void {
-  tx.enqueue(PUT_CVC, code);
-}
-
-const DELETE_CVC = boundWrite<string>({
+export const deleteCvc = boundWrite<string>({
   table: "token_cvc",
   position: "first",
   sql: "delete from token_cvc where tenant_id = :tenant and token_id = :token_id",
   parameters: { token_id: text((id) => id) },
-  sortKey: (id) => id,
 });
-
-export function deleteCvc(tx: Transaction, tokenId: string): void {
-  tx.enqueue(DELETE_CVC, tokenId);
-}
 
 export const deleteDueCvc = defineRemoval("token_cvc", "due_at");

@@ -1,7 +1,7 @@
 import type { TenantId } from "../../base/ids.js";
 import { ANY_TIME, type TimeSpan } from "../../base/time-span.js";
+import { defineCount, defineRows } from "../statements/row-statements.js";
 import type { SqlTag, SqlText } from "../statements/sql-text.js";
-import { defineStatement } from "../statements/statement.js";
 import type { Expired, KeyFilter, Requirement, ScopeAlternative, TokenKey, TokenSelection } from "./token-selection.js";
 
 /** Skipping more keys than this, with a look-up for each, takes longer than reading whole containers. */
@@ -19,23 +19,17 @@ export interface KeyPage {
 /**
  * Reads only keys, and joins rows to the few that are shown, which is four to five times cheaper than reading all rows.
  */
-export const listTokenKeys = defineStatement<KeyPage, readonly TokenKey[], TokenKey>({
-  table: "tokens",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId, pages) =>
-    pages.map(({ selection, order, after, offset, limit }) => {
-      const enough = offset + limit;
-      const walk = { order, after, enough, isPage: enough <= MAX_LOOKED_UP };
-      const direction = order === "newest_first" ? sql`desc` : sql`asc`;
-      return sql`
-        select created_at, id from ${keySource(sql, tenantId, selection, walk)}
-        where ${keyConditions(sql, tenantId, selection, walk)}
-          ${beyond(sql, KEY, order, after)}
-        order by created_at ${direction}, id ${direction}
-        limit ${limit} offset ${offset}`;
-    }),
-  outputs: (rows) => rows,
+export const listTokenKeys = defineRows<KeyPage, TokenKey>("tokens", (sql, tenantId, page) => {
+  const { selection, order, after, offset, limit } = page;
+  const enough = offset + limit;
+  const walk = { order, after, enough, isPage: enough <= MAX_LOOKED_UP };
+  const direction = order === "newest_first" ? sql`desc` : sql`asc`;
+  return sql`
+    select created_at, id from ${keySource(sql, tenantId, selection, walk)}
+    where ${keyConditions(sql, tenantId, selection, walk)}
+      ${beyond(sql, KEY, order, after)}
+    order by created_at ${direction}, id ${direction}
+    limit ${limit} offset ${offset}`;
 });
 
 export interface KeyCount {
@@ -45,37 +39,25 @@ export interface KeyCount {
   readonly most: number;
 }
 
-export const countTokenKeys = defineStatement<KeyCount, number, { n: number }>({
-  table: "tokens",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(({ selection, after, most }) => {
-      const walk = { order: "newest_first", after, enough: most, isPage: false } as const;
-      return sql`
-        select count(*) as n from (
-          select 1 from ${keySource(sql, tenantId, selection, walk)}
-          where ${keyConditions(sql, tenantId, selection, walk)}
-            ${beyond(sql, KEY, "newest_first", after)}
-          limit ${most}
-        ) counted`;
-    }),
-  outputs: (rows) => rows.map(([row]) => row?.n ?? 0),
+export const countTokenKeys = defineCount<KeyCount>("tokens", (sql, tenantId, { selection, after, most }) => {
+  const walk = { order: "newest_first", after, enough: most, isPage: false } as const;
+  return sql`
+    select count(*) as n from (
+      select 1 from ${keySource(sql, tenantId, selection, walk)}
+      where ${keyConditions(sql, tenantId, selection, walk)}
+        ${beyond(sql, KEY, "newest_first", after)}
+      limit ${most}
+    ) counted`;
 });
 
 /** The number of tokens of all types by the counters, without those that have expired and are not swept yet. */
-export const sumTokenCounts = defineStatement<TenantId, number, { n: number }>({
-  table: "token_counts",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId, _inputs, at) => [
-    sql`
-      select coalesce(sum(n), 0)::bigint
-        - (select count(*) from tokens where tenant_id = ${tenantId} and expires_at <= ${at}) as n
-      from token_counts where tenant_id = ${tenantId}`,
-  ],
-  outputs: ([rows = []], inputs) => inputs.map(() => rows[0]?.n ?? 0),
-});
+export const sumTokenCounts = defineCount<TenantId>(
+  "token_counts",
+  (sql, tenantId, _, at) => sql`
+    select coalesce(sum(n), 0)::bigint
+      - (select count(*) from tokens where tenant_id = ${tenantId} and expires_at <= ${at}) as n
+    from token_counts where tenant_id = ${tenantId}`,
+);
 
 export type Fragment = SqlText;
 

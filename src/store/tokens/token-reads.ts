@@ -91,35 +91,27 @@ export function bySize(
   });
 }
 
-const FIND_TOKEN = boundQuery<BoundedRead, TokenRowWithCvc | LargeToken | undefined, SizedRow>({
+/** Finds an unexpired token by its id, and reads it unless it is too large. */
+export const findBoundedToken = boundQuery<BoundedRead, TokenRowWithCvc | LargeToken | undefined, SizedRow>({
   table: "tokens",
   position: "first",
   kind: "read",
   sql: `select ${SIZED_COLUMNS} from (${wantedTokens()}) found`,
   parameters: { id: text(({ id }) => id), max_bytes: integer(({ maxBytes }) => maxBytes) },
-  sortKey: ({ id }) => id,
   row: readSizedRow,
   outputs: bySize,
 });
 
-/** Finds an unexpired token by its id, and reads it unless it is too large. */
-export function findBoundedToken(
-  tx: Transaction,
-  read: BoundedRead,
-): Promise<TokenRowWithCvc | LargeToken | undefined> {
-  return tx.query(FIND_TOKEN, read);
-}
-
 export function findTokenHead(tx: Transaction, id: string): Promise<TokenHead | undefined> {
-  return tx.query(FIND_TOKEN, { id, maxBytes: 0 });
+  return tx.query(findBoundedToken, { id, maxBytes: 0 });
 }
 
 /** Finds an unexpired token by its id. Reserves memory before it reads a large one. @throws {MemoryNeeded} */
 export async function findToken(tx: Transaction, id: string): Promise<TokenRowWithCvc | undefined> {
-  return wholeToken(tx, await tx.query(FIND_TOKEN, { id, maxBytes: SMALL_TOKEN_BYTES }));
+  return wholeToken(tx, await tx.query(findBoundedToken, { id, maxBytes: SMALL_TOKEN_BYTES }));
 }
 
-const lockBounded = lockedRead("tokens", { id: text(({ id }: BoundedRead) => id) }, FIND_TOKEN);
+const lockBounded = lockedRead("tokens", { id: text(({ id }: BoundedRead) => id) }, findBoundedToken);
 
 /** The same, and locks its row until the transaction ends. */
 export async function lockToken(tx: OrdinaryTransaction, id: string): Promise<TokenRowWithCvc | undefined> {
@@ -135,7 +127,7 @@ async function wholeToken(
   while (token && isLargeToken(token)) {
     const { id, sealedBytes: maxBytes } = token;
     tx.reserve(maxBytes);
-    token = await tx.query(FIND_TOKEN, { id, maxBytes });
+    token = await tx.query(findBoundedToken, { id, maxBytes });
   }
   return token;
 }
@@ -158,7 +150,6 @@ const FIND_CONFLICTING_TOKENS = boundQuery<BoundedClaim, readonly (TokenRowWithC
     dedupe_key: bytes(({ dedupeKey }) => dedupeKey),
     max_bytes: integer(({ maxBytes }) => maxBytes),
   },
-  sortKey: ({ id }) => id,
   row: readSizedRow,
   outputs: (rows, claims) => rows.map((found, index) => found.map((one) => sized(one, claims[index]?.maxBytes ?? 0))),
 });
@@ -192,7 +183,6 @@ const LIST_EXPIRED_TOKENS = boundQuery<ExpiredBatch, readonly (TokenRowWithCvc |
       from tokens t where t.tenant_id = :tenant and t.expires_at <= :now order by t.expires_at limit :limit
     ) found`,
   parameters: { limit: integer(({ limit }) => limit), max_bytes: integer(({ maxBytes }) => maxBytes) },
-  sortKey: () => "",
   row: readSizedRow,
   outputs: (rows, batches) => rows.map((found, index) => found.map((one) => sized(one, batches[index]?.maxBytes ?? 0))),
 });
@@ -202,17 +192,12 @@ export function listExpiredTokens(tx: Transaction, limit: number): Promise<reado
   return tx.query(LIST_EXPIRED_TOKENS, { limit, maxBytes: SMALL_TOKEN_BYTES });
 }
 
-const READ_EXPIRED_TOKEN = boundQuery<string, TokenRow | undefined, TokenRow>({
+/** Reads an expired token of any size. */
+export const readExpiredToken = boundQuery<string, TokenRow | undefined, TokenRow>({
   table: "tokens",
   kind: "read",
   sql: `select ${TOKEN_COLUMNS} from tokens t where t.tenant_id = :tenant and t.id = :id and t.expires_at <= :now`,
   parameters: { id: text((id) => id) },
-  sortKey: (id) => id,
   row: readTokenRow,
   outputs: (rows) => rows.map(([row]) => row),
 });
-
-/** Reads an expired token of any size. */
-export function readExpiredToken(tx: Transaction, id: string): Promise<TokenRow | undefined> {
-  return tx.query(READ_EXPIRED_TOKEN, id);
-}

@@ -1,6 +1,7 @@
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { TimeSpan } from "../../base/time-span.js";
 import { byteaArray } from "../statements/parameters.js";
+import { defineForEach } from "../statements/row-statements.js";
 import type { SqlTag } from "../statements/sql-text.js";
 import { defineStatement } from "../statements/statement.js";
 import { type Fragment, holdsScopes } from "./token-keys.js";
@@ -78,7 +79,6 @@ export const countTokensBySource = defineStatement<
 >({
   table: "tokens",
   kind: "read",
-  sortKey: () => "",
   queries: (sql, tenantId, inputs) =>
     inputs.map(({ sources, maxTokens }) => {
       const counts = walks(sql, tenantId).map(
@@ -117,52 +117,48 @@ function holds(sql: SqlTag, tenantId: TenantId): Fragment {
  * The tokens that match a search, newest first, and their number. Reads each token of the sources once and runs all
  * tests on it. The caller must ensure that they are not too many.
  */
-export const searchTokenKeys = defineStatement<TokenSearch, FoundKeys, FoundRow>({
-  table: "tokens",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId, searches, at) =>
-    searches.map(({ sources, maxTokens, tests, alternatives, scopes, offset, limit }) => {
-      // Without its limit it would be a join, which reads all of a tenant's terms.
-      const candidates = walks(sql, tenantId).map(
-        ([kind, walk]) =>
-          sql`select c.* from s cross join lateral (${walk} limit ${maxTokens}) c where s.kind = ${kind}`,
-      );
-      return sql`
-        with s as (${given(sql, sourceRows(sources))}),
-        w as materialized (${given(sql, testRows(tests))}),
-        a as materialized (
-          select * from unnest(
-            ${alternatives.map(({ asked }) => String(asked))}::text[]::bigint[],
-            ${alternatives.map(({ holding }) => String(holding))}::text[]::bigint[]
-          ) as alternative (asked, holding)
-        ),
-        candidates as materialized (select distinct created_at, id from (${union(sql, candidates)}) each),
-        found as materialized (
-          select k.created_at, k.id
-          from candidates k
-          cross join lateral (
-            select type, fingerprint, containers, created_by, modified_by, modified_at, expires_at
-            from tokens r where r.tenant_id = ${tenantId} and r.id = k.id limit 1
-          ) t
-          cross join lateral (
-            select coalesce(bit_or(1::bigint << (w.place - 1)::int), 0) as bits from w where ${holds(sql, tenantId)}
-          ) holding
-          where (t.expires_at is null or t.expires_at > ${at})
-            and exists (select from a where holding.bits & a.asked = a.holding)
-            ${holdsScopes(sql, tenantId, scopes)}
-        )
-        select page.created_at, page.id, (select count(*) from found) as total
-        from (select 1) one
-        left join (select * from found order by created_at desc, id desc limit ${limit} offset ${offset}) page on true
-        order by page.created_at desc, page.id desc`;
-    }),
-  outputs: (results) =>
-    results.map((rows) => ({
-      total: rows[0]?.total ?? 0,
-      keys: rows.flatMap(({ created_at, id }) => (created_at && id ? [{ created_at, id }] : [])),
-    })),
-});
+export const searchTokenKeys = defineForEach<TokenSearch, FoundKeys, FoundRow>(
+  "read",
+  "tokens",
+  (sql, tenantId, { sources, maxTokens, tests, alternatives, scopes, offset, limit }, at) => {
+    // Without its limit it would be a join, which reads all of a tenant's terms.
+    const candidates = walks(sql, tenantId).map(
+      ([kind, walk]) => sql`select c.* from s cross join lateral (${walk} limit ${maxTokens}) c where s.kind = ${kind}`,
+    );
+    return sql`
+      with s as (${given(sql, sourceRows(sources))}),
+      w as materialized (${given(sql, testRows(tests))}),
+      a as materialized (
+        select * from unnest(
+          ${alternatives.map(({ asked }) => String(asked))}::text[]::bigint[],
+          ${alternatives.map(({ holding }) => String(holding))}::text[]::bigint[]
+        ) as alternative (asked, holding)
+      ),
+      candidates as materialized (select distinct created_at, id from (${union(sql, candidates)}) each),
+      found as materialized (
+        select k.created_at, k.id
+        from candidates k
+        cross join lateral (
+          select type, fingerprint, containers, created_by, modified_by, modified_at, expires_at
+          from tokens r where r.tenant_id = ${tenantId} and r.id = k.id limit 1
+        ) t
+        cross join lateral (
+          select coalesce(bit_or(1::bigint << (w.place - 1)::int), 0) as bits from w where ${holds(sql, tenantId)}
+        ) holding
+        where (t.expires_at is null or t.expires_at > ${at})
+          and exists (select from a where holding.bits & a.asked = a.holding)
+          ${holdsScopes(sql, tenantId, scopes)}
+      )
+      select page.created_at, page.id, (select count(*) from found) as total
+      from (select 1) one
+      left join (select * from found order by created_at desc, id desc limit ${limit} offset ${offset}) page on true
+      order by page.created_at desc, page.id desc`;
+  },
+  (rows) => ({
+    total: rows[0]?.total ?? 0,
+    keys: rows.flatMap(({ created_at, id }) => (created_at && id ? [{ created_at, id }] : [])),
+  }),
+);
 
 /** A key of the page with the total. If the page is empty, only the total. */
 interface FoundRow {

@@ -1,6 +1,5 @@
 import { boundWrite } from "../statements/bound-statement.js";
 import { bytes, text, time } from "../statements/parameter.js";
-import type { Transaction } from "../transactions/transaction.js";
 
 export interface TermRow {
   readonly term: Buffer;
@@ -18,7 +17,7 @@ function sortKey({ term, token_id }: TermRow): string {
   return `${term.toString("latin1")} ${token_id}`;
 }
 
-const INSERT_TERM = boundWrite<TermRow>({
+export const insertTerm = boundWrite<TermRow>({
   table: "token_terms",
   sql: `
     insert into token_terms (tenant_id, term, created_at, token_id)
@@ -27,12 +26,8 @@ const INSERT_TERM = boundWrite<TermRow>({
   sortKey,
 });
 
-export function insertTerm(tx: Transaction, term: TermRow): void {
-  tx.enqueue(INSERT_TERM, term);
-}
-
 /** The token determines the whole key, so no index by token is needed. */
-const DELETE_TERM = boundWrite<TermRow>({
+export const deleteTerm = boundWrite<TermRow>({
   table: "token_terms",
   sql: `
     delete from token_terms
@@ -40,7 +35,3 @@ const DELETE_TERM = boundWrite<TermRow>({
   parameters: PARAMETERS,
   sortKey,
 });
-
-export function deleteTerm(tx: Transaction, term: TermRow): void {
-  tx.enqueue(DELETE_TERM, term);
-}

@@ -1,6 +1,7 @@
 import type { Uuid } from "../../base/ids.js";
 import { boundQuery, boundWrite } from "../statements/bound-statement.js";
 import { bytes, date, integer, text, texts, time, uuid } from "../statements/parameter.js";
+import { writeRow } from "../statements/single-row.js";
 import type { OrdinaryTransaction, Transaction } from "../transactions/transaction.js";
 import type { Columns } from "../wire/columns.js";
 
@@ -50,19 +51,15 @@ const INSERT = `
   values {(:tenant, :id, :type, :data, :attributes, :containers, :fingerprint, :dedupe_key, :expires_at, :expires_at_text,
     :revision, :active_month, :created_by, :created_at)}`;
 
-const INSERT_TOKEN = boundWrite<TokenRow>({
+/** Stores a token with a generated id, which cannot be taken. */
+export const insertToken = boundWrite<TokenRow>({
   table: "tokens",
   sql: INSERT,
   parameters: NEW_ROW,
-  sortKey: ({ id }) => id,
 });
 
-/** Stores a token with a generated id, which cannot be taken. */
-export function insertToken(tx: Transaction, token: TokenRow): void {
-  tx.enqueue(INSERT_TOKEN, token);
-}
-
-const INSERT_TOKEN_IF_FREE = boundQuery<TokenRow, boolean, TokenClaim>({
+/** Stores a token unless its id or its dedupe key is taken. Returns whether it was stored. */
+export const insertTokenIfFree = boundQuery<TokenRow, boolean, TokenClaim>({
   table: "tokens",
   kind: "write",
   hasWritten: (isStored) => isStored,
@@ -77,14 +74,6 @@ const INSERT_TOKEN_IF_FREE = boundQuery<TokenRow, boolean, TokenClaim>({
     return tokens.map(({ id, dedupe_key }) => free.delete(claimOf(id, dedupe_key)));
   },
 });
-
-/**
- * Stores a token unless its id or its dedupe key is taken.
- * @returns whether it was stored.
- */
-export function insertTokenIfFree(tx: Transaction, token: TokenRow): Promise<boolean> {
-  return tx.query(INSERT_TOKEN_IF_FREE, token);
-}
 
 function claimOf(id: string, dedupeKey: Buffer | null): string {
   return `${dedupeKey?.toString("hex") ?? ""} ${id}`;
@@ -124,56 +113,33 @@ export interface TokenVersion {
   readonly revision: number;
 }
 
-const DELETE_TOKEN = boundQuery<TokenVersion, boolean, true>({
+/** Deletes a token's row unless it was changed since it was read. Returns whether it was deleted. */
+export const deleteTokenRow = writeRow<TokenVersion>({
   table: "tokens",
-  kind: "write",
   hasWritten: (isDeleted) => isDeleted,
-  sql: "delete from tokens where tenant_id = :tenant and id = :id and revision = :revision returning true",
+  sql: "delete from tokens where tenant_id = :tenant and id = :id and revision = :revision returning 1",
   parameters: { id: text(({ id }) => id), revision: integer(({ revision }) => revision) },
-  sortKey: ({ id }) => id,
-  row: () => true,
-  outputs: (rows) => rows.map(({ length }) => length > 0),
-});
-
-/**
- * Deletes a token's row unless it was changed since it was read.
- * @returns whether it was deleted.
- */
-export function deleteTokenRow(tx: Transaction, version: TokenVersion): Promise<boolean> {
-  return tx.query(DELETE_TOKEN, version);
-}
-
-const DELETE_EXPIRED_TOKEN = boundQuery<TokenVersion, boolean, true>({
-  table: "tokens",
-  kind: "write",
-  hasWritten: (isDeleted) => isDeleted,
-  sql: `
-    delete from tokens
-    where tenant_id = :tenant and id = :id and revision = :revision and expires_at <= now() returning true`,
-  parameters: { id: text(({ id }) => id), revision: integer(({ revision }) => revision) },
-  sortKey: ({ id }) => id,
-  row: () => true,
-  outputs: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /**
  * The same for a token that has expired by the server's clock, if it has by the database's too: a clock that is fast
  * must not delete for good what it only hides.
  */
-export function deleteExpiredTokenRow(tx: Transaction, version: TokenVersion): Promise<boolean> {
-  return tx.query(DELETE_EXPIRED_TOKEN, version);
-}
-
-const MARK_ACTIVE = boundQuery<{ readonly id: string; readonly month: string }, boolean, true>({
+export const deleteExpiredTokenRow = writeRow<TokenVersion>({
   table: "tokens",
-  kind: "write",
+  hasWritten: (isDeleted) => isDeleted,
+  sql: `
+    delete from tokens
+    where tenant_id = :tenant and id = :id and revision = :revision and expires_at <= now() returning 1`,
+  parameters: { id: text(({ id }) => id), revision: integer(({ revision }) => revision) },
+});
+
+const MARK_ACTIVE = writeRow<{ readonly id: string; readonly month: string }>({
+  table: "tokens",
   sql: `
     update tokens set active_month = :month
-    where tenant_id = :tenant and id = :id and active_month < :month returning true`,
+    where tenant_id = :tenant and id = :id and active_month < :month returning 1`,
   parameters: { id: text(({ id }) => id), month: date(({ month }) => month) },
-  sortKey: ({ id }) => id,
-  row: () => true,
-  outputs: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /**
@@ -211,7 +177,6 @@ const UPDATE_TOKEN = boundWrite<TokenChange>({
     expires_at_text: text((change) => change.expires_at_text),
     modified_by: uuid((change) => change.modified_by),
   },
-  sortKey: ({ id }) => id,
 });
 
 export function updateTokenRow(tx: OrdinaryTransaction, change: TokenChange): void {

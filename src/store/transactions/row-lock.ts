@@ -30,7 +30,6 @@ export function lockedRead<Input, Output>(
       kind: "read",
       sql: `select true from ${table} where tenant_id = :tenant${conditions.join("")} ${LOCKS[strength]}`,
       parameters: key,
-      sortKey: () => "",
       row: () => true,
       outputs: (found) => found.map(({ length }) => length > 0),
     }),

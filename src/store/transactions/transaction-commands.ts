@@ -91,7 +91,6 @@ const CHECK_REVISION = boundQuery<number, undefined, undefined>({
     select 1 / (count(*))::int from tenants
     where tenant_id = :tenant and auth_revision = :revision and state = 'active'`,
   parameters: { revision: bigint((revision) => revision) },
-  sortKey: () => "",
   row: () => undefined,
   outputs: (_, revisions) => revisions.map(() => undefined),
 });

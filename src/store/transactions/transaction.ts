@@ -24,7 +24,7 @@ export interface TransactionStart {
 
 /**
  * A transaction of one tenant, as the domain sees it. Store modules offer statements, and functions over it such as
- * `insertToken(tx, row)` or `findToken(tx, id)`.
+ * `findToken(tx, id)`.
  *
  * There are two kinds. Code that takes this interface runs in both.
  *

@@ -21,13 +21,13 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 /** Everything that tests can have written in any order, by the table that it locks. */
 const WRITES: Record<string, (tx: Transaction, index: number) => void> = {
   tenants: (tx) => tx.enqueue(incrementAuthRevision, tx.tenantId),
-  token_cvc: (tx, index) => upsertCvc(tx, { token_id: `token ${index}`, code: Buffer.of(1), due_at: tx.now }),
+  token_cvc: (tx, index) => tx.enqueue(upsertCvc, { token_id: `token ${index}`, code: Buffer.of(1), due_at: tx.now }),
   token_terms: (tx, index) =>
-    insertTerm(tx, { term: Buffer.from(`term ${index}`), created_at: tx.now, token_id: `token ${index}` }),
+    tx.enqueue(insertTerm, { term: Buffer.from(`term ${index}`), created_at: tx.now, token_id: `token ${index}` }),
   audit_logs: (tx) => writeLog(tx, logEntry("tenant", tx.tenantId, "read")),
   token_activity: (tx) => countActiveToken(tx, "2001-01-01"),
   due: (tx, index) => tx.enqueue(insertNamedRow, `row ${index}`),
-  token_counts: (tx) => countToken(tx, { type: "card", change: 1, createdAt: tx.now }),
+  token_counts: (tx) => tx.enqueue(countToken, { type: "card", change: 1, createdAt: tx.now }),
 };
 
 /** The table of a statement, or its first word. */
@@ -91,7 +91,7 @@ describe("the statements of a transaction", () => {
       fixture.proxy.sent.length = 0;
       const works = Array.from({ length: 11 }, (_, index) => async (tx: Transaction) => {
         insertAndLog(tx, `round ${round} row ${index}`);
-        countToken(tx, { type: `type ${index}`, change: 1, createdAt: tx.now });
+        tx.enqueue(countToken, { type: `type ${index}`, change: 1, createdAt: tx.now });
         if (index === 3) await tx.query(namedRowExists, "missing");
       });
       expect(await together(fixture, works)).toEqual(works.map(() => ({ status: "fulfilled", value: undefined })));

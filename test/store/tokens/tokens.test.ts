@@ -34,7 +34,7 @@ describe("tokens that claim the same id in one batch", () => {
     await using fixture = await openFixture(database, { connections: 1 });
     const [taken, free] = [Buffer.from("1 taken"), Buffer.from("2 free")];
     const outcomes = await fixture.batcher.run(fixture.tenantId, undefined, async (tx) => {
-      insertToken(tx, token({ dedupe_key: taken }));
+      tx.enqueue(insertToken, token({ dedupe_key: taken }));
       const wanted = [
         token({ id: "wanted", dedupe_key: taken, data: Buffer.from("first") }),
         token({ id: "wanted", dedupe_key: free, data: Buffer.from("second") }),
@@ -42,7 +42,7 @@ describe("tokens that claim the same id in one batch", () => {
         token({ id: "other", data: Buffer.from("fourth") }),
       ];
       await findToken(tx, "wanted");
-      return Promise.all(wanted.map((row) => insertTokenIfFree(tx, row)));
+      return Promise.all(wanted.map((row) => tx.query(insertTokenIfFree, row)));
     });
     const stored = await fixture.batcher.run(fixture.tenantId, undefined, (tx) => findToken(tx, "wanted"));
     expect(outcomes).toEqual([false, true, false, true]);
@@ -72,8 +72,8 @@ describe("tokens of several containers, the newest of which have expired", () =>
     await fixture.batcher.run(fixture.tenantId, undefined, async (tx) => {
       const add = (id: string, age: number, expires_at: Date | null) => {
         const created_at = new Date(now - age);
-        insertToken(tx, token({ id, created_at, expires_at }));
-        for (const term of terms) insertTerm(tx, { term, created_at, token_id: id });
+        tx.enqueue(insertToken, token({ id, created_at, expires_at }));
+        for (const term of terms) tx.enqueue(insertTerm, { term, created_at, token_id: id });
       };
       for (let n = 0; n < EXPIRED; n += 1) add(`expired-${n}`, n, new Date(now - 1));
       for (const [n, id] of live.entries()) add(id, EXPIRED + n, null);

@@ -36,7 +36,6 @@ const namesOf = async (tenantId: TenantId) =>
 
 /** Lists tenants without naming one: row-level security alone decides what is seen. */
 const everyTenant = defineRows<"all", { readonly id: string }>(
-  "read",
   "tenants",
   (sql) => sql`select tenant_id as id from tenants`,
 );

@@ -1,9 +1,12 @@
 import type { JSValueHandle, QuickJS } from "quickjs-wasi";
+import { urlCall } from "../host-url.js";
+import { zlibCall } from "../host-zlib.js";
+import type { NativeFunctions } from "./native-functions.js";
 
 /** The worker's side of guest/host.ts. Arguments may come from hostile code. */
 export interface HostFunctions {
   readonly run: RunFunctions;
-  readonly native: NativeCalls;
+  readonly native: NativeFunctions;
 }
 
 export interface RunFunctions {
@@ -15,20 +18,6 @@ export interface RunFunctions {
   log(level: string, text: string): boolean;
   /** Evaluates code that is an ES module: a promise of what it exports. */
   evaluateModule(): JSValueHandle | undefined;
-}
-
-/**
- * Computations by the worker for the guest. Arguments bound the time of each call, because it cannot be interrupted.
- */
-export interface NativeCalls {
-  random(bytes: number): Uint8Array;
-  crypto(operation: string, parameters: string, data: Uint8Array): Uint8Array | string;
-  url(request: string): string;
-  zlib(operation: string, parameters: string, data: Uint8Array): Uint8Array | string;
-  intl(request: string): string;
-  memoryBytes(): number;
-  /** A script whose value is the function around the package. */
-  readPackage(name: string): Uint8Array | undefined;
 }
 
 export const hostFunctionNames = [
@@ -88,9 +77,9 @@ export function registerHostFunctions(vm: QuickJS, { run, native }: HostFunction
   register("crypto", ([operation, parameters, data]) =>
     handleOf(native.crypto(text(operation), text(parameters), bytes(data))),
   );
-  register("url", ([request]) => vm.newString(native.url(text(request))));
+  register("url", ([request]) => vm.newString(urlCall(text(request))));
   register("zlib", ([operation, parameters, data]) =>
-    handleOf(native.zlib(text(operation), text(parameters), bytes(data))),
+    handleOf(zlibCall(text(operation), text(parameters), bytes(data))),
   );
   register("intl", ([request]) => vm.newString(native.intl(text(request))));
   register("memoryBytes", () => vm.newNumber(native.memoryBytes()));

@@ -1,10 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { OpenCiphers } from "../host-crypto/ciphers.js";
 import { HostIntl } from "../host-intl/intl-call.js";
-import { urlCall } from "../host-url.js";
-import { zlibCall } from "../host-zlib.js";
 import { cryptoCall } from "./crypto-call.js";
-import type { NativeCalls } from "./host-functions.js";
 
 const MAX_RANDOM_BYTES = 65_536;
 
@@ -14,8 +11,11 @@ export interface NativeParts {
   readonly readPackage: (name: string) => Uint8Array | undefined;
 }
 
-/** One instance's access to Node's crypto, zlib, Intl and URL. */
-export class NativeFunctions implements NativeCalls {
+/**
+ * Computations by the worker for one instance of the guest. Arguments bound the time of each call, because it cannot be
+ * interrupted.
+ */
+export class NativeFunctions {
   readonly #parts: NativeParts;
   readonly #ciphers = new OpenCiphers();
   readonly #intl = new HostIntl();
@@ -37,22 +37,15 @@ export class NativeFunctions implements NativeCalls {
     return cryptoCall(operation, parameters, data, session);
   }
 
-  zlib(operation: string, parameters: string, data: Uint8Array): Uint8Array | string {
-    return zlibCall(operation, parameters, data);
-  }
-
   intl(request: string): string {
     return this.#intl.call(request);
-  }
-
-  url(request: string): string {
-    return urlCall(request);
   }
 
   memoryBytes(): number {
     return this.#parts.memoryBytes();
   }
 
+  /** A script whose value is the function around the package. */
   readPackage(name: string): Uint8Array | undefined {
     return this.#parts.readPackage(name);
   }

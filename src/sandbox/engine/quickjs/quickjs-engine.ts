@@ -3,7 +3,7 @@ import { EvalFlags, JSException, type JSValueHandle, QuickJS } from "quickjs-was
 import { defaultLimits, type RunLimits } from "../../limits.js";
 import type { CompileProblem } from "../../run.js";
 import { SOURCE_NAME, wrapped } from "../../source-position.js";
-import type { Engine, StartResult } from "../engine.js";
+import type { StartResult } from "../engine.js";
 import { withoutRun } from "./build-guest-image.js";
 import { engineOptions, type GuestImage, readPackage } from "./guest-image.js";
 import { registerHostFunctions } from "./host-functions.js";
@@ -21,8 +21,11 @@ interface Blank extends Omit<InstanceParts, "entries"> {
   readonly limitBytes: number;
 }
 
-/** QuickJS-ng in WebAssembly: each instance has its own linear memory and starts as a copy of one snapshot. */
-export class QuickJsEngine implements Engine {
+/**
+ * Runs tenants' code by QuickJS-ng in WebAssembly: each instance has its own linear memory and starts as a copy of one
+ * snapshot. The engine does not know tenants, keys or processes.
+ */
+export class QuickJsEngine {
   readonly #image: GuestImage;
   /** Restored in advance for the next run: restoring is most of a cold start. */
   #spare: Blank | undefined;
@@ -32,6 +35,7 @@ export class QuickJsEngine implements Engine {
     this.#image = image;
   }
 
+  /** Starts an instance with code of its own. Instances share nothing. */
   async start(code: string, limits: RunLimits): Promise<StartResult> {
     const { vm, interrupt, native, memoryBytes } = await this.#blank(limits.memoryBytes);
     const { load, call, deliver, fire } = this.#image.entries;
@@ -60,6 +64,7 @@ export class QuickJsEngine implements Engine {
     }
   }
 
+  /** Compiles code without running it. If an engine exceeds the time, its thread is ended. */
   async compile(code: string, withinMs: number): Promise<CompileProblem | undefined> {
     const { vm, interrupt, native } = await this.#blank(defaultLimits("reactor").memoryBytes);
     registerHostFunctions(vm, { run: withoutRun, native });
