@@ -155,4 +155,5 @@ export const deleteLogDue = defineChange<{ readonly kind: LogDueKind | StampDueK
   "due",
   (sql, tenantId, { kind, minute }) => sql`
     delete from due where tenant_id = ${tenantId} and kind = ${kind} and due_at <= ${minute}`,
+  ({ kind }) => kind,
 );

@@ -141,6 +141,7 @@ const FORGET_ACTORS = boundWrite<Date>({
   table: "log_actor_counts",
   sql: "delete from log_actor_counts where tenant_id = :tenant and day < :before",
   parameters: { before: time((before) => before) },
+  sortKey: (before) => before.toISOString(),
 });
 
 export const hasLogCounts = defineHasRow<"any">(

@@ -120,6 +120,7 @@ export const deleteDueMinute = defineChange<Pick<DueMinute, "kind" | "minute">>(
     delete from due
     where tenant_id = ${tenantId} and kind = ${kind} and due_at = ${minute}
       and due_at <= ${new Date(at.getTime() - 2 * MINUTE_MS)}`,
+  ({ kind, minute }) => `${kind} ${minute.getTime()}`,
 );
 
 /** The earliest noted minute of each kind, over all tenants. Omits kinds without any. */

@@ -4,7 +4,7 @@ import { PreparedStatement } from "../wire/prepared-statement.js";
 import type { Execution } from "../wire/step.js";
 import { type Parameter, time, uuid } from "./parameter.js";
 import { inPreparedSizes } from "./prepared-sizes.js";
-import { CurrentGroup, type GroupDefinition, QueryGroup } from "./query-group.js";
+import { CurrentGroup, type GroupDefinition, QueryGroup, type WriteOrder } from "./query-group.js";
 import type { Statement, StatementContext } from "./statement-batch.js";
 import { lockRank, type StatementRank, type Table } from "./tables.js";
 
@@ -46,7 +46,7 @@ export interface BoundQuery<Input, Output, Row> extends Bound<Input> {
 }
 
 /** A statement without an output. It runs with the next step or the commit. */
-export function boundWrite<Input>(definition: BoundWrite<Input>): Statement<Input, never> {
+export function boundWrite<Input>(definition: BoundWrite<Input> & WriteOrder<Input>): Statement<Input, never> {
   const { combine, isAtCommit = false } = definition;
   return bound<Input, never, undefined>({
     ...definition,
@@ -59,7 +59,9 @@ export function boundWrite<Input>(definition: BoundWrite<Input>): Statement<Inpu
   });
 }
 
-export function boundQuery<Input, Output, Row>(definition: BoundQuery<Input, Output, Row>): Statement<Input, Output> {
+export function boundQuery<Input, Output, Row>(
+  definition: BoundQuery<Input, Output, Row> & ({ readonly kind: "read" } | WriteOrder<Input>),
+): Statement<Input, Output> {
   const { hasWritten = () => true } = definition;
   return bound({ ...definition, hasWritten, combine: (inputs) => inputs, isAtCommit: false });
 }

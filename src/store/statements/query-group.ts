@@ -18,6 +18,11 @@ export interface GroupDefinition<Input> {
   sortKey?(input: Input): string;
 }
 
+/** A write of inputs without an id or key of their own says in which order it locks rows. */
+export type WriteOrder<Input> = [Input] extends [string | Buffer | { readonly id: unknown }]
+  ? unknown
+  : Required<Pick<GroupDefinition<Input>, "sortKey">>;
+
 interface OutputDefinition<Input, Output, Row> extends GroupDefinition<Input> {
   /** Returns the outputs in the order of the inputs. `rows` has an item for each execution. */
   outputs(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];

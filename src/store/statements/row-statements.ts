@@ -1,5 +1,5 @@
 import type { TenantId, Uuid } from "../../base/ids.js";
-import { defineStatement, defineWrite, type Query, type SqlTag, type Statement, type Table } from "./statement.js";
+import { defineStatement, type Query, type SqlTag, type Statement, type Table } from "./statement.js";
 
 /** Makes the query for one input. `at` is the transaction's time. */
 type QueryFor<Input, Row> = (sql: SqlTag, tenantId: TenantId, input: Input, at: Date) => Query<Row>;
@@ -40,10 +40,18 @@ export function defineHasWritten<Input>(table: Table, query: QueryFor<Input, unk
   return defineForEach("write", table, query, ({ length }) => length > 0);
 }
 
-/** A write without an output. It runs with the next step or the commit. */
-export function defineChange<Input>(table: Table, query: QueryFor<Input, unknown>): Statement<Input, never> {
-  return defineWrite<Input>({
-    table,
+/**
+ * A write without an output. It runs with the next step or the commit.
+ * @param sortKey for inputs without an id or key of their own, if a step may have several: the order in which they lock rows.
+ */
+export function defineChange<Input>(
+  table: Table,
+  query: QueryFor<Input, unknown>,
+  sortKey?: (input: Input) => string,
+): Statement<Input, never> {
+  return defineStatement<Input, never, unknown>({
+    ...{ table, kind: "write", outputs: () => [] },
+    ...(sortKey && { sortKey }),
     queries: (sql, tenantId, inputs, at) => inputs.map((input) => query(sql, tenantId, input, at)),
   });
 }

@@ -1,4 +1,5 @@
 import { type BoundQuery, boundQuery } from "./bound-statement.js";
+import type { WriteOrder } from "./query-group.js";
 import type { Statement } from "./statement-batch.js";
 
 type SingleRow<Input, Output, Row> = Omit<BoundQuery<Input, Output, Row>, "kind" | "outputs">;
@@ -9,8 +10,10 @@ export function readRow<Input, Row>(definition: SingleRow<Input, Row | null, Row
 }
 
 /** A write of at most one row per input, which ends with `returning 1`. The output is whether it wrote the row. */
-export function writeRow<Input>(definition: Omit<SingleRow<Input, boolean, true>, "row">): Statement<Input, boolean> {
-  return boundQuery({
+export function writeRow<Input>(
+  definition: Omit<SingleRow<Input, boolean, true>, "row"> & WriteOrder<Input>,
+): Statement<Input, boolean> {
+  return boundQuery<Input, boolean, true>({
     ...definition,
     kind: "write",
     row: () => true,

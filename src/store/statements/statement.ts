@@ -1,5 +1,5 @@
 import type { TenantId } from "../../base/ids.js";
-import { CurrentGroup, type GroupDefinition, QueryGroup } from "./query-group.js";
+import { CurrentGroup, type GroupDefinition, QueryGroup, type WriteOrder } from "./query-group.js";
 import { type SqlTag, type SqlText, sqlTag, TextExecution } from "./sql-text.js";
 import type { Statement, StatementContext } from "./statement-batch.js";
 import { lockRank } from "./tables.js";
@@ -51,7 +51,7 @@ export function defineStatement<Input, Output, Row>(
 
 /** A statement without a result. It runs with the next step or the commit. */
 export function defineWrite<Input>(
-  definition: Omit<StatementDefinition<Input, never, unknown>, "kind" | "outputs">,
+  definition: Omit<StatementDefinition<Input, never, unknown>, "kind" | "outputs"> & WriteOrder<Input>,
 ): Statement<Input, never> {
   return defineStatement<Input, never, unknown>({ ...definition, kind: "write", outputs: () => [] });
 }
