@@ -1,7 +1,8 @@
-import type { FormEvent, ReactNode } from "react";
+import type { ReactNode } from "react";
 import type { CallProblem } from "../api/call-problem.js";
 import type { ConflictCheck } from "../use-conflict-check.js";
 import { ConflictNote } from "./conflict-note.js";
+import { Form } from "./form.js";
 import { ProblemNote } from "./problem-note.js";
 
 interface EntityFormProps {
@@ -16,16 +17,15 @@ interface EntityFormProps {
 
 /** A form that creates or changes an entity. It saves nothing over a newer version unless its person says so. */
 export function EntityForm({ problem, isShown, check, save, children }: EntityFormProps) {
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     if (check) check.guard(save);
     else save();
   };
   return (
-    <form className="form wide" onSubmit={submit}>
+    <Form className="form wide" autoComplete="off" onSubmit={submit}>
       {problem && <ProblemNote key={problem.message} problem={problem} isShown={isShown} />}
       {check && <ConflictNote check={check} save={save} />}
       {children}
-    </form>
+    </Form>
   );
 }

@@ -1,11 +1,12 @@
-import type { FormEvent } from "react";
 import { useSearchParams } from "wouter";
 import { PermissionService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useRead } from "../../api/queries.js";
 import { Choice, TextField } from "../../components/field.js";
+import { Form } from "../../components/form.js";
 import { Loaded } from "../../components/loaded.js";
 import { usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
+import { filledParams } from "../../filled-params.js";
 import { useDraft } from "../../use-draft.js";
 import { AccessTable } from "./access-table.js";
 
@@ -44,23 +45,13 @@ export default function Access() {
   );
 }
 
-interface Asked {
-  readonly token: string;
-  readonly container: string;
-  readonly application: string;
-  readonly permission: string;
-}
+type Asked = Readonly<Record<"token" | "container" | "application" | "permission", string>>;
 
 function Question({ asked }: { asked: Asked }) {
   const [, setParams] = useSearchParams();
   const [draft, set] = useDraft(asked);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const entries = Object.entries(draft).map(([name, value]): [string, string] => [name, value.trim()]);
-    setParams(new URLSearchParams(entries.filter(([, value]) => value !== "")));
-  };
   return (
-    <form className="filters" aria-label="Question" onSubmit={submit}>
+    <Form className="filters" aria-label="Question" onSubmit={() => setParams(filledParams(draft))}>
       <TextField label="Token id" value={draft.token} onChange={set("token")} help="Or a container" />
       <TextField
         label="Container"
@@ -79,6 +70,6 @@ function Question({ asked }: { asked: Asked }) {
       <button type="submit" className="primary">
         Explain
       </button>
-    </form>
+    </Form>
   );
 }

@@ -1,10 +1,9 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import type { ConnectionFormula, ConnectionFormulaField } from "#client/proto/cloakroom/v1/connections_pb.js";
 import type { CallProblem } from "../../api/call-problem.js";
-import { ConflictNote } from "../../components/conflict-note.js";
+import { EntityForm } from "../../components/entity-form.js";
 import { Choice, TextArea, TextField } from "../../components/field.js";
 import { FormActions } from "../../components/form-actions.js";
-import { ProblemNote } from "../../components/problem-note.js";
 import type { ConflictCheck } from "../../use-conflict-check.js";
 import { useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
@@ -35,16 +34,9 @@ export function ConnectionForm({ formula, initial, isStored, change, onSubmit, c
     setSent(filledKeys(formula, draft.fields));
     onSubmit(draft);
   };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (check) check.guard(save);
-    else save();
-  };
   const problemOf = (key: string) => problem?.fields.get(`fields[${sent.indexOf(key)}].value`);
   return (
-    <form className="form wide" onSubmit={submit} autoComplete="off">
-      {problem && <ProblemNote key={problem.message} problem={problem} isShown={(field) => OWN.test(field)} />}
-      {check && <ConflictNote check={check} save={save} />}
+    <EntityForm problem={problem} isShown={(field) => OWN.test(field)} check={check} save={save}>
       <TextField
         label="Name"
         value={draft.displayName}
@@ -83,7 +75,7 @@ export function ConnectionForm({ formula, initial, isStored, change, onSubmit, c
         isDisabled={change.isPending}
         onCancel={onCancel}
       />
-    </form>
+    </EntityForm>
   );
 }
 

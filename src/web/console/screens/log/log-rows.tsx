@@ -7,11 +7,11 @@ import { Empty } from "../../components/loaded.js";
 import { Table } from "../../components/table.js";
 import { Id, Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
+import { filledParams } from "../../filled-params.js";
 import { localMinute } from "../../local-minute.js";
 import { type Mention, type Names, useNames } from "../names.js";
 import { Changes } from "./changes.js";
 import { groupCalls, type LogCall } from "./log-calls.js";
-import { filterParams } from "./log-filters.js";
 
 /** The entity of a list or search. */
 const EVERY = "*";
@@ -143,7 +143,7 @@ export function Outcome({ row, names }: RowProps) {
 function Trace({ row: { traceId, createdAt } }: { row: Log }) {
   if (traceId === undefined || !createdAt) return null;
   const near = (ms: number) => localMinute(new Date(timestampMs(createdAt) + ms));
-  const query = filterParams({ trace_id: traceId, from: near(-DAY_MS), to: near(DAY_MS) });
+  const query = filledParams({ trace_id: traceId, from: near(-DAY_MS), to: near(DAY_MS) });
   return (
     <Link href={`/log?${query}`} title={traceId} className="id">
       {traceId.slice(-8)}

@@ -1,8 +1,9 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { type Invitation, InvitationService } from "#client/proto/cloakroom/v1/invitations_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Choice, TextField } from "../../components/field.js";
+import { Form } from "../../components/form.js";
 import { Empty, Loaded } from "../../components/loaded.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { Table } from "../../components/table.js";
@@ -41,12 +42,10 @@ function Invite() {
   const [role, setRole] = useState("ADMIN");
   const [containers, setContainers] = useState("");
   if (!create.isAllowed) return null;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () =>
     create.run({ email: email.trim(), role, containers: containersFor(role, containers) }, () => setEmail(""));
-  };
   return (
-    <form className="filters" aria-label="Invite" onSubmit={submit}>
+    <Form className="filters" aria-label="Invite" onSubmit={submit}>
       <TextField
         label="E-mail address"
         type="email"
@@ -66,7 +65,7 @@ function Invite() {
         Invite
       </button>
       {create.problem && create.problem.fields.size === 0 && <ProblemNote problem={create.problem} />}
-    </form>
+    </Form>
   );
 }
 

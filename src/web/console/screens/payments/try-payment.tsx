@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useLocation } from "wouter";
 import { type Connection, ConnectionService } from "#client/proto/cloakroom/v1/connections_pb.js";
 import { TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
@@ -6,6 +6,7 @@ import { TransactionService } from "#client/proto/cloakroom/v1/transactions_pb.j
 import { useChange, useRead } from "../../api/queries.js";
 import { entityAddress } from "../../components/entity-link.js";
 import { Choice, TextField } from "../../components/field.js";
+import { Form } from "../../components/form.js";
 import { Loaded, Permitted } from "../../components/loaded.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
@@ -81,12 +82,8 @@ function TryForm({ connection: { id, acceptedCurrencies } }: { connection: Conne
   });
   const { run, isPending, problem } = useTry(id, draft);
   const isWrong = !/^\d{1,15}$/.test(draft.amount);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (!isWrong) run();
-  };
   return (
-    <form className="form" onSubmit={submit}>
+    <Form className="form" onSubmit={() => !isWrong && run()}>
       {problem && <ProblemNote key={problem.message} problem={problem} />}
       <Choice
         label="Card"
@@ -123,7 +120,7 @@ function TryForm({ connection: { id, acceptedCurrencies } }: { connection: Conne
       <button type="submit" className="primary" disabled={isPending || isWrong}>
         Pay
       </button>
-    </form>
+    </Form>
   );
 }
 

@@ -1,8 +1,8 @@
-import type { FormEvent } from "react";
 import { type CreateTokenRequestSchema, type TokenSchema, TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { type Change, useChange } from "../../api/queries.js";
 import { entityAddress } from "../../components/entity-link.js";
 import { Choice, TextArea, TextField } from "../../components/field.js";
+import { Form } from "../../components/form.js";
 import { Permitted } from "../../components/loaded.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
@@ -32,13 +32,10 @@ function TokenForm({ create }: { create: CreateChange }) {
   const leaveTo = useLeaveTo();
   useUnsaved(draft);
   const { problem } = create;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    create.run(tokenCreation(draft), ({ id }) => leaveTo(entityAddress("/tokens", id)));
-  };
+  const submit = () => create.run(tokenCreation(draft), ({ id }) => leaveTo(entityAddress("/tokens", id)));
   const isShown = (field: string) => isPropertyField(field) || partProblem(draft, field);
   return (
-    <form className="form" onSubmit={submit} autoComplete="off">
+    <Form className="form" onSubmit={submit} autoComplete="off">
       {problem && <ProblemNote key={problem.message} problem={problem} isShown={isShown} />}
       <Choice
         label="Type"
@@ -54,7 +51,7 @@ function TokenForm({ create }: { create: CreateChange }) {
           Create token
         </button>
       </div>
-    </form>
+    </Form>
   );
 }
 
