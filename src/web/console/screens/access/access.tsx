@@ -7,7 +7,7 @@ import { Loaded } from "../../components/loaded.js";
 import { usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
 import { filledParams } from "../../filled-params.js";
-import { useDraft } from "../../use-draft.js";
+import { bindFields, useDraft } from "../../use-draft.js";
 import { AccessTable } from "./access-table.js";
 
 const PERMISSIONS = ["read", "search", "use", "create", "update", "delete"].map((name): [string, string] => [
@@ -50,22 +50,12 @@ type Asked = Readonly<Record<"token" | "container" | "application" | "permission
 function Question({ asked }: { asked: Asked }) {
   const [, setParams] = useSearchParams();
   const [draft, set] = useDraft(asked);
+  const field = bindFields(draft, set);
   return (
     <Form className="filters" aria-label="Question" onSubmit={() => setParams(filledParams(draft))}>
-      <TextField label="Token id" value={draft.token} onChange={set("token")} help="Or a container" />
-      <TextField
-        label="Container"
-        value={draft.container}
-        onChange={set("container")}
-        placeholder="/"
-        help="Of a token that does not exist yet"
-      />
-      <TextField
-        label="Application id"
-        value={draft.application}
-        onChange={set("application")}
-        help="Empty: all applications"
-      />
+      <TextField label="Token id" {...field("token")} help="Or a container" />
+      <TextField label="Container" {...field("container")} placeholder="/" help="Of a token that does not exist yet" />
+      <TextField label="Application id" {...field("application")} help="Empty: all applications" />
       <Choice label="Permission" value={draft.permission} options={PERMISSIONS} onChange={set("permission")} />
       <button type="submit" className="primary">
         Explain

@@ -4,7 +4,7 @@ import { EntityForm } from "../../components/entity-form.js";
 import { Choice, NameField } from "../../components/field.js";
 import { FormActions } from "../../components/form-actions.js";
 import type { ConflictCheck } from "../../use-conflict-check.js";
-import { useDraft } from "../../use-draft.js";
+import { bindFields, useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
 import { type ApplicationDraft, type ApplicationType, withType } from "./application-draft.js";
 import { DraftCheck } from "./draft-check.js";
@@ -49,7 +49,7 @@ export function ApplicationForm(props: ApplicationFormProps) {
   const { problem } = change;
   return (
     <EntityForm problem={problem} isShown={isShown} check={check} save={save}>
-      <NameField value={draft.name} onChange={set("name")} problem={problem?.fields.get("name")} />
+      <NameField {...bindFields(draft, set, problem)("name")} />
       {isNew && (
         <Choice label="Type" value={draft.type} options={TYPES} onChange={(type) => replace(withType(draft, type))} />
       )}

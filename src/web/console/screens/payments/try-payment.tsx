@@ -10,7 +10,7 @@ import { Form } from "../../components/form.js";
 import { Loaded, Permitted } from "../../components/loaded.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
-import { useDraft } from "../../use-draft.js";
+import { bindFields, useDraft } from "../../use-draft.js";
 import { valueOfText } from "../../values.js";
 import { formatMoney } from "./money.js";
 import { AMOUNTS, CARDS, SIMULATOR } from "./simulator-cards.js";
@@ -81,20 +81,19 @@ function TryForm({ connection: { id, acceptedCurrencies } }: { connection: Conne
     currency: acceptedCurrencies[0] ?? "USD",
   });
   const { run, isPending, problem } = useTry(id, draft);
+  const field = bindFields(draft, set);
   const isWrong = !/^\d{1,15}$/.test(draft.amount);
   return (
     <Form className="form" onSubmit={() => !isWrong && run()}>
       {problem && <ProblemNote key={problem.message} problem={problem} />}
       <Choice
         label="Card"
-        value={draft.card}
-        onChange={set("card")}
+        {...field("card")}
         options={CARDS.map(([number, effect]) => [number, `${spaced(number)}: ${effect}`])}
       />
       <TextField
         label="Amount in minor units"
-        value={draft.amount}
-        onChange={set("amount")}
+        {...field("amount")}
         isRequired
         help={isWrong ? undefined : formatMoney(BigInt(draft.amount), draft.currency)}
         problem={isWrong ? "must be a whole number, such as 1050 for 10.50" : undefined}
@@ -112,11 +111,10 @@ function TryForm({ connection: { id, acceptedCurrencies } }: { connection: Conne
       </fieldset>
       <Choice
         label="Currency"
-        value={draft.currency}
-        onChange={set("currency")}
+        {...field("currency")}
         options={acceptedCurrencies.map((currency) => [currency, currency])}
       />
-      <Choice label="Intent" value={draft.intent} onChange={set("intent")} options={INTENTS} />
+      <Choice label="Intent" {...field("intent")} options={INTENTS} />
       <button type="submit" className="primary" disabled={isPending || isWrong}>
         Pay
       </button>
