@@ -7,7 +7,7 @@ export interface Column<T> {
   readonly isNumber?: boolean;
 }
 
-interface TableProps<T> {
+export interface TableProps<T> {
   /** What the table lists, for screen readers. */
   readonly label: string;
   readonly columns: readonly Column<T>[];

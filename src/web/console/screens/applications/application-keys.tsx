@@ -4,9 +4,8 @@ import { Link } from "wouter";
 import { type ApplicationKey, ApplicationKeyService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
-import { Empty, Loaded } from "../../components/loaded.js";
+import { Listing } from "../../components/listing.js";
 import { NewSecret } from "../../components/new-secret.js";
-import { Table } from "../../components/table.js";
 import { Id, Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
@@ -44,39 +43,29 @@ export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
         )}
       </div>
       {secret !== undefined && <NewSecret name="key" secret={secret} />}
-      <Loaded read={keys}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty>
-              <p>There is no key, so nothing can call the vault as this application.</p>
-            </Empty>
-          ) : (
-            <Table
-              label="Keys"
-              rows={data}
-              keyOf={(key) => key.id}
-              columns={[
-                { head: "Name", cell: (key) => <KeyName applicationKey={key} /> },
-                { head: "Owner", cell: ({ owner }) => owner && <Name>{owner}</Name> },
-                { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
-                { head: "By", cell: ({ createdBy }) => createdBy && <Author id={createdBy} names={names} /> },
-                { head: "Expires", cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
-                ...(can("LogService/ListLogs")
-                  ? [
-                      {
-                        head: "Last used",
-                        cell: (key: ApplicationKey) => <LastUse applicationId={id} applicationKey={key} />,
-                      },
-                    ]
-                  : []),
-                ...(can("ApplicationKeyService/DeleteApplicationKey") && isOwn
-                  ? [{ head: "Revoke", cell: (key: ApplicationKey) => <RevokeKey applicationId={id} keyId={key.id} /> }]
-                  : []),
-              ]}
-            />
-          )
-        }
-      </Loaded>
+      <Listing
+        read={keys}
+        label="Keys"
+        none="There is no key, so nothing can call the vault as this application."
+        columns={[
+          { head: "Name", cell: (key) => <KeyName applicationKey={key} /> },
+          { head: "Owner", cell: ({ owner }) => owner && <Name>{owner}</Name> },
+          { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { head: "By", cell: ({ createdBy }) => createdBy && <Author id={createdBy} names={names} /> },
+          { head: "Expires", cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
+          ...(can("LogService/ListLogs")
+            ? [
+                {
+                  head: "Last used",
+                  cell: (key: ApplicationKey) => <LastUse applicationId={id} applicationKey={key} />,
+                },
+              ]
+            : []),
+          ...(can("ApplicationKeyService/DeleteApplicationKey") && isOwn
+            ? [{ head: "Revoke", cell: (key: ApplicationKey) => <RevokeKey applicationId={id} keyId={key.id} /> }]
+            : []),
+        ]}
+      />
       {isMaking && <MakeKey applicationId={id} onMade={setSecret} onClose={() => setMaking(false)} />}
     </section>
   );
