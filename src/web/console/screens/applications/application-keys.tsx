@@ -10,7 +10,7 @@ import { Id, Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
 import { Author } from "../author.js";
-import { type Mention, useNames } from "../names.js";
+import { useAuthors } from "../names.js";
 import { MakeKey } from "./make-key.js";
 
 interface ApplicationKeysProps {
@@ -22,13 +22,7 @@ interface ApplicationKeysProps {
 /** The keys of an application: made, and revoked. Their secrets are shown when they are made. */
 export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
   const keys = useRead(ApplicationKeyService.method.listApplicationKeys, { id, size: 100 });
-  const authors = keys.data?.data.map(({ createdBy }) => createdBy) ?? [];
-  const names = useNames(
-    authors.flatMap((author): Mention[] => [
-      ["user", author],
-      ["application", author],
-    ]),
-  );
+  const names = useAuthors(keys.data?.data.map(({ createdBy }) => createdBy) ?? []);
   const { can } = useSession();
   const [isMaking, setMaking] = useState(false);
   const [secret, setSecret] = useState<string | undefined>();
@@ -53,17 +47,12 @@ export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
           { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
           { head: "By", cell: ({ createdBy }) => createdBy && <Author id={createdBy} names={names} /> },
           { head: "Expires", cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
-          ...(can("LogService/ListLogs")
-            ? [
-                {
-                  head: "Last used",
-                  cell: (key: ApplicationKey) => <LastUse applicationId={id} applicationKey={key} />,
-                },
-              ]
-            : []),
-          ...(can("ApplicationKeyService/DeleteApplicationKey") && isOwn
-            ? [{ head: "Revoke", cell: (key: ApplicationKey) => <RevokeKey applicationId={id} keyId={key.id} /> }]
-            : []),
+          can("LogService/ListLogs") && {
+            head: "Last used",
+            cell: (key) => <LastUse applicationId={id} applicationKey={key} />,
+          },
+          can("ApplicationKeyService/DeleteApplicationKey") &&
+            isOwn && { head: "Revoke", cell: (key) => <RevokeKey applicationId={id} keyId={key.id} /> },
         ]}
       />
       {isMaking && <MakeKey applicationId={id} onMade={setSecret} onClose={() => setMaking(false)} />}

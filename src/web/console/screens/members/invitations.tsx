@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { type Invitation, InvitationService } from "#client/proto/cloakroom/v1/invitations_pb.js";
+import { InvitationService } from "#client/proto/cloakroom/v1/invitations_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Choice, TextField } from "../../components/field.js";
@@ -29,9 +29,10 @@ export function Invitations() {
           { head: "Role", cell: ({ role }) => role },
           { head: "State", cell: ({ status }) => <span className="pill">{status.toLowerCase()}</span> },
           { head: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-          ...(can("InvitationService/DeleteInvitation")
-            ? [{ head: "Actions", cell: ({ id }: Invitation) => <InvitationActions id={id} /> }]
-            : []),
+          can("InvitationService/DeleteInvitation") && {
+            head: "Actions",
+            cell: ({ id }) => <InvitationActions id={id} />,
+          },
         ]}
       />
     </section>

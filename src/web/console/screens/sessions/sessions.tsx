@@ -56,9 +56,7 @@ export default function Sessions() {
           { head: "May see", cell: ({ transform }) => <Exposure transform={transform} /> },
           { head: "Rights", cell: (session) => <Rights session={session} /> },
           { head: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-          ...(can("SessionService/DeleteSession")
-            ? [{ head: "End", cell: ({ id }: OpenSession) => <EndSession id={id} /> }]
-            : []),
+          can("SessionService/DeleteSession") && { head: "End", cell: ({ id }) => <EndSession id={id} /> },
         ]}
       />
     </Screen>
