@@ -5,6 +5,17 @@ import { ConflictNote } from "./conflict-note.js";
 import { Form } from "./form.js";
 import { ProblemNote } from "./problem-note.js";
 
+/** What the form of a draft needs, whether it creates an entity or changes one. */
+export interface DraftFormProps<Draft> {
+  readonly initial: Draft;
+  readonly change: { readonly isPending: boolean; readonly problem: CallProblem | undefined };
+  readonly onSubmit: (draft: Draft) => void;
+  /** Absent for a new entity. */
+  readonly check?: ConflictCheck;
+  /** Offered where the form is shown in place of what it changes. */
+  readonly onCancel?: () => void;
+}
+
 interface EntityFormProps {
   readonly problem: CallProblem | undefined;
   /** Whether a field says itself what is wrong with it. */

@@ -1,9 +1,7 @@
 import { useState } from "react";
-import type { CallProblem } from "../../api/call-problem.js";
-import { EntityForm } from "../../components/entity-form.js";
+import { type DraftFormProps, EntityForm } from "../../components/entity-form.js";
 import { Choice, NameField } from "../../components/field.js";
 import { FormActions } from "../../components/form-actions.js";
-import type { ConflictCheck } from "../../use-conflict-check.js";
 import { bindFields, useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
 import { type ApplicationDraft, type ApplicationType, withType } from "./application-draft.js";
@@ -13,15 +11,8 @@ import { PermissionBoxes } from "./permission-boxes.js";
 import { RuleList } from "./rule-list.js";
 import { templatesOfText } from "./token-templates.js";
 
-interface ApplicationFormProps {
-  readonly initial: ApplicationDraft;
+interface ApplicationFormProps extends DraftFormProps<ApplicationDraft> {
   readonly submitText: string;
-  readonly change: { readonly isPending: boolean; readonly problem: CallProblem | undefined };
-  readonly onSubmit: (draft: ApplicationDraft) => void;
-  /** Absent for a new application. */
-  readonly check?: ConflictCheck;
-  /** Offered where the form is shown in place of what it changes. */
-  readonly onCancel?: () => void;
   /** Whether the type can still be chosen. Default: true. */
   readonly isNew?: boolean;
 }

@@ -1,24 +1,16 @@
 import { useState } from "react";
 import type { ConnectionFormula, ConnectionFormulaField } from "#client/proto/cloakroom/v1/connections_pb.js";
-import type { CallProblem } from "../../api/call-problem.js";
-import { EntityForm } from "../../components/entity-form.js";
+import { type DraftFormProps, EntityForm } from "../../components/entity-form.js";
 import { Choice, NameField, TextArea, TextField } from "../../components/field.js";
 import { FormActions } from "../../components/form-actions.js";
-import type { ConflictCheck } from "../../use-conflict-check.js";
 import { bindFields, useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
 import { type ConnectionDraft, filledKeys } from "./connection-draft.js";
 
-interface ConnectionFormProps {
+interface ConnectionFormProps extends DraftFormProps<ConnectionDraft> {
   readonly formula: ConnectionFormula;
-  readonly initial: ConnectionDraft;
   /** Whether the connection is stored already, with fields that the page does not see. */
   readonly isStored: boolean;
-  readonly change: { readonly isPending: boolean; readonly problem: CallProblem | undefined };
-  readonly onSubmit: (draft: ConnectionDraft) => void;
-  /** Absent for a new connection. */
-  readonly check?: ConflictCheck;
-  readonly onCancel?: () => void;
 }
 
 const OWN = /^(?:display_name$|accepted_countries|accepted_currencies|fields\[\d+\]\.value$)/;

@@ -1,11 +1,9 @@
 import { WebhookService } from "#client/proto/cloakroom/v1/webhooks_pb.js";
-import type { CallProblem } from "../../api/call-problem.js";
 import { useRead } from "../../api/queries.js";
-import { EntityForm } from "../../components/entity-form.js";
+import { type DraftFormProps, EntityForm } from "../../components/entity-form.js";
 import { NameField, TextField } from "../../components/field.js";
 import { FormActions } from "../../components/form-actions.js";
 import { Loaded } from "../../components/loaded.js";
-import type { ConflictCheck } from "../../use-conflict-check.js";
 import { bindFields, useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
 
@@ -23,14 +21,8 @@ export function webhookRequest({ name, url, notifyEmail, events }: WebhookDraft)
   return email === "" ? properties : { ...properties, notifyEmail: email };
 }
 
-interface WebhookFormProps {
-  readonly initial: WebhookDraft;
+interface WebhookFormProps extends DraftFormProps<WebhookDraft> {
   readonly submitText: string;
-  readonly change: { readonly isPending: boolean; readonly problem: CallProblem | undefined };
-  readonly onSubmit: (draft: WebhookDraft) => void;
-  /** Absent for a new webhook. */
-  readonly check?: ConflictCheck;
-  readonly onCancel?: () => void;
 }
 
 const FIELDS = ["name", "url", "notify_email"];
