@@ -47,16 +47,8 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
     this.#parts = parts;
   }
 
-  get traceId(): string {
-    return this.#parts.head.traceId;
-  }
-
   get reply(): Reply {
     return this.#parts.reply;
-  }
-
-  get hasCaller(): boolean {
-    return this.#parts.caller !== undefined;
   }
 
   get caller(): Caller {

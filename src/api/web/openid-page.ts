@@ -4,7 +4,8 @@ import { OPENID_PATH, type OpenIdSignIn } from "../../people/openid-sign-in.js";
 import { SIGN_IN_SECONDS } from "../../people/sign-in.js";
 import { SIGN_IN_PATH } from "../../people/sign-in-message.js";
 import { REQUEST_SECONDS } from "../../people/sign-in-request.js";
-import { isPrefetch, type Visits } from "../browser/visits.js";
+import { isPrefetch } from "../browser/fetch-metadata.js";
+import type { Visits } from "../browser/visits.js";
 import type { Observe } from "../observation/observation.js";
 import { respondWithPage } from "./page.js";
 
