@@ -11,6 +11,7 @@ import { sendFault } from "../faults/send-fault.js";
 import { type Observe, toFault } from "../observation/observation.js";
 import { parentSpanIn, requestTraceId } from "../observation/trace.js";
 import { requestMemory } from "../request/open-memory.js";
+import { queryIn } from "../request/query.js";
 import { readAll, readForm } from "../rest/body.js";
 import { escaped, type PageContent, type PageRoute, respondWithPage } from "./page.js";
 
@@ -58,7 +59,7 @@ export function registerPaymentRoutes(
     }
   });
   servePage(app, { observe, rpc: "FinishApproval", route: `${RETURN_PATH}/:address` }, "get", async (request) => {
-    const payment = await incoming.approval(signedAddress(request), passedQuery(request));
+    const payment = await incoming.approval(signedAddress(request), new URLSearchParams(queryIn(request.raw.url)));
     if (!payment) throw new Fault("not_found", "There is no such payment.");
     return showEnd(payment);
   });
@@ -177,9 +178,4 @@ function choices(): string {
 function signedAddress({ params }: FastifyRequest): string {
   const address = typeof params === "object" && params !== null && "address" in params ? params.address : undefined;
   return typeof address === "string" ? address : "";
-}
-
-function passedQuery({ raw: { url = "" } }: FastifyRequest): URLSearchParams {
-  const mark = url.indexOf("?");
-  return new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1));
 }
