@@ -9,7 +9,7 @@ import type { ThreeDSSession } from "../../payments/three-ds/session.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
 import { sendFault } from "../faults/send-fault.js";
 import { type Observe, toFault } from "../observation/observation.js";
-import { parentSpanIn, requestTraceId } from "../observation/trace.js";
+import { readTrace, requestTraceId } from "../observation/trace.js";
 import { requestMemory } from "../request/open-memory.js";
 import { queryIn } from "../request/query.js";
 import { readAll, readForm } from "../rest/body.js";
@@ -41,13 +41,9 @@ export function registerPaymentRoutes(
   observe: Observe,
 ): void {
   registerChallenges(app, challenges, observe);
-  app.post(`${WEBHOOK_PATH}/:address`, async (request, reply) => {
-    const observation = observe({
-      rpc: "PaymentWebhook",
-      route: `${WEBHOOK_PATH}/:address`,
-      traceId: requestTraceId(request.raw),
-      parent: parentSpanIn(request.raw),
-    });
+  const route = `${WEBHOOK_PATH}/:address`;
+  app.post(route, async (request, reply) => {
+    const observation = observe({ rpc: "PaymentWebhook", route, ...readTrace(request.raw) });
     try {
       const text = await takeWebhook(incoming, request);
       observation.end(200);
