@@ -1,4 +1,3 @@
-import { Fault, permissionDenied } from "../base/fault.js";
 import { type AccessExplanation, type AccessStep, explainedSteps, type RuleRefusal } from "./access-explanation.js";
 import type { AccessCondition, AccessRights, AccessRule, RuleScope, Transform } from "./access-rule.js";
 import { type ContainerPath, covers, parentOrSelf } from "./container.js";
@@ -226,11 +225,4 @@ function meets({ attribute, operator, value }: AccessCondition, token: AccessTar
   const subjects = attribute === "id" ? [token.id] : token.containers;
   const wanted = attribute === "id" ? value : value.toLowerCase();
   return subjects.some((subject) => (operator === "equals" ? subject === wanted : subject.startsWith(wanted)));
-}
-
-/** The reason of a denial. It names the permission, and nothing about the entity. */
-export function refused(permission: Permission): Fault {
-  return isTokenPermission(permission)
-    ? new Fault("permission_denied", `No access rule of the key used allows ${permission} here.`)
-    : permissionDenied(permission);
 }

@@ -57,12 +57,10 @@ export interface ExternalOperation<B extends { readonly subject: Uuid }, T> {
 export interface Call<Output extends DescMessage = DescMessage> {
   readonly caller: Caller;
   readonly keys: TenantKeys;
-  readonly hasCaller: boolean;
   /** The request's key, for the one method that checks it by itself. */
   readonly apiKey: string | undefined;
   /** The browser of a person. @throws {Fault} unauthenticated for other callers. */
   readonly visit: Visit;
-  readonly traceId: string;
   /** What the request tells log rows, and why its reason is not accepted. */
   readonly audit: { readonly context: AuditContext; readonly badReason: Fault | undefined };
   readonly signal: AbortSignal;

@@ -21,11 +21,7 @@ import { replayWhole } from "./replay.js";
 import { serveById } from "./serve-by-id.js";
 import { pageRequest, showAudit, showItems, storedUuid } from "./show.js";
 
-export interface ReactorFormulaParts {
-  readonly compileFor: CompileFor;
-}
-
-export function reactorFormulaService({ compileFor }: ReactorFormulaParts): ServedMethod[] {
+export function reactorFormulaService({ compileFor }: { readonly compileFor: CompileFor }): ServedMethod[] {
   const { method } = ReactorFormulaService;
   return [
     serve(

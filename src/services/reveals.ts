@@ -5,11 +5,7 @@ import type { BinTable } from "../tokens/types/bin-table.js";
 import { type ServedMethod, serve } from "./call.js";
 import { showToken } from "./show-token.js";
 
-export interface RevealServiceParts {
-  readonly bins: BinTable | undefined;
-}
-
-export function revealService({ bins }: RevealServiceParts): ServedMethod[] {
+export function revealService({ bins }: { readonly bins: BinTable | undefined }): ServedMethod[] {
   return [
     serve(RevealService.method.revealToken, async ({ id }, call) => {
       const read: ReadOfAtMost = (maxBytes) => call.commit((tx) => readForReveal(tx, { id, maxBytes }));

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AccessRights, AccessRule, Transform } from "../../src/access/access-rule.js";
-import { Grant, refused, stricterTransform } from "../../src/access/grant.js";
+import { Grant, stricterTransform } from "../../src/access/grant.js";
 import { TOKEN_PERMISSIONS, type TokenPermission } from "../../src/access/permissions.js";
 import { type Holder, shownTo, shownWherePut } from "../e2e/access/model.js";
 import { arbitrary, rightsOf, tokenIn } from "./rights.js";
@@ -295,14 +295,6 @@ describe("rights in general", () => {
         expect([stricterTransform(one, other), stricterTransform(other, one)]).toEqual([one, one]);
       }
     }
-  });
-
-  it("are denied in words that name the permission and nothing else", () => {
-    expect(refused("token:read")).toMatchObject({
-      code: "permission_denied",
-      message: "No access rule of the key used allows token:read here.",
-    });
-    expect(refused("log:read").message).toBe("The key used lacks the permission log:read for this.");
   });
 });
 

@@ -6,7 +6,7 @@ import { faultHeaders, PROBLEM_TYPE, problemDetails } from "../faults/problem.js
 import { toProxyError } from "../proxy/proxy-problem.js";
 import { isProxied } from "../proxy/proxy-route.js";
 import { toConnectError } from "../rpc/rpc-error.js";
-import { refusalIn } from "../rpc/rpc-refusal.js";
+import { sendRefusal } from "../rpc/rpc-refusal.js";
 
 /** Whether a request is a call over gRPC, gRPC-Web or Connect. */
 export function isRpc({ url = "" }: IncomingMessage): boolean {
@@ -20,7 +20,7 @@ export function isRpc({ url = "" }: IncomingMessage): boolean {
  */
 export function refuseRequest(request: IncomingMessage, response: ServerResponse, fault: Fault, traceId: string): void {
   for (const [name, value] of Object.entries(faultHeaders(fault))) response.setHeader(name, value);
-  if (isRpc(request)) void refuseCall(request, response, fault, traceId);
+  if (isRpc(request)) void sendRefusal(request, response, toConnectError(fault, traceId));
   else
     sendProblem(
       response,
@@ -30,15 +30,6 @@ export function refuseRequest(request: IncomingMessage, response: ServerResponse
   void dropUnreadBody(request).then((isAllRead) => {
     if (!isAllRead) request.destroy();
   });
-}
-
-async function refuseCall({ headers }: IncomingMessage, response: ServerResponse, fault: Fault, traceId: string) {
-  const { status, header, body, trailer } = refusalIn(headers["content-type"] ?? "", toConnectError(fault, traceId));
-  for (const [name, value] of header ?? []) response.setHeader(name, value);
-  response.writeHead(status);
-  for await (const bytes of body ?? []) response.write(bytes);
-  if (trailer) response.addTrailers(Object.fromEntries(trailer));
-  response.end();
 }
 
 function sendProblem(response: ServerResponse, fault: Fault, problem: unknown): void {

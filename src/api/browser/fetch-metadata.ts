@@ -38,9 +38,9 @@ function isData(headers: IncomingHttpHeaders): boolean {
   return DATA.has(dest ?? "empty") && SUBRESOURCE_MODES.has(mode ?? "cors");
 }
 
-/** A browser may use prefetched content for a navigation, without asking the server again. */
-function isPrefetch(headers: IncomingHttpHeaders): boolean {
-  return /prefetch|prerender/.test(headerText(headers["sec-purpose"]) ?? headerText(headers.purpose) ?? "");
+/** Whether a browser loads something in advance: it may use it for a navigation without asking the server again. */
+export function isPrefetch(headers: IncomingHttpHeaders): boolean {
+  return /prefetch|prerender/.test(String(headers["sec-purpose"] ?? headers.purpose ?? ""));
 }
 
 /** Refuses one of our pages as a script, style, font, image or plug-in. @throws {Fault} permission_denied */
@@ -55,7 +55,3 @@ export function isFromBrowser(headers: IncomingHttpHeaders): boolean {
 }
 
 const BROWSER_SIGNS = ["sec-fetch-site", "sec-fetch-dest", "origin", "service-worker", "upgrade-insecure-requests"];
-
-function headerText(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header.join(", ") : header;
-}

@@ -2,11 +2,12 @@ import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { AuditContext } from "../../audit/audit-context.js";
 import { Fault } from "../../base/fault.js";
-import { COOKIES, type CookieName, type NewCookie, type Visit } from "../../people/visit.js";
+import type { CookieName, NewCookie, Visit } from "../../people/visit.js";
 import type { ReadClient } from "../connection/client-address.js";
 import type { ArrivedRequest } from "../connection/exchange.js";
 import { requestAudit } from "../request/request-audit.js";
 import { describeBrowser } from "./browser-name.js";
+import { isPrefetch } from "./fetch-metadata.js";
 
 /** The header that our pages add to each call. A form cannot send it, and other origins' scripts get no permission to. */
 const OUR_HEADER = "x-cloakroom-console";
@@ -124,18 +125,17 @@ function siteOf(address: string): Site {
   const isSecure = protocol === "https:";
   const mark = createHash("sha256").update(origin).digest("hex").slice(0, 8);
   const cookieName = (name: CookieName) => `${isSecure ? "__Host-" : ""}${BASE_NAMES[name]}-${mark}`;
-  const [signIn, asking, openid, passkey, known] = COOKIES.map(cookieName);
   const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
   return {
     origin,
     isSecure,
     isLoopback,
     names: {
-      sign_in: signIn ?? "",
-      asking: asking ?? "",
-      openid: openid ?? "",
-      passkey: passkey ?? "",
-      known: known ?? "",
+      sign_in: cookieName("sign_in"),
+      asking: cookieName("asking"),
+      openid: cookieName("openid"),
+      passkey: cookieName("passkey"),
+      known: cookieName("known"),
     },
   };
 }
@@ -168,9 +168,4 @@ function requireOwnPage(headers: IncomingHttpHeaders, { origin, isSecure, isLoop
     "permission_denied",
     "Only pages of this server may call this for a person, with POST and the header X-Cloakroom-Console: 1.",
   );
-}
-
-/** Whether a browser loads something in advance, before its person opens it. */
-export function isPrefetch(headers: IncomingHttpHeaders): boolean {
-  return /prefetch|prerender/.test(String(headers["sec-purpose"] ?? headers.purpose ?? ""));
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
 import {
   Code,
   ConnectError,
@@ -68,21 +69,9 @@ export function registerRpcHealth(
         last = status;
         // A watch would hold its connection, and delay the stop of the server.
         if (readiness.draining.aborted) return;
-        await aborted(AbortSignal.any([signal, readiness.draining]), 1_000);
+        await pause(1_000, undefined, { signal: AbortSignal.any([signal, readiness.draining]) }).catch(() => {});
       }
     },
   };
   router.service(Health, health, limits);
-}
-
-function aborted(signal: AbortSignal, milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, milliseconds);
-    signal.addEventListener("abort", end);
-  });
 }

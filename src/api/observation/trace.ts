@@ -15,6 +15,11 @@ export function requestTraceId(request: Pick<IncomingMessage, "headers">): strin
   return chooseTraceId(joinedHeader(request, "bt-trace-id"));
 }
 
+/** What a request says of the trace that it belongs to, for its observation. */
+export function readTrace(request: Pick<IncomingMessage, "headers">) {
+  return { traceId: requestTraceId(request), parent: parentSpanIn(request) };
+}
+
 /** The caller's span of a request (W3C Trace Context), unparsed. Undefined without one. A repeated header names no span. */
 export function parentSpanIn(request: Pick<IncomingMessage, "headers">): ParentSpan | undefined {
   const traceparent = joinedHeader(request, "traceparent");

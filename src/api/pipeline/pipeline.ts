@@ -7,12 +7,10 @@ import { Fault, invalid, withFurtherFaults } from "../../base/fault.js";
 import { isLarge, yieldToEventLoop } from "../../base/yield-to-event-loop.js";
 import { KeyVersionUnknown } from "../../crypto/sealed.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
-import type { NewCookie } from "../../people/visit.js";
-import type { Reply, ResponseHeaders, ServedMethod, VerbatimResponse } from "../../services/call.js";
+import type { ResponseHeaders, ServedMethod, VerbatimResponse } from "../../services/call.js";
 import { compileFieldChecks } from "../../services/field-checks.js";
 import { forFrame } from "../../services/frame-faults.js";
 import { operationName } from "../../services/method-roles.js";
-import type { Database } from "../../store/database.js";
 import { StaleAuthorization } from "../../store/postgres/database-error.js";
 import type { Keyring } from "../../tenancy/keyring.js";
 import { type Admission, type AdmissionParts, createAdmission, type MethodAdmission } from "../admission/admission.js";
@@ -23,7 +21,8 @@ import type { RequestHead } from "../request/request-head.js";
 import { readPathVariables } from "../routes/http-rule.js";
 import { Idempotency } from "./idempotency.js";
 import { replayForFailedRepeat } from "./replay-for-failed-repeat.js";
-import { type CallParts, TransactingCall } from "./transacting-call.js";
+import { type CollectedReply, RunningCall } from "./running-call.js";
+import { TransactingCall } from "./transacting-call.js";
 import { compileValidation } from "./validation.js";
 
 export interface MethodResponse {
@@ -155,43 +154,6 @@ async function callerKeys(caller: Caller | undefined, { keyring }: PipelineParts
   return caller && keyring.of(caller.tenantId, caller.revision);
 }
 
-/** A class, because each request would make a function of each method. */
-class RunningCall implements CallParts {
-  readonly database: Database;
-  readonly caller: Caller | undefined;
-  readonly head: RequestHead;
-  readonly reply = new CollectedReply();
-  keys: TenantKeys | undefined;
-  idempotency: Idempotency | undefined;
-  /** Whether one has begun under the caller's revision. */
-  hasTransaction = false;
-  readonly #parts: PipelineParts;
-  readonly #rpc: string;
-
-  constructor(parts: PipelineParts, rpc: string, head: RequestHead, caller: Caller | undefined) {
-    this.#parts = parts;
-    this.#rpc = rpc;
-    this.database = parts.database;
-    this.head = head;
-    this.caller = caller;
-  }
-
-  takeIdempotency(): Idempotency | undefined {
-    const taken = this.idempotency;
-    this.idempotency = undefined;
-    return taken;
-  }
-
-  onDifferentRepeat(): void {
-    const fields = { trace_id: this.head.traceId, rpc: this.#rpc };
-    this.#parts.log.warn(fields, "an idempotency key was repeated with another request");
-  }
-
-  onTransaction(): void {
-    this.hasTransaction = true;
-  }
-}
-
 /** Whether a request failed because of itself or its caller. */
 function isRefusal(thrown: unknown): boolean {
   return thrown instanceof Denied || (thrown instanceof Fault && FAULT_TABLE[thrown.code].http < 500);
@@ -259,32 +221,4 @@ function idempotencyReader({ desc, replay: rule }: ServedMethod): ReadIdempotenc
 
 function rpcOf({ parent, name }: DescMethod): string {
   return `${parent.typeName}/${name}`;
-}
-
-class CollectedReply implements Reply {
-  isAccepted = false;
-  isReplayed = false;
-  written: VerbatimResponse | undefined;
-  cookie: NewCookie | undefined;
-  lasting: (() => Message) | undefined;
-
-  accepted(): void {
-    this.isAccepted = true;
-  }
-
-  replayed(): void {
-    this.isReplayed = true;
-  }
-
-  verbatim(response: VerbatimResponse): void {
-    this.written = response;
-  }
-
-  setCookie(cookie: NewCookie): void {
-    this.cookie = cookie;
-  }
-
-  keepAs(message: () => Message): void {
-    this.lasting = message;
-  }
 }

@@ -4,7 +4,8 @@ import { recordingDenials } from "../../access/refusal.js";
 import type { Fault } from "../../base/fault.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
 import { requestInFlight } from "./idempotency.js";
-import { type CallParts, showReplay } from "./transacting-call.js";
+import type { RunningCall } from "./running-call.js";
+import { showReplay } from "./transacting-call.js";
 
 /**
  * The response to a repeat that failed before its handler looked for an earlier request: in reading, validation, or the
@@ -15,7 +16,7 @@ import { type CallParts, showReplay } from "./transacting-call.js";
  */
 export async function replayForFailedRepeat<Output extends DescMessage>(
   output: Output,
-  parts: CallParts,
+  parts: RunningCall,
   fault: Fault,
 ): Promise<MessageShape<Output> | undefined> {
   const { database, caller, keys, head } = parts;

@@ -1,4 +1,4 @@
-import { create, type DescMessage, type Message, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+import { create, type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import type { Caller } from "../../access/caller.js";
 import { asCaller } from "../../access/caller-database.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../../access/caller-transaction.js";
@@ -14,49 +14,22 @@ import type { Database } from "../../store/database.js";
 import { readKeysLocked } from "../../store/jobs/idempotency-keys.js";
 import { LockTimeout, UniqueViolation } from "../../store/postgres/database-error.js";
 import type { Work } from "../../store/transactions/transaction.js";
-import type { RequestAudit, RequestHead } from "../request/request-head.js";
+import type { RequestAudit } from "../request/request-head.js";
 import { type Idempotency, type Replay, requestInFlight } from "./idempotency.js";
-
-export interface CallParts {
-  readonly database: Database;
-  readonly caller: Caller | undefined;
-  /** Of the caller's tenant. */
-  readonly keys: TenantKeys | undefined;
-  readonly head: RequestHead;
-  readonly reply: Reply & {
-    readonly isAccepted: boolean;
-    keepAs(message: () => Message): void;
-    /** The response is that of an earlier request. */
-    replayed(): void;
-  };
-  /** The request's idempotency state, returned once: the taker looks up the result of an earlier request. */
-  takeIdempotency(): Idempotency | undefined;
-  /** Called when a repeat brought another request. */
-  onDifferentRepeat(): void;
-  /** Called before each transaction under the caller's revision. */
-  onTransaction(): void;
-}
+import type { RunningCall } from "./running-call.js";
 
 /** A class, because the hot path would make a dozen functions for each request. */
 export class TransactingCall<Output extends DescMessage> implements Call<Output> {
   readonly #output: Output;
-  readonly #parts: CallParts;
+  readonly #parts: RunningCall;
 
-  constructor(output: Output, parts: CallParts) {
+  constructor(output: Output, parts: RunningCall) {
     this.#output = output;
     this.#parts = parts;
   }
 
-  get traceId(): string {
-    return this.#parts.head.traceId;
-  }
-
   get reply(): Reply {
     return this.#parts.reply;
-  }
-
-  get hasCaller(): boolean {
-    return this.#parts.caller !== undefined;
   }
 
   get caller(): Caller {
@@ -129,7 +102,7 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
       database.ordinary((tx) => beginOnce(this.#output, idempotency, tx, operation)),
     );
     if (started.kind === "completed") return showReplay(this.#parts, started.replay);
-    if (started.kind === "resumed") this.#parts.reply.replayed();
+    if (started.kind === "resumed") this.#parts.reply.isReplayed = true;
     const result = started.kind === "begun" ? await operation.carryOut(started.begun) : started.result;
     const shown = create(this.#output, show(result, this.caller));
     // The effect has happened, whatever became of the caller's rights.
@@ -140,7 +113,7 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
 
   /** For one transaction. */
   #begin(): TenantDatabase<CallerTransaction, OrdinaryCallerTransaction> {
-    this.#parts.onTransaction();
+    this.#parts.hasTransaction = true;
     return asCaller(this.#parts.database, this.keys, this.caller, this.memory);
   }
 
@@ -167,7 +140,7 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
       return outcome.kind === "shown" ? outcome.message : showReplay(this.#parts, outcome.replay);
     }
     const result = await this.#inTurn(transaction(work));
-    this.#parts.reply.keepAs(() => create(this.#output, showLasting(result, this.caller)));
+    this.#parts.reply.lasting = () => create(this.#output, showLasting(result, this.caller));
     return show(result, this.caller);
   }
 
@@ -248,9 +221,12 @@ type OnceResult<Output extends DescMessage> =
   | { readonly kind: "replayed"; readonly replay: Replay<Output> };
 
 /** The message of a replay, whose transaction is committed. */
-export function showReplay<Output extends DescMessage>(parts: CallParts, replay: Replay<Output>): MessageShape<Output> {
-  if (replay.differs) parts.onDifferentRepeat();
+export function showReplay<Output extends DescMessage>(
+  parts: RunningCall,
+  replay: Replay<Output>,
+): MessageShape<Output> {
+  if (replay.differs) parts.warnOfDifferentRepeat();
   if (replay.accepted) parts.reply.accepted();
-  parts.reply.replayed();
+  parts.reply.isReplayed = true;
   return replay.show();
 }

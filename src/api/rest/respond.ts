@@ -8,6 +8,7 @@ import { FAULT_TABLE } from "../faults/fault-table.js";
 import { functionProblem, PROBLEM_TYPE } from "../faults/problem.js";
 import { isCancelled, type Observation, type Observe, toFault } from "../observation/observation.js";
 import { parentSpanIn, requestTraceId } from "../observation/trace.js";
+import { queryIn } from "../request/query.js";
 import type { RequestHead } from "../request/request-head.js";
 import { type RestExchange, type RestReply, sendFaultReply, sendReply } from "./rest-exchange.js";
 import { RestHead } from "./rest-head.js";
@@ -49,11 +50,6 @@ export async function respond(
   } catch (error) {
     await refuse(error instanceof Fault ? rest.asSent(error) : error, observation, exchange, head);
   }
-}
-
-function queryIn(url = ""): string {
-  const mark = url.indexOf("?");
-  return mark < 0 ? "" : url.slice(mark + 1);
 }
 
 /** The bytes of a large text, in a turn of the event loop of their own. */

@@ -11,7 +11,7 @@ import type { ReceivedRequest } from "../pipeline/pipeline.js";
 import { type HttpVerb, readPattern } from "../routes/http-rule.js";
 import { type PathTemplate, parsePathTemplate } from "../routes/path-template.js";
 import { readsBareList } from "./bare-list.js";
-import { readJsonBody, requireCaller } from "./body.js";
+import { type BodyRules, readJsonBody, requireCaller } from "./body.js";
 import { restFields } from "./field-name.js";
 import { compileDefaults, compileFieldReader, compilePartialJsonReader } from "./json-reader.js";
 import { compileFieldWriter, compileJsonWriter } from "./json-writer.js";
@@ -98,11 +98,6 @@ function withoutRoot(fault: Fault, root: string): Fault {
 }
 
 type Fields = Message & Record<string, unknown>;
-
-interface BodyRules {
-  readonly maxBytes: number;
-  readonly mergePatch: boolean;
-}
 
 function requestReader(
   input: DescMessage,

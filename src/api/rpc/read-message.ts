@@ -10,7 +10,7 @@ import { RECURSION_LIMIT, requireBoundedMessage } from "../messages/message-stru
 import { readMessageJson } from "./rpc-json-faults.js";
 import { refusalFault } from "./rpc-refusal.js";
 
-const JSON_OPTIONS = { recursionLimit: RECURSION_LIMIT, ignoreUnknownFields: true };
+export const JSON_OPTIONS = { recursionLimit: RECURSION_LIMIT, ignoreUnknownFields: true };
 
 /** Works on a large message in several turns of the event loop. @throws {Fault} malformed_body */
 export async function readBinaryMessage(type: DescMessage, bytes: Uint8Array): Promise<Message> {

@@ -18,7 +18,7 @@ import { ReadAhead } from "./read-ahead.js";
 import { type CallMemory, callMemory, checkedBody } from "./rpc-body.js";
 import { shortenDeadline } from "./rpc-deadline.js";
 import { toConnectError } from "./rpc-error.js";
-import { readRefusal, refusalFault, refusalIn } from "./rpc-refusal.js";
+import { once, readRefusal, refusalFault, refusalIn } from "./rpc-refusal.js";
 
 export interface RpcLimits {
   readonly messageBytes: number;
@@ -164,8 +164,6 @@ function problem(fault: Fault, traceId: string, headers: Record<string, string> 
   return {
     status: FAULT_TABLE[fault.code].http,
     header: new Headers({ "content-type": PROBLEM_TYPE, ...headers }),
-    body: (async function* () {
-      yield body;
-    })(),
+    body: once(body),
   };
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { encodeEnvelope, type UniversalServerResponse } from "@connectrpc/connect/protocol";
 import {
@@ -41,6 +42,15 @@ export function refusalIn(type: string, error: ConnectError): UniversalServerRes
   header.set("content-type", "application/json");
   header.set("content-length", String(body.byteLength));
   return { status: codeToHttpStatus(error.code), header, body: once(body) };
+}
+
+/** Responds to a call that Connect does not see with an error, in the protocol of its content type. */
+export async function sendRefusal({ headers }: IncomingMessage, response: ServerResponse, error: ConnectError) {
+  const { status, header, trailer, body } = refusalIn(headers["content-type"] ?? "", error);
+  response.writeHead(status, Object.fromEntries(header ?? []));
+  if (trailer) response.addTrailers(Object.fromEntries(trailer));
+  for await (const bytes of body ?? []) response.write(bytes);
+  response.end();
 }
 
 /** Reads a response that Connect made before our method was called. Its body must be unread. */
@@ -123,6 +133,6 @@ async function readAll({ body }: UniversalServerResponse): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+export async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }

@@ -20,6 +20,7 @@ import type { Pipeline } from "../pipeline/pipeline.js";
 import { CallHead } from "./call-head.js";
 import { withTextForm } from "./grpc-web-text.js";
 import { COMPRESSIONS } from "./inflation.js";
+import { JSON_OPTIONS } from "./read-message.js";
 import { methodLimits, type RpcCall, type RpcLimits, translateRpcErrors } from "./rpc-call.js";
 import { toConnectError } from "./rpc-error.js";
 import { readMessageJson } from "./rpc-json-faults.js";
@@ -87,7 +88,7 @@ export function rpcOptions(
 /** Connect passes every JSON message to `textDecoder` first, which checks it as strictly as REST does. */
 function jsonOptionsFor(read: (bytes: Uint8Array) => string) {
   return {
-    ...JSON_READ,
+    ...JSON_OPTIONS,
     textDecoder: {
       decode(bytes: Uint8Array): string {
         try {
@@ -100,8 +101,6 @@ function jsonOptionsFor(read: (bytes: Uint8Array) => string) {
   };
 }
 
-const JSON_READ = { recursionLimit: RECURSION_LIMIT, ignoreUnknownFields: true };
-
 /**
  * Also names every value of a wrong type. The message is read twice: this is not the path of ordinary calls.
  * @throws {Fault}
@@ -109,7 +108,7 @@ const JSON_READ = { recursionLimit: RECURSION_LIMIT, ignoreUnknownFields: true }
 function checkTypes({ input }: DescMethodUnary, bytes: Uint8Array): string {
   const text = checkJsonBytes(bytes);
   try {
-    readMessageJson(input, text, bytes.length, JSON_READ);
+    readMessageJson(input, text, bytes.length, JSON_OPTIONS);
   } catch (error) {
     if (error instanceof Fault) throw error;
   }

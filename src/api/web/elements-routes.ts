@@ -8,7 +8,7 @@ import type { ReadClient } from "../connection/client-address.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
 import { sendFault } from "../faults/send-fault.js";
 import { type Observation, type Observe, toFault } from "../observation/observation.js";
-import { parentSpanIn, requestTraceId } from "../observation/trace.js";
+import { readTrace, requestTraceId } from "../observation/trace.js";
 import { messagePage } from "./message-page.js";
 import { registerNotice } from "./notice.js";
 import { IMMUTABLE, sendFile } from "./send-file.js";
@@ -54,12 +54,7 @@ export function registerElements(app: FastifyInstance, parts: ElementsParts): vo
   registerNotice(app, build, FRAME_HEADERS);
   registerPass(app, parts);
   app.get(FRAME, PORTAL, async (request, reply) => {
-    const observation = observe({
-      rpc: "LoadFrame",
-      route: FRAME,
-      traceId: requestTraceId(request.raw),
-      parent: parentSpanIn(request.raw),
-    });
+    const observation = observe({ rpc: "LoadFrame", route: FRAME, ...readTrace(request.raw) });
     try {
       requireFrame(request);
       return await sendFrame(request, reply, parts, observation);
@@ -79,8 +74,7 @@ export function registerElements(app: FastifyInstance, parts: ElementsParts): vo
 /** Gives the controller's document another pass in place of one that ends. Its body, if it has one, is not read. */
 function registerPass(app: FastifyInstance, { passes, readClient, observe }: ElementsParts): void {
   app.post(PASS, PORTAL, async (request, reply) => {
-    const traceId = requestTraceId(request.raw);
-    const observation = observe({ rpc: "RenewPass", route: PASS, traceId, parent: parentSpanIn(request.raw) });
+    const observation = observe({ rpc: "RenewPass", route: PASS, ...readTrace(request.raw) });
     reply.header("cache-control", "no-store");
     hideFromPages(reply);
     try {
@@ -90,7 +84,7 @@ function registerPass(app: FastifyInstance, { passes, readClient, observe }: Ele
     } catch (error) {
       const fault = toFault(error);
       observation.fail(FAULT_TABLE[fault.code].http, fault);
-      return sendFault(reply, fault, traceId);
+      return sendFault(reply, fault, requestTraceId(request.raw));
     }
   });
 }

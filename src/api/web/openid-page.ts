@@ -4,8 +4,10 @@ import { OPENID_PATH, type OpenIdSignIn } from "../../people/openid-sign-in.js";
 import { SIGN_IN_SECONDS } from "../../people/sign-in.js";
 import { SIGN_IN_PATH } from "../../people/sign-in-message.js";
 import { REQUEST_SECONDS } from "../../people/sign-in-request.js";
-import { isPrefetch, type Visits } from "../browser/visits.js";
+import { isPrefetch } from "../browser/fetch-metadata.js";
+import type { Visits } from "../browser/visits.js";
 import type { Observe } from "../observation/observation.js";
+import { queryIn } from "../request/query.js";
 import { respondWithPage } from "./page.js";
 
 const CONSOLE_PATH = "/console";
@@ -30,9 +32,7 @@ export function registerOpenIdPage(app: FastifyInstance, { openId, visits }: Ope
     handler: (request, reply) =>
       respondWithPage(page, request, reply, async () => {
         if (isPrefetch(request.headers)) throw new Fault("permission_denied", "Open this page itself to sign in.");
-        const { url = "" } = request.raw;
-        const mark = url.indexOf("?");
-        const step = await openId.end(mark < 0 ? "" : url.slice(mark + 1), visits.of(request.raw));
+        const step = await openId.end(queryIn(request.raw.url), visits.of(request.raw));
         if (step.kind === "passkey_awaited") {
           const cookie = visits.setCookie({ name: "passkey", value: step.token, maxAge: REQUEST_SECONDS });
           const body = `<p><a href="${SIGN_IN_PATH}">Continue with your passkey</a></p>`;

@@ -6,7 +6,7 @@ import { requirePageLoad } from "../browser/fetch-metadata.js";
 import { OWN_PAGE_HEADERS } from "../browser/security-headers.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
 import { type Observe, toFault } from "../observation/observation.js";
-import { parentSpanIn, requestTraceId } from "../observation/trace.js";
+import { readTrace } from "../observation/trace.js";
 
 export { escaped } from "../../base/html.js";
 
@@ -53,7 +53,7 @@ export async function respondWithPage(
   reply: FastifyReply,
   work: () => Promise<PageContent>,
 ): Promise<FastifyReply> {
-  const observation = observe({ rpc, route, traceId: requestTraceId(request.raw), parent: parentSpanIn(request.raw) });
+  const observation = observe({ rpc, route, ...readTrace(request.raw) });
   const shown = await pageFor(request, work).catch((error: unknown) => {
     const fault = toFault(error);
     const { http: status } = FAULT_TABLE[fault.code];

@@ -9,8 +9,9 @@ import type { ThreeDSSession } from "../../payments/three-ds/session.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
 import { sendFault } from "../faults/send-fault.js";
 import { type Observe, toFault } from "../observation/observation.js";
-import { parentSpanIn, requestTraceId } from "../observation/trace.js";
+import { readTrace, requestTraceId } from "../observation/trace.js";
 import { requestMemory } from "../request/open-memory.js";
+import { queryIn } from "../request/query.js";
 import { readAll, readForm } from "../rest/body.js";
 import { escaped, type PageContent, type PageRoute, respondWithPage } from "./page.js";
 
@@ -40,13 +41,9 @@ export function registerPaymentRoutes(
   observe: Observe,
 ): void {
   registerChallenges(app, challenges, observe);
-  app.post(`${WEBHOOK_PATH}/:address`, async (request, reply) => {
-    const observation = observe({
-      rpc: "PaymentWebhook",
-      route: `${WEBHOOK_PATH}/:address`,
-      traceId: requestTraceId(request.raw),
-      parent: parentSpanIn(request.raw),
-    });
+  const route = `${WEBHOOK_PATH}/:address`;
+  app.post(route, async (request, reply) => {
+    const observation = observe({ rpc: "PaymentWebhook", route, ...readTrace(request.raw) });
     try {
       const text = await takeWebhook(incoming, request);
       observation.end(200);
@@ -58,7 +55,7 @@ export function registerPaymentRoutes(
     }
   });
   servePage(app, { observe, rpc: "FinishApproval", route: `${RETURN_PATH}/:address` }, "get", async (request) => {
-    const payment = await incoming.approval(signedAddress(request), passedQuery(request));
+    const payment = await incoming.approval(signedAddress(request), new URLSearchParams(queryIn(request.raw.url)));
     if (!payment) throw new Fault("not_found", "There is no such payment.");
     return showEnd(payment);
   });
@@ -177,9 +174,4 @@ function choices(): string {
 function signedAddress({ params }: FastifyRequest): string {
   const address = typeof params === "object" && params !== null && "address" in params ? params.address : undefined;
   return typeof address === "string" ? address : "";
-}
-
-function passedQuery({ raw: { url = "" } }: FastifyRequest): URLSearchParams {
-  const mark = url.indexOf("?");
-  return new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1));
 }

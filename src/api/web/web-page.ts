@@ -14,7 +14,6 @@ export interface WebPage {
 export interface PagePolicy {
   readonly connect?: "'self'";
   readonly images?: "'self'" | "data:" | "'self' data:";
-  readonly fonts?: string;
   readonly frameAncestors?: readonly string[];
 }
 
@@ -46,7 +45,7 @@ ${head.join("\n")}
 }
 
 /** Headers of a page that {@link renderDocument} writes. Trusted Types leave its script no way to parse text as HTML. */
-export function pageHeaders({ connect, images, fonts, frameAncestors = [] }: PagePolicy): Record<string, string> {
+export function pageHeaders({ connect, images, frameAncestors = [] }: PagePolicy): Record<string, string> {
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
@@ -54,7 +53,7 @@ export function pageHeaders({ connect, images, fonts, frameAncestors = [] }: Pag
     "style-src 'self'",
     `connect-src ${connect ?? "'none'"}`,
     `img-src ${images ?? "'none'"}`,
-    `font-src ${fonts ?? "'none'"}`,
+    "font-src 'none'",
     "form-action 'none'",
     "base-uri 'none'",
     `frame-ancestors ${frameAncestors.length > 0 ? frameAncestors.join(" ") : "'none'"}`,

@@ -1,21 +1,11 @@
 import type { CreateConnectionInput, CreateTransactionInput } from "@cloakroom/client";
+import { STATUSES } from "../../payments/lifecycle/transaction-states.js";
 import type { Action } from "./api-command.js";
 import { chosen } from "./chosen.js";
 
 const CONNECTION_COLUMNS = ["id", "connection_formula_id", "display_name", "verification_status", "active"];
 const COLUMNS = ["id", "status", "amount", "currency", "payment_method.token", "created_at"];
 const REFUND_COLUMNS = ["id", "status", "amount", "currency", "created_at"];
-const STATUSES = [
-  "processing",
-  "buyer_approval_pending",
-  "authorization_succeeded",
-  "authorization_failed",
-  "authorization_declined",
-  "capture_pending",
-  "capture_succeeded",
-  "authorization_void_pending",
-  "authorization_voided",
-] as const;
 
 export const listConnections: Action = async (call) => {
   call.showAll(await call.client.connections.list(call.options()), CONNECTION_COLUMNS);

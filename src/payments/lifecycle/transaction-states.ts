@@ -122,27 +122,3 @@ export function transitionOn(
       (step.after ?? intentOutcome) === intentOutcome,
   );
 }
-
-/** Only refunds of captured money can still follow. */
-export function isSettled(status: Status): boolean {
-  return (
-    status === "authorization_failed" ||
-    status === "authorization_declined" ||
-    status === "authorization_voided" ||
-    status === "capture_succeeded"
-  );
-}
-
-/** The table as a Mermaid state diagram, as docs/payments.md shows it. */
-export function stateDiagram(): string {
-  const edges = new Map<string, string[]>();
-  for (const { from, on, to, after, next } of TRANSITIONS) {
-    const edge = `${from} --> ${to}`;
-    const event = after ? `${on} after ${after}` : on;
-    const label = next ? `${event}, then ${next}` : event;
-    const labels = edges.get(edge) ?? [];
-    if (!labels.includes(label)) edges.set(edge, [...labels, label]);
-  }
-  const lines = [...edges].map(([edge, labels]) => `  ${edge}: ${labels.join(" / ")}`);
-  return ["stateDiagram-v2", "  [*] --> processing", ...lines].join("\n");
-}

@@ -28,7 +28,6 @@ const fields: Readonly<Record<string, FieldRule>> = {
 
 export const bank: TokenType = {
   name: "bank",
-  displayName: "Bank",
   normalize: (data) => checkFields(data, "bank account", fields),
   containers: ["/bank/high/"],
   // Not `reveal_last`, which shows a number of up to four digits as a whole.
@@ -44,7 +43,6 @@ export const bank: TokenType = {
 
 export const usBankAccountNumber: TokenType = textType({
   name: "us_bank_account_number",
-  displayName: "US Bank Account Number",
   expectation: US_ACCOUNT_EXPECTATION,
   matches: isUsAccountNumber,
   containers: ["/bank/high/"],
@@ -54,7 +52,6 @@ export const usBankAccountNumber: TokenType = textType({
 
 export const usBankRoutingNumber: TokenType = textType({
   name: "us_bank_routing_number",
-  displayName: "US Bank Routing Number",
   expectation: ROUTING_EXPECTATION,
   matches: isRoutingNumber,
   containers: ["/bank/low/"],

@@ -42,7 +42,6 @@ function checkCvc(value: Json): string | undefined {
 
 export const card: TokenType = {
   name: "card",
-  displayName: "Card",
   normalize: (data) => checkFields(data, "card", fields),
   containers: ["/pci/high/"],
   mask: {
@@ -58,7 +57,6 @@ export const card: TokenType = {
 
 export const cardNumber: TokenType = textType({
   name: "card_number",
-  displayName: "Card Number",
   expectation: NUMBER_EXPECTATION,
   matches: isCardNumber,
   containers: ["/pci/high/"],

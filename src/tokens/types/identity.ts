@@ -16,12 +16,10 @@ const shared = {
 
 export const socialSecurityNumber: TokenType = textType({
   name: "social_security_number",
-  displayName: "Social Security Number",
   ...shared,
 });
 
 export const employerIdNumber: TokenType = textType({
   name: "employer_id_number",
-  displayName: "Employer ID Number",
   ...shared,
 });

@@ -4,7 +4,7 @@ import { textThat } from "./fields.js";
 import type { TokenType } from "./token-type.js";
 
 export interface TextTypeOptions
-  extends Pick<TokenType, "name" | "displayName" | "containers">,
+  extends Pick<TokenType, "name" | "containers">,
     Partial<Pick<TokenType, "fingerprintExpression" | "searchIndexes" | "details" | "mask" | "maskInCode">> {
   readonly expectation: string;
   readonly matches: (text: string) => boolean;

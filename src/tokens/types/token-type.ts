@@ -3,7 +3,6 @@ import type { Json } from "../../base/json.js";
 /** A kind of data: how it is validated, and the defaults of its tokens. */
 export interface TokenType {
   readonly name: string;
-  readonly displayName: string;
   /** Validates data and returns its stored form. Throws a fault that names each invalid field. */
   normalize(data: Json): Json;
   /** Default containers. */

@@ -3,7 +3,6 @@ import type { TokenType } from "./token-type.js";
 /** Data of any shape. Its mask shows nothing. */
 export const token: TokenType = {
   name: "token",
-  displayName: "Token",
   normalize: (data) => data,
   containers: ["/general/high/"],
   mask: null,

@@ -1,10 +1,8 @@
-import type { CallObserver } from "./api/transport.js";
-
 /** Tabs of this vault say here that somebody signed in or out: they share a cookie. */
 export const TABS = "cloakroom-sign-in";
 
 /** Whether the person of this page is still signed in, and when the last call was made. Tabs tell each other. */
-export class SignInState implements CallObserver {
+export class SignInState {
   #isOver = false;
   #renewals = 0;
   #lastCall = Date.now();
@@ -32,10 +30,12 @@ export class SignInState implements CallObserver {
     return this.#lastCall;
   }
 
+  /** The server has answered a call of the person who is signed in. */
   onResponse(): void {
     this.#lastCall = Date.now();
   }
 
+  /** The server does not know the person any more. */
   onSignedOut(): void {
     this.#set(true);
   }

@@ -76,12 +76,17 @@ const PART_CLASSES: Readonly<Record<string, string>> = {
   cvc: "is-code",
 };
 
+/** Password managers read the year's format from the second: its letters stay ASCII in every language. */
+const USUAL_PLACEHOLDERS: Readonly<Record<string, string>> = {
+  cardNumber: "1234 1234 1234 1234",
+  cardExpirationDate: "MM / YY",
+};
+
 export function entryOptions(name: string, type: string, options: ElementOptions, texts: Texts): EntryOptions {
   const part = Object.entries(PART_TYPES).find(([known]) => known === name)?.[1];
   const own = Object.entries(texts.labels).find(([known]) => known === type)?.[1] ?? texts.labels.text;
   const kind = part ?? type;
-  const usual =
-    kind === "cardExpirationDate" ? texts.expirationPlaceholder : kind === "cardNumber" ? "1234 1234 1234 1234" : "";
+  const usual = USUAL_PLACEHOLDERS[kind] ?? "";
   return {
     id: part === undefined ? "field" : `field-${name}`,
     label: part === undefined ? (options.label ?? own) : texts.labels[part],

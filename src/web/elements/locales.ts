@@ -6,8 +6,6 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 
 export interface Texts {
   readonly labels: Readonly<Record<FieldType, string>>;
-  /** Password managers read the year's format from it: its letters stay ASCII in every language. */
-  readonly expirationPlaceholder: string;
   readonly errors: Readonly<Record<ErrorCode, string>>;
   /** In their place for one kind of entry, by its name. */
   readonly errorsByEntry: Readonly<Record<string, Partial<Record<ErrorCode, string>>>>;
@@ -15,7 +13,6 @@ export interface Texts {
   readonly hide: string;
   readonly copy: string;
   readonly copied: string;
-  readonly hidden: string;
   readonly failed: string;
 }
 
@@ -31,7 +28,6 @@ export function errorText({ errors, errorsByEntry }: Texts, entry: string, code:
 export const TEXTS: Readonly<Record<Locale, Texts>> = {
   en: {
     labels: LABELS.en,
-    expirationPlaceholder: "MM / YY",
     errors: {
       required: "This field is required.",
       incomplete: "This entry is incomplete.",
@@ -49,12 +45,10 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
     hide: "Hide",
     copy: "Copy",
     copied: "Copied",
-    hidden: "Hidden",
     failed: "Not available",
   },
   de: {
     labels: LABELS.de,
-    expirationPlaceholder: "MM / YY",
     errors: {
       required: "Dieses Feld ist erforderlich.",
       incomplete: "Diese Angabe ist unvollständig.",
@@ -72,12 +66,10 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
     hide: "Verbergen",
     copy: "Kopieren",
     copied: "Kopiert",
-    hidden: "Verborgen",
     failed: "Nicht verfügbar",
   },
   fr: {
     labels: LABELS.fr,
-    expirationPlaceholder: "MM / YY",
     errors: {
       required: "Ce champ est obligatoire.",
       incomplete: "Cette saisie est incomplète.",
@@ -98,12 +90,10 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
     hide: "Masquer",
     copy: "Copier",
     copied: "Copié",
-    hidden: "Masqué",
     failed: "Indisponible",
   },
   es: {
     labels: LABELS.es,
-    expirationPlaceholder: "MM / YY",
     errors: {
       required: "Este campo es obligatorio.",
       incomplete: "Este dato está incompleto.",
@@ -127,12 +117,10 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
     hide: "Ocultar",
     copy: "Copiar",
     copied: "Copiado",
-    hidden: "Oculto",
     failed: "No disponible",
   },
   ar: {
     labels: LABELS.ar,
-    expirationPlaceholder: "MM / YY",
     errors: {
       required: "هذا الحقل مطلوب.",
       incomplete: "هذا الإدخال غير مكتمل.",
@@ -150,7 +138,6 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
     hide: "إخفاء",
     copy: "نسخ",
     copied: "تم النسخ",
-    hidden: "مخفي",
     failed: "غير متاح",
   },
 };

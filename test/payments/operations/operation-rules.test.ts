@@ -8,7 +8,7 @@ import {
   totalRefunded,
   totalRefundedOrProcessing,
 } from "../../../src/payments/lifecycle/refund.js";
-import { isSettled, STATUSES, type Status } from "../../../src/payments/lifecycle/transaction-states.js";
+import { STATUSES, type Status } from "../../../src/payments/lifecycle/transaction-states.js";
 import {
   amountToCapture,
   amountToRefund,
@@ -49,11 +49,6 @@ describe("a payment in each status", () => {
     expect(isAllowed(() => amountToCapture(payment, undefined))).toBe(OPERATIONS[status].includes("capture"));
     expect(isAllowed(() => requireVoidable(payment))).toBe(OPERATIONS[status].includes("void"));
     expect(isAllowed(() => requireRefundable(payment, 0))).toBe(OPERATIONS[status].includes("refund"));
-  });
-
-  it.each(STATUSES)("is settled if at most refunds can follow: %s", (status) => {
-    const ended = ["authorization_failed", "authorization_declined", "authorization_voided", "capture_succeeded"];
-    expect(isSettled(status)).toBe(ended.includes(status));
   });
 
   it.each(["capture_pending", "capture_succeeded"] as const)(

@@ -11,19 +11,17 @@ import { endedAuthorization, refusedOperation, unansweredAuthorization, unanswer
 import { errorOfStatus } from "../provider-json.js";
 import { objectAt, textAt } from "../read-json.js";
 import { sendsCvc } from "../sends-cvc.js";
-import { type ServiceCall, serviceConnector } from "../service-connector.js";
+import { serviceConnector } from "../service-connector.js";
 import { errorOfDecline, errorOfMessage } from "./decline-codes.js";
 import { findRefund, lookUpTransaction, transactionIn } from "./look-up.js";
 import { DUPLICATE, providerCodes, readAuthorizationOutcome } from "./payment-state.js";
-import { AuthorizenetRequests, authorizenetAddress } from "./requests.js";
+import { type AuthorizenetCall, AuthorizenetRequests, authorizenetAddress } from "./requests.js";
 import { type AuthorizeNetResponse, ask } from "./response.js";
 import { readAuthorizenetWebhook } from "./webhook.js";
 
 const ALREADY_CAPTURED = "311";
 /** The refund exceeds the captured amount. */
 const TOO_MUCH = "55";
-
-type AuthorizenetCall = ServiceCall<AuthorizenetRequests>;
 
 /**
  * Authorize.net's JSON endpoint. It has no idempotency keys, so we look for our reference before sending a request
@@ -39,7 +37,7 @@ export function authorizenetConnector(address?: string): Connector {
     capture,
     void: release,
     refund,
-    lookUp: ({ requests, context }, payment) => lookUpTransaction(requests, context, payment),
+    lookUp: lookUpTransaction,
     checkCredentials,
     readWebhook: readAuthorizenetWebhook,
   });
@@ -79,23 +77,25 @@ function followUp(response: AuthorizeNetResponse): FollowUpOutcome {
 }
 
 async function capture(
-  { requests, context }: AuthorizenetCall,
+  call: AuthorizenetCall,
   { payment, money }: CaptureRequest,
   amount: string,
 ): Promise<FollowUpOutcome> {
+  const { requests, context } = call;
   const outcome = followUp(await ask(context, requests.capture(payment.providerId, payment.reconciliationId, amount)));
   if (outcome.kind === "done") return { ...outcome, amount: money.amount };
   if (outcome.kind !== "refused" || outcome.codes.rawCode !== ALREADY_CAPTURED) return outcome;
   // An earlier request of ours whose response was lost did it.
-  const found = await lookUpTransaction(requests, context, payment);
+  const found = await lookUpTransaction(call, payment);
   if (found.kind !== "found") return { kind: "unknown", codes: outcome.codes };
   const { state } = found;
   return state.kind === "captured" ? { kind: "done", amount: state.amount, codes: outcome.codes } : outcome;
 }
 
 /** A void would also reverse a captured payment that is not settled, so this looks up the payment's state first. */
-async function release({ requests, context }: AuthorizenetCall, { payment }: VoidRequest): Promise<FollowUpOutcome> {
-  const found = await lookUpTransaction(requests, context, payment);
+async function release(call: AuthorizenetCall, { payment }: VoidRequest): Promise<FollowUpOutcome> {
+  const { requests, context } = call;
+  const found = await lookUpTransaction(call, payment);
   if (found.kind === "unknown") return found;
   if (found.kind !== "found") return { kind: "unknown", codes: { rawCode: "no_such_payment" } };
   const { state } = found;
@@ -106,11 +106,12 @@ async function release({ requests, context }: AuthorizenetCall, { payment }: Voi
 
 /** Needs the card's last digits, and first looks for a refund made by an earlier request of ours. */
 async function refund(
-  { requests, context }: AuthorizenetCall,
+  call: AuthorizenetCall,
   { payment, reference }: RefundRequest,
   amount: string,
 ): Promise<FollowUpOutcome> {
-  const earlier = await findRefund(requests, context, reference);
+  const { requests, context } = call;
+  const earlier = await findRefund(call, reference);
   if (earlier.kind !== "absent") return earlier;
   const response = await ask(context, requests.details(payment.providerId));
   const transaction = transactionIn(response);
@@ -123,7 +124,7 @@ async function refund(
   const { rawCode } = outcome.codes;
   if (outcome.kind !== "refused" || (rawCode !== DUPLICATE && rawCode !== TOO_MUCH)) return outcome;
   // An earlier request of ours, settled by now, may be the conflict.
-  const made = await findRefund(requests, context, reference, true);
+  const made = await findRefund(call, reference, true);
   if (made.kind !== "absent") return made;
   return rawCode === DUPLICATE ? { kind: "unknown", codes: outcome.codes } : outcome;
 }

@@ -8,7 +8,7 @@ import type { ProviderCall } from "../../contract/provider-http.js";
 import { refusedOperation } from "../ending.js";
 import { listAt, objectAt, textAt, valueAt } from "../read-json.js";
 import { readPaymentState } from "./payment-state.js";
-import { type AuthorizenetRequests, invoiceNumberFor, PAGE } from "./requests.js";
+import { type AuthorizenetCall, invoiceNumberFor, PAGE } from "./requests.js";
 import { type AuthorizeNetResponse, ask } from "./response.js";
 
 const MAX_PAGES = 10;
@@ -38,15 +38,12 @@ type Search = Listed | Unknown | { readonly kind: "absent" };
 /**
  * Looks up the payment's state by its id, or by our reference among settled and unsettled transactions if it has no id.
  */
-export async function lookUpTransaction(
-  requests: AuthorizenetRequests,
-  context: ConnectorContext,
-  payment: PaymentReference,
-): Promise<LookUpOutcome> {
+export async function lookUpTransaction(call: AuthorizenetCall, payment: PaymentReference): Promise<LookUpOutcome> {
+  const { requests, context } = call;
   const { reconciliationId, providerId } = payment;
   const found: Search =
     providerId === undefined
-      ? await findAnywhere(requests, context, reconciliationId)
+      ? await findAnywhere(call, reconciliationId)
       : { kind: "listed", transId: providerId, status: undefined };
   if (found.kind === "unknown") return found;
   if (found.kind === "absent") {
@@ -67,14 +64,11 @@ export async function lookUpTransaction(
  * it is enough to search the unsettled transactions; `everywhere` searches all of them regardless.
  */
 export async function findRefund(
-  requests: AuthorizenetRequests,
-  context: ConnectorContext,
+  call: AuthorizenetCall,
   reference: string,
-  everywhere = isForgotten(context, reference),
+  everywhere = isForgotten(call.context, reference),
 ): Promise<FollowUpOutcome | { readonly kind: "absent" }> {
-  const found = everywhere
-    ? await findAnywhere(requests, context, reference)
-    : await findUnsettled(requests, context, reference);
+  const found = await (everywhere ? findAnywhere : findUnsettled)(call, reference);
   if (found.kind !== "listed") return found;
   const { transId, status } = found;
   const codes = { rawCode: status };
@@ -95,14 +89,10 @@ export function transactionIn(response: AuthorizeNetResponse): JsonObject | unde
  * The settled transactions are searched last, to find one that settles during the search. The search also finds an
  * unsettled success that precedes a refused repetition.
  */
-async function findAnywhere(
-  requests: AuthorizenetRequests,
-  context: ConnectorContext,
-  reference: string,
-): Promise<Search> {
-  const found = await findUnsettled(requests, context, reference);
+async function findAnywhere(call: AuthorizenetCall, reference: string): Promise<Search> {
+  const found = await findUnsettled(call, reference);
   if (found.kind === "unknown" || (found.kind === "listed" && !cameToNothing(found))) return found;
-  const settled = await findSettled(requests, context, reference);
+  const settled = await findSettled(call, reference);
   return settled.kind === "absent" ? found : settled;
 }
 
@@ -110,16 +100,12 @@ function cameToNothing({ status }: Listed): boolean {
   return REFUSED.includes(status) || FAILED.includes(status);
 }
 
-function findUnsettled(requests: AuthorizenetRequests, context: ConnectorContext, reference: string): Promise<Search> {
+function findUnsettled({ requests, context }: AuthorizenetCall, reference: string): Promise<Search> {
   return findIn(context, reference, (page) => requests.unsettled(page));
 }
 
 /** Searches the transactions settled since the reference was created. */
-async function findSettled(
-  requests: AuthorizenetRequests,
-  context: ConnectorContext,
-  reference: string,
-): Promise<Search> {
+async function findSettled({ requests, context }: AuthorizenetCall, reference: string): Promise<Search> {
   const age = ageOf(context, reference);
   if (age > SETTLED_LISTED_MS) return unknown("no_longer_listed");
   const since = new Date(context.now.getTime() - Math.max(age, 0) - CLOCK_SKEW_MS);

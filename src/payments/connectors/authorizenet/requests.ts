@@ -4,6 +4,7 @@ import type { ConnectorContext } from "../../contract/connector.js";
 import type { AuthorizationRequest } from "../../contract/payment-request.js";
 import type { ProviderCall } from "../../contract/provider-http.js";
 import { isLive, requiredField } from "../fields.js";
+import type { ServiceCall } from "../service-connector.js";
 
 /** Seconds in which a repeated payment is refused as a duplicate. This is the maximum. */
 const DUPLICATE_WINDOW = "28800";
@@ -20,6 +21,8 @@ export function invoiceNumberFor(reference: string): string {
 export function authorizenetAddress(context: Pick<ConnectorContext, "fields">, configured: string | undefined): string {
   return configured ?? (isLive(context) ? "https://api.authorize.net" : "https://apitest.authorize.net");
 }
+
+export type AuthorizenetCall = ServiceCall<AuthorizenetRequests>;
 
 /** The order of properties is part of the format, because an XML schema validates the JSON. */
 export class AuthorizenetRequests {

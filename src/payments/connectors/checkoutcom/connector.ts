@@ -7,19 +7,17 @@ import { endedAuthorization, refusedOperation, unansweredAuthorization, unanswer
 import { callJson } from "../provider-json.js";
 import { textAt } from "../read-json.js";
 import { sendsCvc } from "../sends-cvc.js";
-import { type ServiceCall, serviceConnector } from "../service-connector.js";
+import { serviceConnector } from "../service-connector.js";
 import { checkoutcomAddress } from "./address.js";
 import { CHECKOUTCOM_AMOUNTS } from "./amounts.js";
 import { codesOfError, refusalError } from "./error.js";
 import { findPaymentId, lookUpPayment } from "./look-up.js";
 import { readPaymentState } from "./payment-state.js";
-import { CheckoutcomRequests } from "./requests.js";
+import { type CheckoutcomCall, CheckoutcomRequests } from "./requests.js";
 import { readCheckoutcomWebhook } from "./webhook.js";
 
 /** A well-formed id of no payment. */
 const NO_PAYMENT = "pay_aaaaaaaaaaaaaaaaaaaaaaaaaa";
-
-type CheckoutcomCall = ServiceCall<CheckoutcomRequests>;
 
 /**
  * Checkout.com's payments. An idempotency key protects successes only: after any other end, look up before resending.
@@ -40,7 +38,7 @@ export function checkoutcomConnector(address?: string): Connector {
     void: release,
     refund: (call, { payment, reference, idempotencyKey }, amount) =>
       modify(call, call.requests.refund(payment.providerId, reference, idempotencyKey, amount)),
-    lookUp: ({ requests, context }, payment) => lookUpPayment(requests, context, payment),
+    lookUp: lookUpPayment,
     checkCredentials,
     readWebhook: readCheckoutcomWebhook,
   });
@@ -74,8 +72,8 @@ async function modify({ context }: CheckoutcomCall, request: ProviderCall): Prom
 }
 
 async function release(call: CheckoutcomCall, { payment, idempotencyKey }: VoidRequest): Promise<FollowUpOutcome> {
-  const { requests, context } = call;
-  const found = payment.providerId ?? (await findPaymentId(requests, context, payment.reconciliationId));
+  const { requests } = call;
+  const found = payment.providerId ?? (await findPaymentId(call, payment.reconciliationId));
   if (typeof found !== "string") {
     return found.kind === "unknown" ? found : { kind: "unknown", codes: { rawCode: "no_such_payment" } };
   }
@@ -88,13 +86,13 @@ async function release(call: CheckoutcomCall, { payment, idempotencyKey }: VoidR
  * was lost, and its key has expired.
  */
 async function ifDoneBefore(
-  { requests, context }: CheckoutcomCall,
+  call: CheckoutcomCall,
   payment: PaymentReference,
   wanted: "captured" | "voided",
   outcome: FollowUpOutcome,
 ): Promise<FollowUpOutcome> {
   if (outcome.kind !== "refused" || outcome.errorCode !== "unexpected_state") return outcome;
-  const found = await lookUpPayment(requests, context, payment);
+  const found = await lookUpPayment(call, payment);
   if (found.kind !== "found") return { kind: "unknown", codes: outcome.codes };
   const { state } = found;
   if (state.kind !== wanted) return outcome;

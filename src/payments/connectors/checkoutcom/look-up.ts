@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonObject } from "../../../base/json.js";
-import type { ConnectorContext } from "../../contract/connector.js";
 import type {
   FollowUpOutcome,
   FoundRefund,
@@ -13,15 +12,12 @@ import { callJson } from "../provider-json.js";
 import { listAt, objectAt, textAt } from "../read-json.js";
 import { codesOfError } from "./error.js";
 import { codeRefusal, readPaymentState } from "./payment-state.js";
-import type { CheckoutcomRequests } from "./requests.js";
+import type { CheckoutcomCall } from "./requests.js";
 
 /** Looks up the payment's state by its id, or by our reference if it has no id. */
-export async function lookUpPayment(
-  requests: CheckoutcomRequests,
-  context: ConnectorContext,
-  payment: PaymentReference,
-): Promise<LookUpOutcome> {
-  const providerId = payment.providerId ?? (await findPaymentId(requests, context, payment.reconciliationId));
+export async function lookUpPayment(call: CheckoutcomCall, payment: PaymentReference): Promise<LookUpOutcome> {
+  const { requests, context } = call;
+  const providerId = payment.providerId ?? (await findPaymentId(call, payment.reconciliationId));
   if (typeof providerId !== "string") return providerId;
   const result = await callJson(context, requests.read(providerId));
   if (result.kind !== "json") return { kind: "unknown", codes: result.codes };
@@ -29,7 +25,7 @@ export async function lookUpPayment(
   if (result.status >= 400) return { kind: "unknown", codes: codesOfError(result.body, result.status) };
   const state = readPaymentState(result.body, payment.intent);
   const isHeld = state.kind === "authorized" || state.kind === "capturing";
-  const actions = isHeld || state.kind === "captured" ? await actionsOf(requests, context, providerId) : undefined;
+  const actions = isHeld || state.kind === "captured" ? await actionsOf(call, providerId) : undefined;
   if (actions === undefined) return { kind: "found", state };
   const refusals = actions.flatMap(refusalIn);
   const refunds = state.kind === "captured" ? { refunds: actions.flatMap(refundIn) } : {};
@@ -38,8 +34,7 @@ export async function lookUpPayment(
 
 /** The id of the payment with our reference; the approved one if there are several. */
 export async function findPaymentId(
-  requests: CheckoutcomRequests,
-  context: ConnectorContext,
+  { requests, context }: CheckoutcomCall,
   reference: string,
 ): Promise<string | Unknown | { readonly kind: "absent" }> {
   const result = await callJson(context, requests.find(reference));
@@ -52,8 +47,7 @@ export async function findPaymentId(
 
 /** All actions of a payment, newest first. Undefined if they cannot be read now. */
 async function actionsOf(
-  requests: CheckoutcomRequests,
-  context: ConnectorContext,
+  { requests, context }: CheckoutcomCall,
   providerId: string,
 ): Promise<readonly JsonObject[] | undefined> {
   const result = await callJson(context, requests.actions(providerId));

@@ -4,9 +4,12 @@ import type { ProviderCall } from "../../contract/provider-http.js";
 import { ConnectionRequests } from "../connection-requests.js";
 import { connectionField } from "../fields.js";
 import { acceptedMetadata, type MetadataLimits } from "../metadata.js";
+import type { ServiceCall } from "../service-connector.js";
 import { authorizationHeader } from "./address.js";
 
 const METADATA: MetadataLimits = { pairs: 50, keyLength: 100, valueLength: 500, key: /./ };
+
+export type CheckoutcomCall = ServiceCall<CheckoutcomRequests>;
 
 export class CheckoutcomRequests extends ConnectionRequests {
   /** `amount` is in Checkout.com's units. */

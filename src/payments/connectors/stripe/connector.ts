@@ -11,18 +11,16 @@ import { endedAuthorization, refusedOperation, unansweredAuthorization, unanswer
 import { callJson, type JsonCallResult } from "../provider-json.js";
 import { objectAt, textAt } from "../read-json.js";
 import { sendsCvc } from "../sends-cvc.js";
-import { INEXPRESSIBLE, type ServiceCall, serviceConnector } from "../service-connector.js";
+import { INEXPRESSIBLE, serviceConnector } from "../service-connector.js";
 import { moneyAt, STRIPE_AMOUNTS } from "./amounts.js";
 import { providerCodes, refusalError } from "./error.js";
 import { findIntent, lookUpIntent } from "./look-up.js";
 import { readPaymentState } from "./payment-state.js";
 import { refundOutcome } from "./refund.js";
-import { StripeRequests } from "./requests.js";
+import { type StripeCall, StripeRequests } from "./requests.js";
 import { readStripeWebhook } from "./webhook.js";
 
 const ADDRESS = "https://api.stripe.com";
-
-type StripeCall = ServiceCall<StripeRequests>;
 
 /** Stripe's payment intents. `address` is the API's base address, without a slash at the end. */
 export function stripeConnector(address: string = ADDRESS): Connector {
@@ -35,7 +33,7 @@ export function stripeConnector(address: string = ADDRESS): Connector {
     capture,
     void: release,
     refund,
-    lookUp: ({ requests, context }, payment) => lookUpIntent(requests, context, payment),
+    lookUp: lookUpIntent,
     checkCredentials,
     readWebhook: readStripeWebhook,
   });
@@ -92,11 +90,9 @@ async function capture(
   return followUp(result, "succeeded");
 }
 
-async function release(
-  { requests, context }: StripeCall,
-  { payment, idempotencyKey }: VoidRequest,
-): Promise<FollowUpOutcome> {
-  const found = payment.providerId ?? (await findIntent(requests, context, payment.reconciliationId));
+async function release(call: StripeCall, { payment, idempotencyKey }: VoidRequest): Promise<FollowUpOutcome> {
+  const { requests, context } = call;
+  const found = payment.providerId ?? (await findIntent(call, payment.reconciliationId));
   if (typeof found !== "string") {
     return found.kind === "unknown" ? found : { kind: "unknown", codes: { rawCode: "no_such_payment" } };
   }

@@ -1,6 +1,5 @@
 import { fromBase62 } from "../../../base/base-n.js";
 import { isJsonObject, type JsonObject } from "../../../base/json.js";
-import type { ConnectorContext } from "../../contract/connector.js";
 import type { FoundRefund, LookUpOutcome, Unknown } from "../../contract/outcome.js";
 import type { PaymentReference } from "../../contract/payment-request.js";
 import { callJson } from "../provider-json.js";
@@ -9,7 +8,7 @@ import { moneyAt } from "./amounts.js";
 import { providerCodes } from "./error.js";
 import { readPaymentState, untakenRest } from "./payment-state.js";
 import { isReturned, refundOutcome } from "./refund.js";
-import type { StripeRequests } from "./requests.js";
+import type { StripeCall } from "./requests.js";
 
 /** The search index may lag by this much; newer payments are found by listing. */
 const INDEX_LAG_S = 3_600;
@@ -19,12 +18,9 @@ const PAGE = 100;
 const MAX_PAGES = 10;
 
 /** Looks up the payment's state by its id, or by our reference in its metadata if it has no id. */
-export async function lookUpIntent(
-  requests: StripeRequests,
-  context: ConnectorContext,
-  payment: PaymentReference,
-): Promise<LookUpOutcome> {
-  const providerId = payment.providerId ?? (await findIntent(requests, context, payment.reconciliationId));
+export async function lookUpIntent(call: StripeCall, payment: PaymentReference): Promise<LookUpOutcome> {
+  const { requests, context } = call;
+  const providerId = payment.providerId ?? (await findIntent(call, payment.reconciliationId));
   if (typeof providerId !== "string") return providerId;
   const result = await callJson(context, requests.read(providerId));
   if (result.kind === "never_sent") return { kind: "unknown", codes: result.codes };
@@ -33,27 +29,26 @@ export async function lookUpIntent(
   if (result.status !== 200) return { kind: "unknown", codes: providerCodes(objectAt(result.body, "error")) };
   const state = readPaymentState(result.body, payment.intent);
   if (state.kind !== "captured") return { kind: "found", state };
-  const listed = await listRefunds(requests, context, providerId);
+  const listed = await listRefunds(call, providerId);
   if (listed === undefined) return { kind: "found", state };
   const refundedAmount = listed.isAll ? totalOf(listed.refunds, untakenRest(result.body)) : state.refundedAmount;
   const refunds = listed.refunds.flatMap(foundRefund);
   return { kind: "found", state: { ...state, ...(refundedAmount !== undefined && { refundedAmount }) }, refunds };
 }
 
+type FoundId = string | Unknown | { readonly kind: "absent" };
+
 /** The id of the intent with our reference. */
-export async function findIntent(
-  requests: StripeRequests,
-  context: ConnectorContext,
-  reconciliationId: string,
-): Promise<string | Unknown | { readonly kind: "absent" }> {
+export async function findIntent(call: StripeCall, reconciliationId: string): Promise<FoundId> {
+  const { requests, context } = call;
   const searched = await callJson(context, requests.search(reconciliationId));
   if (searched.kind === "json" && searched.status === 200) {
     const found = idIn(searched.body, reconciliationId);
     if (found !== undefined) return found;
-    return listSince(requests, context, reconciliationId, Math.floor(context.now.getTime() / 1000) - INDEX_LAG_S);
+    return listSince(call, reconciliationId, Math.floor(context.now.getTime() / 1000) - INDEX_LAG_S);
   }
   // Accounts in some countries have no search.
-  if (searched.kind === "json" && searched.status === 400) return listSince(requests, context, reconciliationId, 0);
+  if (searched.kind === "json" && searched.status === 400) return listSince(call, reconciliationId, 0);
   return {
     kind: "unknown",
     codes: searched.kind === "json" ? providerCodes(objectAt(searched.body, "error")) : searched.codes,
@@ -61,11 +56,10 @@ export async function findIntent(
 }
 
 async function listSince(
-  requests: StripeRequests,
-  context: ConnectorContext,
+  { requests, context }: StripeCall,
   reconciliationId: string,
   earliest: number,
-): Promise<string | Unknown | { readonly kind: "absent" }> {
+): Promise<FoundId> {
   const since = Math.max(earliest, createdSeconds(reconciliationId) - CLOCK_SKEW_S);
   let after: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
@@ -100,11 +94,7 @@ interface ListedRefunds {
   readonly isAll: boolean;
 }
 
-async function listRefunds(
-  requests: StripeRequests,
-  context: ConnectorContext,
-  providerId: string,
-): Promise<ListedRefunds | undefined> {
+async function listRefunds({ requests, context }: StripeCall, providerId: string): Promise<ListedRefunds | undefined> {
   const result = await callJson(context, requests.refunds(providerId));
   if (result.kind !== "json" || result.status !== 200) return undefined;
   const refunds = listAt(result.body, "data").filter(isJsonObject);

@@ -3,6 +3,7 @@ import type { ProviderCall } from "../../contract/provider-http.js";
 import { ConnectionRequests } from "../connection-requests.js";
 import { connectionField, requiredField } from "../fields.js";
 import { acceptedMetadata, type MetadataLimits } from "../metadata.js";
+import type { ServiceCall } from "../service-connector.js";
 import { encodeForm, type FormValue } from "./form.js";
 
 /** The API version of this connector, independent of the account's version. */
@@ -10,6 +11,8 @@ export const API_VERSION = "2026-10-28.endive";
 
 const METADATA: MetadataLimits = { pairs: 50, keyLength: 40, valueLength: 500, key: /^[^[\]]+$/ };
 const WITH_CHARGE = { expand: ["latest_charge"] };
+
+export type StripeCall = ServiceCall<StripeRequests>;
 
 export class StripeRequests extends ConnectionRequests {
   /** `amount` is in Stripe's units. */

@@ -1,17 +1,11 @@
 import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
+import type { SignInState } from "../sign-in-state.js";
 import { isWithoutResponse } from "./call-problem.js";
 import type { Connection } from "./connection.js";
 
-export interface CallObserver {
-  /** The server has answered a call of the person who is signed in. */
-  onResponse(): void;
-  /** The server does not know the person any more. */
-  onSignedOut(): void;
-}
-
 interface Observers {
-  readonly session: CallObserver;
+  readonly session: SignInState;
   readonly connection: Connection;
 }
 

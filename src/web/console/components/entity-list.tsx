@@ -5,10 +5,10 @@ import type { OffsetPage } from "#client/proto/cloakroom/v1/pagination_pb.js";
 import type { Read } from "../api/queries.js";
 import { useSession } from "../session.js";
 import { EntityLink } from "./entity-link.js";
-import { Empty, Loaded } from "./loaded.js";
-import { OffsetPages } from "./pages.js";
+import { Listing } from "./listing.js";
+import { Empty } from "./loaded.js";
 import { Screen } from "./screen.js";
-import { type Column, Table } from "./table.js";
+import type { Column } from "./table.js";
 import { Time } from "./time.js";
 
 interface Listed {
@@ -59,24 +59,9 @@ export function EntityList<T extends Listed>(props: EntityListProps<T>) {
   return (
     <Screen title={title} actions={addLink}>
       {filter}
-      <Loaded read={list} lines={8}>
-        {({ data }) => (
-          <>
-            {data.length === 0 ? (
-              none
-            ) : (
-              <Table label={title} rows={data} columns={[name, ...columns]} keyOf={entityId} />
-            )}
-            <OffsetPages page={page} />
-          </>
-        )}
-      </Loaded>
+      <Listing read={list} lines={8} none={none} page={page} label={title} columns={[name, ...columns]} />
     </Screen>
   );
-}
-
-function entityId({ id }: Listed): string {
-  return id;
 }
 
 export const CREATED: Column<Listed> = { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> };

@@ -5,7 +5,7 @@ interface FormActionsProps {
   readonly submitText: string;
   readonly isDisabled: boolean;
   /** Absent: the form has no Cancel. */
-  readonly onCancel: (() => void) | undefined;
+  readonly onCancel?: (() => void) | undefined;
 }
 
 /** The buttons that end a form. Cancel asks first if there are changes. */

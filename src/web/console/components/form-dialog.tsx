@@ -1,5 +1,6 @@
-import type { FormEvent, ReactNode } from "react";
+import type { ReactNode } from "react";
 import type { CallProblem } from "../api/call-problem.js";
+import { Form } from "./form.js";
 import { Overlay } from "./overlay.js";
 import { ProblemNote } from "./problem-note.js";
 
@@ -23,17 +24,13 @@ interface FormDialogProps {
 /** A form over the page. Cancel also gives up a change that is on its way. */
 export function FormDialog(props: FormDialogProps) {
   const { title, action, isDangerous = false, change, isShown, onSubmit, onClose, children } = props;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    onSubmit();
-  };
   const close = () => {
     change.cancel();
     onClose();
   };
   return (
     <Overlay title={title} onClose={close}>
-      <form className="form" onSubmit={submit}>
+      <Form className="form" onSubmit={onSubmit}>
         {children}
         {change.problem && <ProblemNote problem={change.problem} {...(isShown ? { isShown } : {})} />}
         <div className="actions">
@@ -44,7 +41,7 @@ export function FormDialog(props: FormDialogProps) {
             {action}
           </button>
         </div>
-      </form>
+      </Form>
     </Overlay>
   );
 }

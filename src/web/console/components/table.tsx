@@ -7,23 +7,25 @@ export interface Column<T> {
   readonly isNumber?: boolean;
 }
 
-interface TableProps<T> {
+export interface TableProps<T> {
   /** What the table lists, for screen readers. */
   readonly label: string;
-  readonly columns: readonly Column<T>[];
+  /** False: a column that is left out. */
+  readonly columns: readonly (Column<T> | false)[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
 }
 
 /** A table that scrolls sideways in its own region. On a phone each row is a card with the columns' heads beside its cells. */
 export function Table<T>({ label, columns, rows, keyOf }: TableProps<T>) {
+  const shown = columns.filter((column) => column !== false);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard (WCAG 2.1.1)
     <section className="scroll" aria-label={`Table: ${label}`} tabIndex={0}>
       <table>
         <thead>
           <tr>
-            {columns.map(({ head, isNumber }) => (
+            {shown.map(({ head, isNumber }) => (
               <th key={head} scope="col" className={isNumber ? "number" : undefined}>
                 {head}
               </th>
@@ -33,7 +35,7 @@ export function Table<T>({ label, columns, rows, keyOf }: TableProps<T>) {
         <tbody>
           {rows.map((row) => (
             <tr key={keyOf(row)}>
-              {columns.map(({ head, cell, isNumber }) => (
+              {shown.map(({ head, cell, isNumber }) => (
                 <td key={head} data-label={head} className={isNumber ? "number" : undefined}>
                   <div>{cell(row)}</div>
                 </td>

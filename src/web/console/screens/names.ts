@@ -47,3 +47,8 @@ export function useNames(mentions: readonly Mention[]): Names {
     ),
   ]);
 }
+
+/** The names of those who made something: users or applications. */
+export function useAuthors(ids: readonly (string | undefined)[]): Names {
+  return useNames(["user", "application"].flatMap((kind) => ids.map((id): Mention => [kind, id])));
+}

@@ -1,10 +1,11 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { type Passkey, PasskeyService } from "#client/proto/cloakroom/v1/passkeys_pb.js";
 import { useChange, useRead } from "../api/queries.js";
 import { Confirm } from "../components/confirm.js";
 import { TextField } from "../components/field.js";
+import { Form } from "../components/form.js";
 import { Loaded } from "../components/loaded.js";
 import { ProblemNote } from "../components/problem-note.js";
 import { Table } from "../components/table.js";
@@ -77,18 +78,14 @@ function PasskeyName({ passkey: { id, name } }: { passkey: Passkey }) {
       </>
     );
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    rename.run({ id, name: draft.trim() }, () => setDraft(undefined));
-  };
   return (
-    <form onSubmit={submit}>
+    <Form onSubmit={() => rename.run({ id, name: draft.trim() }, () => setDraft(undefined))}>
       <TextField label="New name" value={draft} onChange={setDraft} isRequired />
       {rename.problem && <ProblemNote problem={rename.problem} />}
       <button type="submit" disabled={rename.isPending}>
         Save
       </button>
-    </form>
+    </Form>
   );
 }
 
@@ -115,12 +112,8 @@ function AddPasskey() {
     },
   );
   if (/^[\d.]+$|:/.test(location.hostname)) return <NeedsName />;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    add.run();
-  };
   return (
-    <form className="form" onSubmit={submit}>
+    <Form className="form" onSubmit={add.run}>
       {add.problem && <ProblemNote problem={add.problem} />}
       <TextField
         label="Name of a new passkey"
@@ -135,7 +128,7 @@ function AddPasskey() {
           Add a passkey
         </button>
       </div>
-    </form>
+    </Form>
   );
 }
 

@@ -1,7 +1,8 @@
-import { type FormEvent, useId, useState } from "react";
+import { useId, useState } from "react";
 import { type Tenant, TenantService } from "#client/proto/cloakroom/v1/tenants_pb.js";
 import { useChange, useRead } from "../api/queries.js";
 import { TextField } from "../components/field.js";
+import { Form } from "../components/form.js";
 import { Loaded } from "../components/loaded.js";
 import { ProblemNote } from "../components/problem-note.js";
 import { Screen } from "../components/screen.js";
@@ -77,8 +78,7 @@ function TenantSettings({ tenant, saved: [wasSaved, setWasSaved] }: TenantSettin
   const [reason, setReason] = useState("");
   const needsReason = tenant.settings[ASKS_FOR_REASON] === "true" && draft.settings[ASKS_FOR_REASON] !== "true";
   if (!update.isAllowed) return <ReadSettings tenant={tenant} />;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     const settings = Object.entries(draft.settings).filter(([name]) => name in SETTINGS);
     const input = { name: draft.name.trim(), settings: Object.fromEntries(settings) };
     const onSaved = () => {
@@ -92,7 +92,7 @@ function TenantSettings({ tenant, saved: [wasSaved, setWasSaved] }: TenantSettin
     set("settings")({ ...draft.settings, [name]: value });
   };
   return (
-    <form className="form" onSubmit={submit}>
+    <Form className="form" onSubmit={submit}>
       {update.problem && <ProblemNote problem={update.problem} />}
       <TextField label="Name" value={draft.name} onChange={set("name")} isRequired />
       {Object.entries(GROUPS).map(([group, settings]) => (
@@ -118,7 +118,7 @@ function TenantSettings({ tenant, saved: [wasSaved, setWasSaved] }: TenantSettin
         </button>
         <SavedNote isPending={update.isPending} isSaved={isSame(tenant, draft)} wasSaved={wasSaved} />
       </div>
-    </form>
+    </Form>
   );
 }
 

@@ -1,7 +1,8 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
 import { useChange } from "../api/queries.js";
 import { TextField } from "../components/field.js";
+import { Form } from "../components/form.js";
 import { ProblemNote } from "../components/problem-note.js";
 import { TABS } from "../sign-in-state.js";
 
@@ -9,8 +10,7 @@ import { TABS } from "../sign-in-state.js";
 export function SwitchTenant() {
   const change = useChange(SignInService.method.switchTenant);
   const [tenantId, setTenantId] = useState("");
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     change.run({ tenantId: tenantId.trim() }, ({ needsPasskey }) => {
       new BroadcastChannel(TABS).postMessage(needsPasskey ? "signed-out" : "signed-in");
       // A new document: nothing of this tenant stays in memory.
@@ -20,7 +20,7 @@ export function SwitchTenant() {
   return (
     <section aria-labelledby="switch">
       <h2 id="switch">Another tenant</h2>
-      <form className="form" onSubmit={submit}>
+      <Form className="form" onSubmit={submit}>
         {change.problem && change.problem.fields.size === 0 && <ProblemNote problem={change.problem} />}
         <TextField
           label="Tenant id"
@@ -35,7 +35,7 @@ export function SwitchTenant() {
             Switch
           </button>
         </div>
-      </form>
+      </Form>
     </section>
   );
 }

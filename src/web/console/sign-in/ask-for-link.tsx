@@ -1,9 +1,10 @@
 import { useMutation } from "@connectrpc/connect-query";
-import { type Dispatch, type FormEvent, type SetStateAction, useState } from "react";
+import { type Dispatch, type SetStateAction, useState } from "react";
 import { SignInService } from "#client/proto/cloakroom/v1/sign_ins_pb.js";
 import { toCallProblem } from "../api/call-problem.js";
 import { store } from "../browser-storage.js";
 import { TextField } from "../components/field.js";
+import { Form } from "../components/form.js";
 import { ProblemNote } from "../components/problem-note.js";
 import { useSessionIfAny } from "../session.js";
 
@@ -17,8 +18,7 @@ interface AskForLinkProps {
 export function AskForLink({ needsTenant, mailIsFiled, tenant: [tenantId, setTenantId] }: AskForLinkProps) {
   const [email, setEmail] = useState(useSessionIfAny()?.who.email ?? "");
   const ask = useMutation(SignInService.method.askForSignInLink);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     if (needsTenant) store("localStorage", "cloakroom-tenant", tenantId.trim());
     ask.mutate({ email: email.trim(), ...(needsTenant ? { tenantId: tenantId.trim() } : {}) });
   };
@@ -43,7 +43,7 @@ export function AskForLink({ needsTenant, mailIsFiled, tenant: [tenantId, setTen
   }
   const problem = ask.error ? toCallProblem(ask.error) : undefined;
   return (
-    <form onSubmit={submit} className="form">
+    <Form onSubmit={submit} className="form">
       <TextField
         label="E-mail address"
         type="email"
@@ -67,6 +67,6 @@ export function AskForLink({ needsTenant, mailIsFiled, tenant: [tenantId, setTen
       <button type="submit" className="primary" disabled={ask.isPending}>
         Mail me a link
       </button>
-    </form>
+    </Form>
   );
 }

@@ -76,11 +76,7 @@ function WithoutCookies() {
   );
 }
 
-interface MethodsProps {
-  readonly onPasskeyNeeded: () => void;
-}
-
-function Methods({ onPasskeyNeeded }: MethodsProps) {
+function Methods({ onPasskeyNeeded }: { readonly onPasskeyNeeded: () => void }) {
   const methods = useQuery(SignInService.method.getSignInMethods, {});
   const [params] = useSearchParams();
   // Over the console, the person signs in to the same tenant again: another would begin with an empty page.

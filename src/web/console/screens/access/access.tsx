@@ -1,12 +1,13 @@
-import type { FormEvent } from "react";
 import { useSearchParams } from "wouter";
 import { PermissionService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useRead } from "../../api/queries.js";
 import { Choice, TextField } from "../../components/field.js";
+import { Form } from "../../components/form.js";
 import { Loaded } from "../../components/loaded.js";
 import { usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
-import { useDraft } from "../../use-draft.js";
+import { filledParams } from "../../filled-params.js";
+import { bindFields, useDraft } from "../../use-draft.js";
 import { AccessTable } from "./access-table.js";
 
 const PERMISSIONS = ["read", "search", "use", "create", "update", "delete"].map((name): [string, string] => [
@@ -44,41 +45,21 @@ export default function Access() {
   );
 }
 
-interface Asked {
-  readonly token: string;
-  readonly container: string;
-  readonly application: string;
-  readonly permission: string;
-}
+type Asked = Readonly<Record<"token" | "container" | "application" | "permission", string>>;
 
 function Question({ asked }: { asked: Asked }) {
   const [, setParams] = useSearchParams();
   const [draft, set] = useDraft(asked);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const entries = Object.entries(draft).map(([name, value]): [string, string] => [name, value.trim()]);
-    setParams(new URLSearchParams(entries.filter(([, value]) => value !== "")));
-  };
+  const field = bindFields(draft, set);
   return (
-    <form className="filters" aria-label="Question" onSubmit={submit}>
-      <TextField label="Token id" value={draft.token} onChange={set("token")} help="Or a container" />
-      <TextField
-        label="Container"
-        value={draft.container}
-        onChange={set("container")}
-        placeholder="/"
-        help="Of a token that does not exist yet"
-      />
-      <TextField
-        label="Application id"
-        value={draft.application}
-        onChange={set("application")}
-        help="Empty: all applications"
-      />
+    <Form className="filters" aria-label="Question" onSubmit={() => setParams(filledParams(draft))}>
+      <TextField label="Token id" {...field("token")} help="Or a container" />
+      <TextField label="Container" {...field("container")} placeholder="/" help="Of a token that does not exist yet" />
+      <TextField label="Application id" {...field("application")} help="Empty: all applications" />
       <Choice label="Permission" value={draft.permission} options={PERMISSIONS} onChange={set("permission")} />
       <button type="submit" className="primary">
         Explain
       </button>
-    </form>
+    </Form>
   );
 }

@@ -19,7 +19,7 @@ import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
 import { useConflictCheck } from "../../use-conflict-check.js";
 import { Author } from "../author.js";
-import { type Mention, useNames } from "../names.js";
+import { useAuthors } from "../names.js";
 import { applicationUpdate, openApplicationDraft } from "./application-draft.js";
 import { ApplicationForm } from "./application-form.js";
 import { ApplicationKeys } from "./application-keys.js";
@@ -59,7 +59,7 @@ export function ApplicationDetails({ id }: { id: string }) {
 
 function Facts({ application }: { application: Application }) {
   const { id, type, allowedOrigins, templates, allowPageRequests, createdAt, createdBy, modifiedAt } = application;
-  const names = useNames(["user", "application"].map((kind): Mention => [kind, createdBy]));
+  const names = useAuthors([createdBy]);
   return (
     <DetailList
       pairs={[

@@ -22,13 +22,13 @@ export interface ApplicationDraft {
   readonly permissions: readonly string[];
   readonly rules: readonly RuleDraft[];
   /** One to a line. */
-  readonly origins: string;
+  readonly allowedOrigins: string;
   /** A JSON list, as the API takes it. */
   readonly templates: string;
   readonly allowsPageRequests: boolean;
 }
 
-const NO_PAGES = { origins: "", templates: "", allowsPageRequests: false };
+const NO_PAGES = { allowedOrigins: "", templates: "", allowsPageRequests: false };
 
 export function emptyDraft(): ApplicationDraft {
   return { name: "", type: "private", permissions: [], rules: [emptyRule()], ...NO_PAGES };
@@ -57,7 +57,7 @@ export function openApplicationDraft(application: Application): ApplicationDraft
   return {
     name,
     permissions,
-    origins: allowedOrigins.join("\n"),
+    allowedOrigins: allowedOrigins.join("\n"),
     allowsPageRequests: allowPageRequests,
     templates: textOfTemplates(templates),
     type: type === "public" || type === "management" ? type : "private",
@@ -75,7 +75,7 @@ export function openApplicationDraft(application: Application): ApplicationDraft
 }
 
 export function applicationRequest(draft: ApplicationDraft) {
-  const { name, permissions, rules, origins, templates, allowsPageRequests } = draft;
+  const { name, permissions, rules, allowedOrigins, templates, allowsPageRequests } = draft;
   return {
     name: name.trim(),
     permissions: [...permissions],
@@ -87,7 +87,7 @@ export function applicationRequest(draft: ApplicationDraft) {
       permissions: [...rule.permissions],
       ...(rule.requiresReason ? { requiresReason: true } : {}),
     })),
-    allowedOrigins: origins.split(/\s+/).filter((origin) => origin !== ""),
+    allowedOrigins: allowedOrigins.split(/\s+/).filter((origin) => origin !== ""),
     templates: templatesOfText(templates) ?? [],
     ...(allowsPageRequests ? { allowPageRequests: true } : {}),
   };

@@ -1,10 +1,8 @@
 import { useState } from "react";
-import type { CallProblem } from "../../api/call-problem.js";
-import { EntityForm } from "../../components/entity-form.js";
+import { type DraftFormProps, EntityForm } from "../../components/entity-form.js";
 import { Choice, NameField } from "../../components/field.js";
 import { FormActions } from "../../components/form-actions.js";
-import type { ConflictCheck } from "../../use-conflict-check.js";
-import { useDraft } from "../../use-draft.js";
+import { bindFields, useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
 import { type ApplicationDraft, type ApplicationType, withType } from "./application-draft.js";
 import { DraftCheck } from "./draft-check.js";
@@ -13,15 +11,8 @@ import { PermissionBoxes } from "./permission-boxes.js";
 import { RuleList } from "./rule-list.js";
 import { templatesOfText } from "./token-templates.js";
 
-interface ApplicationFormProps {
-  readonly initial: ApplicationDraft;
+interface ApplicationFormProps extends DraftFormProps<ApplicationDraft> {
   readonly submitText: string;
-  readonly change: { readonly isPending: boolean; readonly problem: CallProblem | undefined };
-  readonly onSubmit: (draft: ApplicationDraft) => void;
-  /** Absent for a new application. */
-  readonly check?: ConflictCheck;
-  /** Offered where the form is shown in place of what it changes. */
-  readonly onCancel?: () => void;
   /** Whether the type can still be chosen. Default: true. */
   readonly isNew?: boolean;
 }
@@ -49,7 +40,7 @@ export function ApplicationForm(props: ApplicationFormProps) {
   const { problem } = change;
   return (
     <EntityForm problem={problem} isShown={isShown} check={check} save={save}>
-      <NameField value={draft.name} onChange={set("name")} problem={problem?.fields.get("name")} />
+      <NameField {...bindFields(draft, set, problem)("name")} />
       {isNew && (
         <Choice label="Type" value={draft.type} options={TYPES} onChange={(type) => replace(withType(draft, type))} />
       )}

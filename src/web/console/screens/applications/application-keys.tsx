@@ -4,14 +4,13 @@ import { Link } from "wouter";
 import { type ApplicationKey, ApplicationKeyService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
-import { Empty, Loaded } from "../../components/loaded.js";
+import { Listing } from "../../components/listing.js";
 import { NewSecret } from "../../components/new-secret.js";
-import { Table } from "../../components/table.js";
 import { Id, Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
 import { Author } from "../author.js";
-import { type Mention, useNames } from "../names.js";
+import { useAuthors } from "../names.js";
 import { MakeKey } from "./make-key.js";
 
 interface ApplicationKeysProps {
@@ -23,13 +22,7 @@ interface ApplicationKeysProps {
 /** The keys of an application: made, and revoked. Their secrets are shown when they are made. */
 export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
   const keys = useRead(ApplicationKeyService.method.listApplicationKeys, { id, size: 100 });
-  const authors = keys.data?.data.map(({ createdBy }) => createdBy) ?? [];
-  const names = useNames(
-    authors.flatMap((author): Mention[] => [
-      ["user", author],
-      ["application", author],
-    ]),
-  );
+  const names = useAuthors(keys.data?.data.map(({ createdBy }) => createdBy) ?? []);
   const { can } = useSession();
   const [isMaking, setMaking] = useState(false);
   const [secret, setSecret] = useState<string | undefined>();
@@ -44,39 +37,24 @@ export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
         )}
       </div>
       {secret !== undefined && <NewSecret name="key" secret={secret} />}
-      <Loaded read={keys}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty>
-              <p>There is no key, so nothing can call the vault as this application.</p>
-            </Empty>
-          ) : (
-            <Table
-              label="Keys"
-              rows={data}
-              keyOf={(key) => key.id}
-              columns={[
-                { head: "Name", cell: (key) => <KeyName applicationKey={key} /> },
-                { head: "Owner", cell: ({ owner }) => owner && <Name>{owner}</Name> },
-                { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
-                { head: "By", cell: ({ createdBy }) => createdBy && <Author id={createdBy} names={names} /> },
-                { head: "Expires", cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
-                ...(can("LogService/ListLogs")
-                  ? [
-                      {
-                        head: "Last used",
-                        cell: (key: ApplicationKey) => <LastUse applicationId={id} applicationKey={key} />,
-                      },
-                    ]
-                  : []),
-                ...(can("ApplicationKeyService/DeleteApplicationKey") && isOwn
-                  ? [{ head: "Revoke", cell: (key: ApplicationKey) => <RevokeKey applicationId={id} keyId={key.id} /> }]
-                  : []),
-              ]}
-            />
-          )
-        }
-      </Loaded>
+      <Listing
+        read={keys}
+        label="Keys"
+        none="There is no key, so nothing can call the vault as this application."
+        columns={[
+          { head: "Name", cell: (key) => <KeyName applicationKey={key} /> },
+          { head: "Owner", cell: ({ owner }) => owner && <Name>{owner}</Name> },
+          { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { head: "By", cell: ({ createdBy }) => createdBy && <Author id={createdBy} names={names} /> },
+          { head: "Expires", cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
+          can("LogService/ListLogs") && {
+            head: "Last used",
+            cell: (key) => <LastUse applicationId={id} applicationKey={key} />,
+          },
+          can("ApplicationKeyService/DeleteApplicationKey") &&
+            isOwn && { head: "Revoke", cell: (key) => <RevokeKey applicationId={id} keyId={key.id} /> },
+        ]}
+      />
       {isMaking && <MakeKey applicationId={id} onMade={setSecret} onClose={() => setMaking(false)} />}
     </section>
   );

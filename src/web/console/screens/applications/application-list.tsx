@@ -1,11 +1,12 @@
-import type { FormEvent } from "react";
 import { useSearchParams } from "wouter";
 import { type Application, ApplicationService } from "#client/proto/cloakroom/v1/applications_pb.js";
 import { useRead } from "../../api/queries.js";
 import { CREATED, EntityList } from "../../components/entity-list.js";
 import { Exposure } from "../../components/exposure.js";
 import { Choice, TextField } from "../../components/field.js";
+import { Form } from "../../components/form.js";
 import { usePageNumber } from "../../components/pages.js";
+import { filledParams } from "../../filled-params.js";
 import { useDraft } from "../../use-draft.js";
 
 export function ApplicationList() {
@@ -63,16 +64,9 @@ function readFilter(params: URLSearchParams): ListFilterValues {
 function ListFilter({ filter }: { filter: ListFilterValues }) {
   const [, setParams] = useSearchParams();
   const [draft, set] = useDraft(filter);
-  const show = (next: ListFilterValues) => {
-    const entries = Object.entries(next).map(([name, value]): [string, string] => [name, value.trim()]);
-    setParams(new URLSearchParams(entries.filter(([, value]) => value !== "")));
-  };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    show(draft);
-  };
+  const show = (next: ListFilterValues) => setParams(filledParams(next));
   return (
-    <form className="filters" aria-label="Filters" onSubmit={submit}>
+    <Form className="filters" aria-label="Filters" onSubmit={() => show(draft)}>
       <TextField label="Name" value={draft.name} onChange={set("name")} placeholder="part of a name" />
       <Choice
         label="Type"
@@ -87,7 +81,7 @@ function ListFilter({ filter }: { filter: ListFilterValues }) {
         onChange={(sort) => show({ ...draft, sort })}
       />
       <button type="submit">Search</button>
-    </form>
+    </Form>
   );
 }
 

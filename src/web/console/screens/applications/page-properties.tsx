@@ -1,5 +1,6 @@
 import type { CallProblem } from "../../api/call-problem.js";
 import { TextArea } from "../../components/field.js";
+import { bindFields } from "../../use-draft.js";
 import type { ApplicationDraft } from "./application-draft.js";
 import { EXAMPLE_TEMPLATES, templatesOfText } from "./token-templates.js";
 
@@ -17,11 +18,9 @@ export function PageProperties({ draft, set, problem }: PagePropertiesProps) {
     <>
       <TextArea
         label="Allowed origins"
-        value={draft.origins}
-        onChange={set("origins")}
+        {...bindFields(draft, set, problem)("allowedOrigins")}
         rows={3}
         help="One to a line, such as https://shop.example.com: pages that may show hosted fields with the key. With any, the key works in hosted fields only."
-        problem={problem?.fields.get("allowed_origins")}
       />
       <TextArea
         label="Templates"

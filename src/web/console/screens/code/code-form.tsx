@@ -2,8 +2,10 @@ import type { ReactNode } from "react";
 import type { CallProblem } from "../../api/call-problem.js";
 import { EntityForm } from "../../components/entity-form.js";
 import { NameField } from "../../components/field.js";
+import { FormActions } from "../../components/form-actions.js";
 import { useSession } from "../../session.js";
 import type { ConflictCheck } from "../../use-conflict-check.js";
+import type { BoundField } from "../../use-draft.js";
 import { ApplicationChoice } from "../application-choice.js";
 import { ConfigurationField } from "./configuration-field.js";
 
@@ -25,8 +27,7 @@ export interface CommonDraft {
 
 interface CodeFormProps {
   readonly saving: Saving;
-  readonly draft: CommonDraft;
-  readonly set: (name: keyof CommonDraft) => (value: string) => void;
+  readonly field: (name: keyof CommonDraft) => BoundField<string>;
   /** Names of the stored configuration, whose values are hidden. */
   readonly configured: readonly string[];
   /** The button's text. */
@@ -43,34 +44,29 @@ export function OnlyOwn() {
 }
 
 /** The fields that say themselves what is wrong. */
-function isShown(field: string): boolean {
-  return field === "name" || field === "destination_url";
+function isShown(name: string): boolean {
+  return name === "name" || name === "destination_url";
 }
 
 /** The form of a proxy or reactor. */
-export function CodeForm({ saving, draft, set, configured, action, children }: CodeFormProps) {
+export function CodeForm({ saving, field, configured, action, children }: CodeFormProps) {
   const { check, save, canSave, isPending, problem } = saving;
   return (
     <EntityForm problem={problem} isShown={isShown} check={check} save={save}>
-      <NameField value={draft.name} onChange={set("name")} problem={problem?.fields.get("name")} />
+      <NameField {...field("name")} />
       {children}
       {!canSave && <OnlyOwn />}
       {canSave && (
         <>
           <ApplicationChoice
             label="Acts as application"
-            value={draft.applicationId}
-            onChange={set("applicationId")}
+            {...field("applicationId")}
             none="None: no req.bt"
             help="req.bt has its permissions. One that reveals or uses values needs your passkey."
             types={["private", "public"]}
           />
-          <ConfigurationField names={configured} value={draft.configuration} onChange={set("configuration")} />
-          <div className="actions">
-            <button type="submit" className="primary" disabled={isPending}>
-              {action}
-            </button>
-          </div>
+          <ConfigurationField names={configured} {...field("configuration")} />
+          <FormActions submitText={action} isDisabled={isPending} />
         </>
       )}
     </EntityForm>

@@ -12,7 +12,7 @@ import { Time } from "../../components/time.js";
 import { useConflictCheck } from "../../use-conflict-check.js";
 import { useLooks } from "../../use-looks.js";
 import { Author } from "../author.js";
-import { type Mention, useNames } from "../names.js";
+import { useAuthors } from "../names.js";
 import { connectionRequest, openConnectionDraft } from "./connection-draft.js";
 import { ConnectionForm } from "./connection-form.js";
 import { ConnectionState } from "./connection-state.js";
@@ -68,12 +68,7 @@ function Facts({ connection }: { connection: Connection }) {
   const { id, connectionFormulaId, acceptedCountries, acceptedCurrencies, threeDSecureEnabled, webhookUrl } =
     connection;
   const { createdAt, createdBy, modifiedAt, modifiedBy } = connection;
-  const names = useNames(
-    [createdBy, modifiedBy].flatMap((author): Mention[] => [
-      ["user", author],
-      ["application", author],
-    ]),
-  );
+  const names = useAuthors([createdBy, modifiedBy]);
   return (
     <>
       <StateNote connection={connection} />

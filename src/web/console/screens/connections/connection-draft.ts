@@ -5,8 +5,8 @@ export interface ConnectionDraft {
   /** Values by the keys of the formula's fields. */
   readonly fields: Readonly<Record<string, string>>;
   /** Codes, separated by blanks. */
-  readonly countries: string;
-  readonly currencies: string;
+  readonly acceptedCountries: string;
+  readonly acceptedCurrencies: string;
   readonly isActive: boolean;
 }
 
@@ -16,8 +16,8 @@ export function newConnectionDraft(formula: ConnectionFormula): ConnectionDraft 
   return {
     displayName,
     fields: {},
-    countries: supportedCountries.join(" "),
-    currencies: supportedCurrencies.join(" "),
+    acceptedCountries: supportedCountries.join(" "),
+    acceptedCurrencies: supportedCurrencies.join(" "),
     isActive: true,
   };
 }
@@ -28,22 +28,22 @@ export function openConnectionDraft(connection: Connection): ConnectionDraft {
   return {
     displayName,
     fields: {},
-    countries: acceptedCountries.join(" "),
-    currencies: acceptedCurrencies.join(" "),
+    acceptedCountries: acceptedCountries.join(" "),
+    acceptedCurrencies: acceptedCurrencies.join(" "),
     isActive: active,
   };
 }
 
 /** The draft as requests have it. A field that is left empty is left out: a secret keeps its value, another one is removed. */
 export function connectionRequest(formula: ConnectionFormula, draft: ConnectionDraft) {
-  const { displayName, fields, countries, currencies, isActive } = draft;
+  const { displayName, fields, acceptedCountries, acceptedCurrencies, isActive } = draft;
   return {
     connectionFormulaId: formula.id,
     method: formula.method,
     displayName: displayName.trim(),
     fields: filledKeys(formula, fields).map((key) => ({ key, value: fields[key] ?? "" })),
-    acceptedCountries: parseList(countries),
-    acceptedCurrencies: parseList(currencies),
+    acceptedCountries: parseList(acceptedCountries),
+    acceptedCurrencies: parseList(acceptedCurrencies),
     active: isActive,
   };
 }

@@ -1,26 +1,16 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import type { ConnectionFormula, ConnectionFormulaField } from "#client/proto/cloakroom/v1/connections_pb.js";
-import type { CallProblem } from "../../api/call-problem.js";
-import { ConflictNote } from "../../components/conflict-note.js";
-import { Choice, TextArea, TextField } from "../../components/field.js";
+import { type DraftFormProps, EntityForm } from "../../components/entity-form.js";
+import { Choice, NameField, TextArea, TextField } from "../../components/field.js";
 import { FormActions } from "../../components/form-actions.js";
-import { ProblemNote } from "../../components/problem-note.js";
-import type { ConflictCheck } from "../../use-conflict-check.js";
-import { useDraft } from "../../use-draft.js";
+import { bindFields, useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
-import { problemWithin } from "../problem-within.js";
 import { type ConnectionDraft, filledKeys } from "./connection-draft.js";
 
-interface ConnectionFormProps {
+interface ConnectionFormProps extends DraftFormProps<ConnectionDraft> {
   readonly formula: ConnectionFormula;
-  readonly initial: ConnectionDraft;
   /** Whether the connection is stored already, with fields that the page does not see. */
   readonly isStored: boolean;
-  readonly change: { readonly isPending: boolean; readonly problem: CallProblem | undefined };
-  readonly onSubmit: (draft: ConnectionDraft) => void;
-  /** Absent for a new connection. */
-  readonly check?: ConflictCheck;
-  readonly onCancel?: () => void;
 }
 
 const OWN = /^(?:display_name$|accepted_countries|accepted_currencies|fields\[\d+\]\.value$)/;
@@ -35,23 +25,11 @@ export function ConnectionForm({ formula, initial, isStored, change, onSubmit, c
     setSent(filledKeys(formula, draft.fields));
     onSubmit(draft);
   };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (check) check.guard(save);
-    else save();
-  };
+  const field = bindFields(draft, set, problem);
   const problemOf = (key: string) => problem?.fields.get(`fields[${sent.indexOf(key)}].value`);
   return (
-    <form className="form wide" onSubmit={submit} autoComplete="off">
-      {problem && <ProblemNote key={problem.message} problem={problem} isShown={(field) => OWN.test(field)} />}
-      {check && <ConflictNote check={check} save={save} />}
-      <TextField
-        label="Name"
-        value={draft.displayName}
-        onChange={set("displayName")}
-        isRequired
-        problem={problem?.fields.get("display_name")}
-      />
+    <EntityForm problem={problem} isShown={(name) => OWN.test(name)} check={check} save={save}>
+      <NameField {...field("displayName")} />
       <fieldset>
         <legend>Account at {formula.displayName}</legend>
         {isStored && (
@@ -60,18 +38,29 @@ export function ConnectionForm({ formula, initial, isStored, change, onSubmit, c
             leave empty is removed.
           </p>
         )}
-        {formula.fields.map((field) => (
+        {formula.fields.map((asked) => (
           <AccountField
-            key={field.key}
-            field={field}
+            key={asked.key}
+            field={asked}
             isStored={isStored}
-            problem={problemOf(field.key)}
-            value={draft.fields[field.key] ?? ""}
-            onChange={(value) => set("fields")({ ...draft.fields, [field.key]: value })}
+            problem={problemOf(asked.key)}
+            value={draft.fields[asked.key] ?? ""}
+            onChange={(value) => set("fields")({ ...draft.fields, [asked.key]: value })}
           />
         ))}
       </fieldset>
-      <AcceptedPayments draft={draft} set={set} problem={problem} />
+      <TextArea
+        label="Countries"
+        {...field("acceptedCountries")}
+        rows={2}
+        help="Of the payments that it takes, by codes of ISO 3166, separated by blanks."
+      />
+      <TextArea
+        label="Currencies"
+        {...field("acceptedCurrencies")}
+        rows={3}
+        help="By codes of ISO 4217, separated by blanks."
+      />
       <div className="checks">
         <label>
           <input type="checkbox" checked={draft.isActive} onChange={() => set("isActive")(!draft.isActive)} />
@@ -83,36 +72,7 @@ export function ConnectionForm({ formula, initial, isStored, change, onSubmit, c
         isDisabled={change.isPending}
         onCancel={onCancel}
       />
-    </form>
-  );
-}
-
-interface AcceptedPaymentsProps {
-  readonly draft: ConnectionDraft;
-  readonly set: ReturnType<typeof useDraft<ConnectionDraft>>[1];
-  readonly problem: CallProblem | undefined;
-}
-
-function AcceptedPayments({ draft, set, problem }: AcceptedPaymentsProps) {
-  return (
-    <>
-      <TextArea
-        label="Countries"
-        value={draft.countries}
-        onChange={set("countries")}
-        rows={2}
-        help="Of the payments that it takes, by codes of ISO 3166, separated by blanks."
-        problem={problemWithin(problem, "accepted_countries")}
-      />
-      <TextArea
-        label="Currencies"
-        value={draft.currencies}
-        onChange={set("currencies")}
-        rows={3}
-        help="By codes of ISO 4217, separated by blanks."
-        problem={problemWithin(problem, "accepted_currencies")}
-      />
-    </>
+    </EntityForm>
   );
 }
 

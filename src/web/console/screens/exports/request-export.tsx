@@ -3,7 +3,7 @@ import { TokenExportService } from "#client/proto/cloakroom/v1/token_exports_pb.
 import { useChange } from "../../api/queries.js";
 import { TextField } from "../../components/field.js";
 import { FormDialog } from "../../components/form-dialog.js";
-import { useDraft } from "../../use-draft.js";
+import { bindFields, useDraft } from "../../use-draft.js";
 import { ApplicationChoice } from "../application-choice.js";
 
 const FIELDS = ["container", "type", "reason"];
@@ -23,20 +23,19 @@ export function RequestExport({ onClose }: { onClose: () => void }) {
       },
       onClose,
     );
-  const problemOf = (field: string) => request.problem?.fields.get(field);
+  const field = bindFields(draft, set, request.problem);
   return (
     <FormDialog
       title="Request an export"
       action="Request"
       change={request}
-      isShown={(field) => FIELDS.includes(field)}
+      isShown={(name) => FIELDS.includes(name)}
       onSubmit={submit}
       onClose={onClose}
     >
       <ApplicationChoice
         label="Application"
-        value={applicationId}
-        onChange={set("applicationId")}
+        {...field("applicationId")}
         none="Choose one"
         help="It exports, with the rights and keys that it has now."
         helpWithout="No application has the permission token:export."
@@ -44,28 +43,12 @@ export function RequestExport({ onClose }: { onClose: () => void }) {
       />
       <TextField
         label="Container"
-        value={container}
-        onChange={set("container")}
+        {...field("container")}
         placeholder="/"
         help="Tokens in it and below it. Empty: all."
-        problem={problemOf("container")}
       />
-      <TextField
-        label="Type of tokens"
-        value={type}
-        onChange={set("type")}
-        placeholder="card"
-        help="Empty: every type."
-        problem={problemOf("type")}
-      />
-      <TextField
-        label="Why"
-        value={reason}
-        onChange={set("reason")}
-        isRequired
-        help="For the person who approves. The log keeps it."
-        problem={problemOf("reason")}
-      />
+      <TextField label="Type of tokens" {...field("type")} placeholder="card" help="Empty: every type." />
+      <TextField label="Why" {...field("reason")} isRequired help="For the person who approves. The log keeps it." />
     </FormDialog>
   );
 }

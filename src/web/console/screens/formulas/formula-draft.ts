@@ -10,7 +10,7 @@ export interface FormulaDraft {
   readonly description: string;
   readonly code: string;
   readonly configuration: string;
-  readonly parameters: string;
+  readonly requestParameters: string;
 }
 
 type Entry = MessageInitShape<typeof ReactorFormulaConfigurationSchema>;
@@ -29,7 +29,7 @@ export function openFormulaDraft(formula: ReactorFormula | undefined): FormulaDr
     description,
     code,
     configuration: formatLines(configuration),
-    parameters: formatLines(requestParameters),
+    requestParameters: formatLines(requestParameters),
   };
 }
 
@@ -44,7 +44,7 @@ export function formulaRequest(draft: FormulaDraft, icon: string | undefined) {
     configuration: parseLines(draft.configuration).map(
       ({ isOptional, name, ...entry }): Entry => ({ ...entry, name: isOptional ? `${name}?` : name }),
     ),
-    requestParameters: parseLines(draft.parameters).map(
+    requestParameters: parseLines(draft.requestParameters).map(
       ({ isOptional, ...entry }): Parameter => ({ ...entry, optional: isOptional }),
     ),
     ...(description === "" ? {} : { description }),

@@ -4,11 +4,11 @@ import { type ReactorFormula, ReactorFormulaService } from "#client/proto/cloakr
 import { useChange } from "../../api/queries.js";
 import { EntityForm } from "../../components/entity-form.js";
 import { NameField, TextArea, TextField } from "../../components/field.js";
-import { useDraft } from "../../use-draft.js";
+import { FormActions } from "../../components/form-actions.js";
+import { bindFields, useDraft } from "../../use-draft.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { OnlyOwn, type Saving } from "../code/code-form.js";
 import { useSaving } from "../code/use-saving.js";
-import { problemWithin } from "../problem-within.js";
 import { type FormulaDraft, formulaRequest, openFormulaDraft } from "./formula-draft.js";
 
 /** The fields that say themselves what is wrong. */
@@ -18,41 +18,25 @@ export function FormulaEditor({ formula }: { formula: ReactorFormula | undefined
   const [draft, set] = useDraft(openFormulaDraft(formula));
   const saving = useFormulaSaving(formula, draft);
   const { check, save, canSave, isPending, problem } = saving;
+  const field = bindFields(draft, set, problem);
   return (
-    <EntityForm problem={problem} isShown={(field) => OWN.test(field)} check={check} save={save}>
-      <NameField value={draft.name} onChange={set("name")} problem={problem?.fields.get("name")} />
-      <TextField
-        label="Description"
-        value={draft.description}
-        onChange={set("description")}
-        problem={problem?.fields.get("description")}
-      />
-      <CodeEditor label="Code" value={draft.code} onChange={set("code")} isReadOnly={!canSave} />
+    <EntityForm problem={problem} isShown={(name) => OWN.test(name)} check={check} save={save}>
+      <NameField {...field("name")} />
+      <TextField label="Description" {...field("description")} />
+      <CodeEditor label="Code" {...field("code")} isReadOnly={!canSave} />
       <TextArea
         label="Configuration"
-        value={draft.configuration}
-        onChange={set("configuration")}
+        {...field("configuration")}
         rows={3}
         help="What each reactor must set: a line NAME TYPE description for each. TYPE is string, boolean or number."
-        problem={problemWithin(problem, "configuration")}
       />
       <TextArea
         label="Arguments"
-        value={draft.parameters}
-        onChange={set("parameters")}
+        {...field("requestParameters")}
         rows={3}
         help="What each call must send: a line name TYPE description for each. name? may be absent; a.b is b in the object a."
-        problem={problemWithin(problem, "request_parameters")}
       />
-      {canSave ? (
-        <div className="actions">
-          <button type="submit" className="primary" disabled={isPending}>
-            {formula ? "Save" : "Create formula"}
-          </button>
-        </div>
-      ) : (
-        <OnlyOwn />
-      )}
+      {canSave ? <FormActions submitText={formula ? "Save" : "Create formula"} isDisabled={isPending} /> : <OnlyOwn />}
     </EntityForm>
   );
 }

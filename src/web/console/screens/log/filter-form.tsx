@@ -1,10 +1,12 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useSearchParams } from "wouter";
 import { LogService } from "#client/proto/cloakroom/v1/logs_pb.js";
 import { useRead } from "../../api/queries.js";
 import { Choice, TextField } from "../../components/field.js";
+import { Form } from "../../components/form.js";
+import { filledParams } from "../../filled-params.js";
 import { useDraft } from "../../use-draft.js";
-import { FILTER_NAMES, filterParams, type LogFilters } from "./log-filters.js";
+import { FILTER_NAMES, type LogFilters } from "./log-filters.js";
 
 const OUTCOMES = [
   ["", "Every outcome"],
@@ -39,12 +41,8 @@ export function FilterForm({ filters }: { filters: LogFilters }) {
   const text = ([name, label]: (typeof TEXTS)[number]) => (
     <TextField key={name} label={label} value={draft[name]} onChange={set(name)} />
   );
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    setParams(filterParams(draft));
-  };
   return (
-    <form className="filters" aria-label="Filters" onSubmit={submit}>
+    <Form className="filters" aria-label="Filters" onSubmit={() => setParams(filledParams(draft))}>
       {isShort ? TEXTS.filter(([name]) => name === "trace_id").map(text) : <UsualFilters draft={draft} set={set} />}
       {hasMore && (
         <Choice
@@ -68,7 +66,7 @@ export function FilterForm({ filters }: { filters: LogFilters }) {
           </button>
         )}
       </div>
-    </form>
+    </Form>
   );
 }
 

@@ -29,11 +29,6 @@ export function readFilters(params: URLSearchParams): LogFilters {
   };
 }
 
-export function filterParams(filters: Partial<LogFilters>): URLSearchParams {
-  const entries = Object.entries(filters).map(([name, value]): [string, string] => [name, value.trim()]);
-  return new URLSearchParams(entries.filter(([, value]) => value !== ""));
-}
-
 /** Whether the server needs a time window, of at most 31 days, for these filters. */
 function needsWindow(filters: LogFilters): boolean {
   const { key_id, actor_id, outcome, operation, transform, trace_id, source_ip } = filters;

@@ -5,13 +5,13 @@ import { entityAddress } from "../../components/entity-link.js";
 import { Exposure } from "../../components/exposure.js";
 import { Empty } from "../../components/loaded.js";
 import { Table } from "../../components/table.js";
-import { Id, Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
+import { filledParams } from "../../filled-params.js";
 import { localMinute } from "../../local-minute.js";
+import { Author } from "../author.js";
 import { type Mention, type Names, useNames } from "../names.js";
 import { Changes } from "./changes.js";
 import { groupCalls, type LogCall } from "./log-calls.js";
-import { filterParams } from "./log-filters.js";
 
 /** The entity of a list or search. */
 const EVERY = "*";
@@ -88,14 +88,15 @@ function What({ call: { first, others }, names }: { call: LogCall; names: Names 
 export function Sentence({ row, names }: RowProps) {
   const { message, operation, entityType, entityId, changes } = row;
   const query = new URLSearchParams({ entity_type: entityType, entity_id: entityId });
-  const name = names.get(entityId)?.name;
   return (
     <div className="sentence">
       <bdi dir="auto" title={`${operation} of ${entityType}`}>
         {message}
       </bdi>{" "}
       {entityId !== EVERY && (
-        <Link href={`/log?${query}`}>{name === undefined ? <Id>{entityId}</Id> : <Name>{name}</Name>}</Link>
+        <Link href={`/log?${query}`}>
+          <Author id={entityId} names={names} />
+        </Link>
       )}
       <Changes changes={changes} />
     </div>
@@ -104,8 +105,6 @@ export function Sentence({ row, names }: RowProps) {
 
 export function Actor({ row: { actorId, actorType }, names }: RowProps) {
   if (actorId === undefined) return <span className="quiet">the server</span>;
-  const name = names.get(actorId)?.name;
-  const shown = name === undefined ? <Id>{actorId}</Id> : <Name>{name}</Name>;
   const href =
     actorType === "application"
       ? entityAddress("/applications", actorId)
@@ -113,7 +112,7 @@ export function Actor({ row: { actorId, actorType }, names }: RowProps) {
   return (
     <>
       <Link href={href} title={actorId}>
-        {shown}
+        <Author id={actorId} names={names} />
       </Link>
       {/* An application may have a member's address as its name. */}
       {actorType !== "user" && <span className="quiet"> {actorType}</span>}
@@ -143,7 +142,7 @@ export function Outcome({ row, names }: RowProps) {
 function Trace({ row: { traceId, createdAt } }: { row: Log }) {
   if (traceId === undefined || !createdAt) return null;
   const near = (ms: number) => localMinute(new Date(timestampMs(createdAt) + ms));
-  const query = filterParams({ trace_id: traceId, from: near(-DAY_MS), to: near(DAY_MS) });
+  const query = filledParams({ trace_id: traceId, from: near(-DAY_MS), to: near(DAY_MS) });
   return (
     <Link href={`/log?${query}`} title={traceId} className="id">
       {traceId.slice(-8)}

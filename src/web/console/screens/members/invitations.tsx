@@ -1,11 +1,11 @@
-import { type FormEvent, useState } from "react";
-import { type Invitation, InvitationService } from "#client/proto/cloakroom/v1/invitations_pb.js";
+import { useState } from "react";
+import { InvitationService } from "#client/proto/cloakroom/v1/invitations_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Choice, TextField } from "../../components/field.js";
-import { Empty, Loaded } from "../../components/loaded.js";
+import { Form } from "../../components/form.js";
+import { Listing } from "../../components/listing.js";
 import { ProblemNote } from "../../components/problem-note.js";
-import { Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
@@ -14,22 +14,27 @@ import { useRoleNames } from "./roles.js";
 
 /** Invitations that were not accepted yet, and a form for another. */
 export function Invitations() {
+  const { can } = useSession();
   const invitations = useRead(InvitationService.method.listInvitations, { size: 100 });
   return (
     <section aria-labelledby="invitations">
       <h2 id="invitations">Invitations</h2>
       <Invite />
-      <Loaded read={invitations}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty>
-              <p>No invitation is open.</p>
-            </Empty>
-          ) : (
-            <InvitationTable invitations={data} />
-          )
-        }
-      </Loaded>
+      <Listing
+        read={invitations}
+        label="Invitations"
+        none="No invitation is open."
+        columns={[
+          { head: "Address", cell: ({ email }) => <Name>{email}</Name> },
+          { head: "Role", cell: ({ role }) => role },
+          { head: "State", cell: ({ status }) => <span className="pill">{status.toLowerCase()}</span> },
+          { head: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+          can("InvitationService/DeleteInvitation") && {
+            head: "Actions",
+            cell: ({ id }) => <InvitationActions id={id} />,
+          },
+        ]}
+      />
     </section>
   );
 }
@@ -41,12 +46,10 @@ function Invite() {
   const [role, setRole] = useState("ADMIN");
   const [containers, setContainers] = useState("");
   if (!create.isAllowed) return null;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () =>
     create.run({ email: email.trim(), role, containers: containersFor(role, containers) }, () => setEmail(""));
-  };
   return (
-    <form className="filters" aria-label="Invite" onSubmit={submit}>
+    <Form className="filters" aria-label="Invite" onSubmit={submit}>
       <TextField
         label="E-mail address"
         type="email"
@@ -66,27 +69,7 @@ function Invite() {
         Invite
       </button>
       {create.problem && create.problem.fields.size === 0 && <ProblemNote problem={create.problem} />}
-    </form>
-  );
-}
-
-function InvitationTable({ invitations }: { invitations: readonly Invitation[] }) {
-  const { can } = useSession();
-  return (
-    <Table
-      label="Invitations"
-      rows={invitations}
-      keyOf={({ id }) => id}
-      columns={[
-        { head: "Address", cell: ({ email }) => <Name>{email}</Name> },
-        { head: "Role", cell: ({ role }) => role },
-        { head: "State", cell: ({ status }) => <span className="pill">{status.toLowerCase()}</span> },
-        { head: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-        ...(can("InvitationService/DeleteInvitation")
-          ? [{ head: "Actions", cell: ({ id }: Invitation) => <InvitationActions id={id} /> }]
-          : []),
-      ]}
-    />
+    </Form>
   );
 }
 

@@ -38,6 +38,7 @@ export default function Members() {
 
 function MemberTable({ members }: { members: readonly Member[] }) {
   const { can, isAdministrator } = useSession();
+  const hasActions = can("MemberService/DeleteMember") || can("PasskeyService/ResetPasskeys");
   return (
     <Table
       label="Members"
@@ -47,10 +48,8 @@ function MemberTable({ members }: { members: readonly Member[] }) {
         { head: "Person", cell: (member) => <Person member={member} /> },
         { head: "Role", cell: (member) => <MemberRole member={member} /> },
         { head: "Member since", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        ...(isAdministrator ? [{ head: "Sign-ins", cell: (member: Member) => <MemberSignIns member={member} /> }] : []),
-        ...(can("MemberService/DeleteMember") || can("PasskeyService/ResetPasskeys")
-          ? [{ head: "Actions", cell: (member: Member) => <MemberActions member={member} /> }]
-          : []),
+        isAdministrator && { head: "Sign-ins", cell: (member) => <MemberSignIns member={member} /> },
+        hasActions && { head: "Actions", cell: (member) => <MemberActions member={member} /> },
       ]}
     />
   );

@@ -1,13 +1,14 @@
 import { Link } from "wouter";
 import { parseUrl } from "#client/parse-url.js";
-import { type Refund, type Transaction, TransactionService } from "#client/proto/cloakroom/v1/transactions_pb.js";
+import { type Transaction, TransactionService } from "#client/proto/cloakroom/v1/transactions_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { entityAddress } from "../../components/entity-link.js";
+import { Listing } from "../../components/listing.js";
 import { Loaded } from "../../components/loaded.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
-import { DetailList, Table } from "../../components/table.js";
+import { DetailList } from "../../components/table.js";
 import { Name, WholeId } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { formatMoney } from "./money.js";
@@ -24,9 +25,18 @@ export function PaymentDetails({ id }: { id: string }) {
       </Loaded>
       <section aria-labelledby="refunds">
         <h2 id="refunds">Refunds</h2>
-        <Loaded read={refunds} lines={2}>
-          {({ data }) => (data.length === 0 ? <p className="quiet">None.</p> : <RefundTable refunds={data} />)}
-        </Loaded>
+        <Listing
+          read={refunds}
+          lines={2}
+          label="Refunds"
+          none={<p className="quiet">None.</p>}
+          columns={[
+            { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+            { head: "Amount", isNumber: true, cell: ({ amount, currency }) => formatMoney(amount, currency) },
+            { head: "Status", cell: ({ status }) => <StatusTag status={status} /> },
+            { head: "Reason", cell: ({ reason }) => <bdi dir="auto">{reason}</bdi> },
+          ]}
+        />
       </section>
     </Screen>
   );
@@ -87,22 +97,6 @@ function TokenLink({ id }: { id: string }) {
     <Link href={entityAddress("/tokens", id)}>
       <Name>{id}</Name>
     </Link>
-  );
-}
-
-function RefundTable({ refunds }: { refunds: readonly Refund[] }) {
-  return (
-    <Table
-      label="Refunds"
-      rows={refunds}
-      keyOf={({ id }) => id}
-      columns={[
-        { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { head: "Amount", isNumber: true, cell: ({ amount, currency }) => formatMoney(amount, currency) },
-        { head: "Status", cell: ({ status }) => <StatusTag status={status} /> },
-        { head: "Reason", cell: ({ reason }) => <bdi dir="auto">{reason}</bdi> },
-      ]}
-    />
   );
 }
 

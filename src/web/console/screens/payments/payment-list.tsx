@@ -3,10 +3,10 @@ import { TransactionService } from "#client/proto/cloakroom/v1/transactions_pb.j
 import { useRead } from "../../api/queries.js";
 import { entityAddress } from "../../components/entity-link.js";
 import { Choice } from "../../components/field.js";
-import { Empty, Loaded } from "../../components/loaded.js";
-import { OffsetPages, usePageNumber } from "../../components/pages.js";
+import { Listing } from "../../components/listing.js";
+import { Empty } from "../../components/loaded.js";
+import { usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
-import { Table } from "../../components/table.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
 import { formatMoney } from "./money.js";
@@ -40,40 +40,33 @@ export function PaymentList() {
           onChange={(chosen) => setParams(chosen === "" ? {} : { status: chosen })}
         />
       </div>
-      <Loaded read={payments} lines={8}>
-        {({ data, pagination }) => (
-          <>
-            {data.length === 0 ? (
-              <Empty>
-                <p>{status === "" ? "There are no payments." : "No payment has this status."}</p>
-                <a href="/docs/guides/payments" className="button">
-                  Read how to charge a token
-                </a>
-              </Empty>
-            ) : (
-              <Table
-                label="Payments"
-                rows={data}
-                keyOf={({ id }) => id}
-                columns={[
-                  { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
-                  {
-                    head: "Amount",
-                    isNumber: true,
-                    cell: ({ id, amount, currency }) => (
-                      <Link href={entityAddress("/payments", id)}>{formatMoney(amount, currency)}</Link>
-                    ),
-                  },
-                  { head: "Status", cell: (payment) => <StatusTag status={payment.status} /> },
-                  { head: "Card", cell: ({ paymentMethod }) => cardLabel(paymentMethod) },
-                  { head: "By", cell: ({ connection }) => connection?.displayName },
-                ]}
-              />
-            )}
-            <OffsetPages page={pagination} />
-          </>
-        )}
-      </Loaded>
+      <Listing
+        read={payments}
+        lines={8}
+        page={payments.data?.pagination}
+        label="Payments"
+        none={
+          <Empty>
+            <p>{status === "" ? "There are no payments." : "No payment has this status."}</p>
+            <a href="/docs/guides/payments" className="button">
+              Read how to charge a token
+            </a>
+          </Empty>
+        }
+        columns={[
+          { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          {
+            head: "Amount",
+            isNumber: true,
+            cell: ({ id, amount, currency }) => (
+              <Link href={entityAddress("/payments", id)}>{formatMoney(amount, currency)}</Link>
+            ),
+          },
+          { head: "Status", cell: (payment) => <StatusTag status={payment.status} /> },
+          { head: "Card", cell: ({ paymentMethod }) => cardLabel(paymentMethod) },
+          { head: "By", cell: ({ connection }) => connection?.displayName },
+        ]}
+      />
     </Screen>
   );
 }

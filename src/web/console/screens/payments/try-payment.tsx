@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useLocation } from "wouter";
 import { type Connection, ConnectionService } from "#client/proto/cloakroom/v1/connections_pb.js";
 import { TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
@@ -6,10 +6,11 @@ import { TransactionService } from "#client/proto/cloakroom/v1/transactions_pb.j
 import { useChange, useRead } from "../../api/queries.js";
 import { entityAddress } from "../../components/entity-link.js";
 import { Choice, TextField } from "../../components/field.js";
+import { Form } from "../../components/form.js";
 import { Loaded, Permitted } from "../../components/loaded.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
-import { useDraft } from "../../use-draft.js";
+import { bindFields, useDraft } from "../../use-draft.js";
 import { valueOfText } from "../../values.js";
 import { formatMoney } from "./money.js";
 import { AMOUNTS, CARDS, SIMULATOR } from "./simulator-cards.js";
@@ -80,24 +81,19 @@ function TryForm({ connection: { id, acceptedCurrencies } }: { connection: Conne
     currency: acceptedCurrencies[0] ?? "USD",
   });
   const { run, isPending, problem } = useTry(id, draft);
+  const field = bindFields(draft, set);
   const isWrong = !/^\d{1,15}$/.test(draft.amount);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (!isWrong) run();
-  };
   return (
-    <form className="form" onSubmit={submit}>
+    <Form className="form" onSubmit={() => !isWrong && run()}>
       {problem && <ProblemNote key={problem.message} problem={problem} />}
       <Choice
         label="Card"
-        value={draft.card}
-        onChange={set("card")}
+        {...field("card")}
         options={CARDS.map(([number, effect]) => [number, `${spaced(number)}: ${effect}`])}
       />
       <TextField
         label="Amount in minor units"
-        value={draft.amount}
-        onChange={set("amount")}
+        {...field("amount")}
         isRequired
         help={isWrong ? undefined : formatMoney(BigInt(draft.amount), draft.currency)}
         problem={isWrong ? "must be a whole number, such as 1050 for 10.50" : undefined}
@@ -115,15 +111,14 @@ function TryForm({ connection: { id, acceptedCurrencies } }: { connection: Conne
       </fieldset>
       <Choice
         label="Currency"
-        value={draft.currency}
-        onChange={set("currency")}
+        {...field("currency")}
         options={acceptedCurrencies.map((currency) => [currency, currency])}
       />
-      <Choice label="Intent" value={draft.intent} onChange={set("intent")} options={INTENTS} />
+      <Choice label="Intent" {...field("intent")} options={INTENTS} />
       <button type="submit" className="primary" disabled={isPending || isWrong}>
         Pay
       </button>
-    </form>
+    </Form>
   );
 }
 

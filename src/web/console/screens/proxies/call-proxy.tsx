@@ -4,7 +4,7 @@ import { TenantService } from "#client/proto/cloakroom/v1/tenants_pb.js";
 import { useRead } from "../../api/queries.js";
 import { TextArea, TextField } from "../../components/field.js";
 import { FormDialog } from "../../components/form-dialog.js";
-import { useDraft } from "../../use-draft.js";
+import { bindFields, useDraft } from "../../use-draft.js";
 import { SampleToken, sampleBody } from "../code/sample-token.js";
 import { type ProxyAnswer, useProxyCall } from "./use-proxy-call.js";
 
@@ -24,6 +24,7 @@ export function CallProxy({ proxy }: { proxy: ProxyEntity }) {
 
 function Call({ proxy, onClose }: { proxy: ProxyEntity; onClose: () => void }) {
   const [draft, set] = useDraft({ key: "", body: sampleBody({ id: "token_id", type: "card" }) });
+  const field = bindFields(draft, set);
   const call = useProxyCall();
   const tenant = useRead(TenantService.method.getTenant, {});
   const isShown = tenant.data?.settings.reveal_to_people === "true";
@@ -45,14 +46,13 @@ function Call({ proxy, onClose }: { proxy: ProxyEntity; onClose: () => void }) {
         <TextField
           label="Key of an application with token:use"
           type="password"
-          value={draft.key}
-          onChange={set("key")}
+          {...field("key")}
           help="It is sent to the vault with this call and kept nowhere."
           isRequired
         />
       )}
       <SampleToken onChosen={set("body")} />
-      <TextArea label="Body" rows={6} value={draft.body} onChange={set("body")} />
+      <TextArea label="Body" rows={6} {...field("body")} />
       {call.answer && <Answer answer={call.answer} />}
     </FormDialog>
   );

@@ -4,7 +4,7 @@ import { type Proxy as ProxyEntity, ProxyService, type ProxyTransform } from "#c
 import { useChange } from "../../api/queries.js";
 import { TextField } from "../../components/field.js";
 import { CodeSample } from "../../components/text.js";
-import { useDraft } from "../../use-draft.js";
+import { bindFields, useDraft } from "../../use-draft.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { CodeForm, type Saving } from "../code/code-form.js";
 import { configurationPatch, readConfiguration } from "../code/configuration-lines.js";
@@ -24,9 +24,10 @@ import { ProxyTest } from "./proxy-test.js";
 export function ProxyEditor({ proxy }: { proxy: ProxyEntity | undefined }) {
   const [draft, set] = useDraft(openProxyDraft(proxy));
   const saving = useProxySaving(proxy, draft);
+  const field = bindFields(draft, set, saving.problem);
   const code = (label: string, name: "requestCode" | "responseCode", stored: readonly ProxyTransform[]) =>
     isEditable(stored) ? (
-      <CodeEditor label={label} value={draft[name]} onChange={set(name)} isReadOnly={!saving.canSave} />
+      <CodeEditor label={label} {...field(name)} isReadOnly={!saving.canSave} />
     ) : (
       <CodeSample label={`${label}, changed by the API only`} code={textOfTransforms(stored)} />
     );
@@ -34,18 +35,15 @@ export function ProxyEditor({ proxy }: { proxy: ProxyEntity | undefined }) {
     <>
       <CodeForm
         saving={saving}
-        draft={draft}
-        set={set}
+        field={field}
         configured={Object.keys(proxy?.configuration ?? {})}
         action={proxy ? "Save" : "Create proxy"}
       >
         <TextField
           label="Destination"
-          value={draft.destinationUrl}
-          onChange={set("destinationUrl")}
+          {...field("destinationUrl")}
           isRequired
           placeholder="https://api.example.com/payments"
-          problem={saving.problem?.fields.get("destination_url")}
         />
         {code("Code for requests", "requestCode", requestTransforms(proxy))}
         {code("Code for responses", "responseCode", responseTransforms(proxy))}

@@ -5,7 +5,7 @@ import { type Reactor, type ReactorFormula, ReactorService } from "#client/proto
 import { useChange } from "../../api/queries.js";
 import { entityAddress } from "../../components/entity-link.js";
 import { Name } from "../../components/text.js";
-import { useDraft } from "../../use-draft.js";
+import { bindFields, useDraft } from "../../use-draft.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { CodeForm, type CommonDraft, type Saving } from "../code/code-form.js";
 import { configurationPatch, readConfiguration } from "../code/configuration-lines.js";
@@ -38,12 +38,12 @@ export function ReactorEditor({ reactor, formula }: ReactorEditorProps) {
     configuration: reactor ? "" : unsetLines(formula),
   });
   const saving = useReactorSaving({ reactor, formula }, draft);
+  const field = bindFields(draft, set, saving.problem);
   return (
     <>
       <CodeForm
         saving={saving}
-        draft={draft}
-        set={set}
+        field={field}
         configured={Object.keys(reactor?.configuration ?? {})}
         action={reactor ? "Save" : "Create reactor"}
       >
@@ -56,7 +56,7 @@ export function ReactorEditor({ reactor, formula }: ReactorEditorProps) {
             .
           </p>
         ) : (
-          <CodeEditor label="Code" value={draft.code} onChange={set("code")} isReadOnly={!saving.canSave} />
+          <CodeEditor label="Code" {...field("code")} isReadOnly={!saving.canSave} />
         )}
       </CodeForm>
       <ReactorTest code={formula?.code ?? draft.code} configuration={readConfiguration(draft.configuration)} />

@@ -4,10 +4,9 @@ import { type OpenSession, SessionService } from "#client/proto/cloakroom/v1/ses
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Exposure } from "../../components/exposure.js";
-import { Empty, Loaded } from "../../components/loaded.js";
-import { OffsetPages, usePageNumber } from "../../components/pages.js";
+import { Listing } from "../../components/listing.js";
+import { usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
-import { Table } from "../../components/table.js";
 import { Id, Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useSession } from "../../session.js";
@@ -21,6 +20,13 @@ export default function Sessions() {
     page: usePageNumber(),
     applicationId: params.getAll("application"),
   });
+  const { can } = useSession();
+  const names = useNames(
+    (sessions.data?.data ?? []).flatMap(({ applicationId, authorizedBy }): Mention[] => [
+      ["application", applicationId],
+      ["application", authorizedBy],
+    ]),
+  );
   const refresh = (
     <button type="button" disabled={sessions.isFetching} onClick={sessions.refetch}>
       Refresh
@@ -32,54 +38,28 @@ export default function Sessions() {
         A browser holds the key of a session for a few minutes. It reads nothing until a private application authorizes
         it, and never more than that application may. The vault knows keys and nonces by their hashes alone.
       </p>
-      <Loaded read={sessions} lines={8}>
-        {({ data, pagination }) => (
-          <>
-            {data.length === 0 ? (
-              <Empty>
-                <p>No session is open.</p>
-              </Empty>
-            ) : (
-              <SessionTable sessions={data} />
-            )}
-            <OffsetPages page={pagination} />
-          </>
-        )}
-      </Loaded>
+      <Listing
+        read={sessions}
+        lines={8}
+        page={sessions.data?.pagination}
+        label="Sessions"
+        none="No session is open."
+        columns={[
+          { head: "Session", cell: ({ id }) => <Id>{id}</Id> },
+          { head: "Made by", cell: ({ applicationId }) => <Author id={applicationId} names={names} /> },
+          { head: "In", cell: ({ inFrame }) => (inFrame ? "a hosted field" : "a program") },
+          {
+            head: "Authorizer",
+            cell: ({ authorizedBy: by }) =>
+              by === undefined ? <span className="quiet">nobody yet</span> : <Author id={by} names={names} />,
+          },
+          { head: "May see", cell: ({ transform }) => <Exposure transform={transform} /> },
+          { head: "Rights", cell: (session) => <Rights session={session} /> },
+          { head: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+          can("SessionService/DeleteSession") && { head: "End", cell: ({ id }) => <EndSession id={id} /> },
+        ]}
+      />
     </Screen>
-  );
-}
-
-function SessionTable({ sessions }: { sessions: readonly OpenSession[] }) {
-  const { can } = useSession();
-  const names = useNames(
-    sessions.flatMap(({ applicationId, authorizedBy }): Mention[] => [
-      ["application", applicationId],
-      ["application", authorizedBy],
-    ]),
-  );
-  return (
-    <Table
-      label="Sessions"
-      rows={sessions}
-      keyOf={({ id }) => id}
-      columns={[
-        { head: "Session", cell: ({ id }) => <Id>{id}</Id> },
-        { head: "Made by", cell: ({ applicationId }) => <Author id={applicationId} names={names} /> },
-        { head: "In", cell: ({ inFrame }) => (inFrame ? "a hosted field" : "a program") },
-        {
-          head: "Authorizer",
-          cell: ({ authorizedBy: by }) =>
-            by === undefined ? <span className="quiet">nobody yet</span> : <Author id={by} names={names} />,
-        },
-        { head: "May see", cell: ({ transform }) => <Exposure transform={transform} /> },
-        { head: "Rights", cell: (session) => <Rights session={session} /> },
-        { head: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-        ...(can("SessionService/DeleteSession")
-          ? [{ head: "End", cell: ({ id }: OpenSession) => <EndSession id={id} /> }]
-          : []),
-      ]}
-    />
   );
 }
 

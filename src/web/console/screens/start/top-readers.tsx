@@ -4,8 +4,8 @@ import { useRead } from "../../api/queries.js";
 import { wholeNumber } from "../../charts/scale.js";
 import { Loaded } from "../../components/loaded.js";
 import { ShareBar } from "../../components/share-bar.js";
-import { Id, Name } from "../../components/text.js";
 import { localMinute } from "../../local-minute.js";
+import { Author } from "../author.js";
 import { useNames } from "../names.js";
 import type { Period } from "./period.js";
 
@@ -40,14 +40,13 @@ function Readers({ groups, from }: { groups: readonly ActivityGroup[]; from: Dat
       {shown.map(({ name: type, actorId, counts }) => {
         const reveals = counts?.revealed ?? 0n;
         const query = { transform: "reveal", actor_id: actorId ?? "", from: localMinute(from) };
-        const name = actorId === undefined ? undefined : names.get(actorId)?.name;
         return (
           <li key={`${type} ${actorId}`}>
             {actorId === undefined ? (
               <span>all others</span>
             ) : (
               <Link href={`/log?${new URLSearchParams(query)}`} title={actorId}>
-                {name === undefined ? <Id>{actorId}</Id> : <Name>{name}</Name>}
+                <Author id={actorId} names={names} />
               </Link>
             )}{" "}
             <span className="quiet">{type}</span>

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { type Token, TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { useChange } from "../../api/queries.js";
 import { FormDialog } from "../../components/form-dialog.js";
-import { useDraft } from "../../use-draft.js";
+import { bindFields, useDraft } from "../../use-draft.js";
 import { isPropertyField, PropertyFields } from "./property-fields.js";
 import { hasPlainMetadata, tokenProperties, tokenUpdate } from "./token-draft.js";
 
@@ -32,7 +32,7 @@ function TokenProperties({ token, onClose }: { token: Token; onClose: () => void
       onSubmit={() => update.run(tokenUpdate(token, draft), onClose)}
       onClose={onClose}
     >
-      <PropertyFields draft={draft} set={set} problem={update.problem} hasMetadata={hasPlainMetadata(token)} />
+      <PropertyFields field={bindFields(draft, set, update.problem)} hasMetadata={hasPlainMetadata(token)} />
     </FormDialog>
   );
 }

@@ -1,15 +1,16 @@
-import type { FormEvent } from "react";
 import { type CreateTokenRequestSchema, type TokenSchema, TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
+import { problemWithin } from "../../api/problem-within.js";
 import { type Change, useChange } from "../../api/queries.js";
 import { entityAddress } from "../../components/entity-link.js";
 import { Choice, TextArea, TextField } from "../../components/field.js";
+import { Form } from "../../components/form.js";
+import { FormActions } from "../../components/form-actions.js";
 import { Permitted } from "../../components/loaded.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
-import { useDraft } from "../../use-draft.js";
+import { bindFields, useDraft } from "../../use-draft.js";
 import { useLeaveTo } from "../../use-leave-to.js";
 import { useUnsaved } from "../../use-unsaved.js";
-import { problemWithin } from "../problem-within.js";
 import { isPropertyField, PropertyFields } from "./property-fields.js";
 import { emptyToken, TOKEN_TYPES, type TokenDraft, tokenCreation, valueParts } from "./token-draft.js";
 
@@ -32,13 +33,10 @@ function TokenForm({ create }: { create: CreateChange }) {
   const leaveTo = useLeaveTo();
   useUnsaved(draft);
   const { problem } = create;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    create.run(tokenCreation(draft), ({ id }) => leaveTo(entityAddress("/tokens", id)));
-  };
+  const submit = () => create.run(tokenCreation(draft), ({ id }) => leaveTo(entityAddress("/tokens", id)));
   const isShown = (field: string) => isPropertyField(field) || partProblem(draft, field);
   return (
-    <form className="form" onSubmit={submit} autoComplete="off">
+    <Form className="form" onSubmit={submit} autoComplete="off">
       {problem && <ProblemNote key={problem.message} problem={problem} isShown={isShown} />}
       <Choice
         label="Type"
@@ -48,13 +46,9 @@ function TokenForm({ create }: { create: CreateChange }) {
         help="It decides how the value is checked and masked."
       />
       <ValueFields draft={draft} replace={replace} problem={problem} />
-      <PropertyFields draft={draft} set={set} problem={problem} />
-      <div className="actions">
-        <button type="submit" className="primary" disabled={create.isPending}>
-          Create token
-        </button>
-      </div>
-    </form>
+      <PropertyFields field={bindFields(draft, set, problem)} />
+      <FormActions submitText="Create token" isDisabled={create.isPending} />
+    </Form>
   );
 }
 

@@ -1,12 +1,13 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { RevealService } from "#client/proto/cloakroom/v1/reveals_pb.js";
 import { TenantService } from "#client/proto/cloakroom/v1/tenants_pb.js";
 import { type CallProblem, toCallProblem } from "../../api/call-problem.js";
 import { useRead } from "../../api/queries.js";
 import { reasonHeader } from "../../api/reason-header.js";
 import { TextField } from "../../components/field.js";
+import { Form } from "../../components/form.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { useSession } from "../../session.js";
 import { textOfValue } from "../../values.js";
@@ -51,10 +52,6 @@ function RevealForm({ id }: { id: string }) {
       setPending(false);
     }
   };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    void reveal();
-  };
   if (shown !== undefined) {
     return (
       <div className="note" role="status">
@@ -67,7 +64,7 @@ function RevealForm({ id }: { id: string }) {
     );
   }
   return (
-    <form className="form" onSubmit={submit}>
+    <Form className="form" onSubmit={() => void reveal()}>
       {problem && <ProblemNote problem={problem} />}
       <TextField
         label="Reason"
@@ -81,6 +78,6 @@ function RevealForm({ id }: { id: string }) {
           Show the value
         </button>
       </div>
-    </form>
+    </Form>
   );
 }

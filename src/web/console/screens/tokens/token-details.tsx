@@ -13,7 +13,7 @@ import { useSession } from "../../session.js";
 import { textOfValue } from "../../values.js";
 import { AccessTable } from "../access/access-table.js";
 import { LogRows } from "../log/log-rows.js";
-import { type Mention, type Names, useNames } from "../names.js";
+import { type Names, useAuthors } from "../names.js";
 import { EditToken } from "./edit-token.js";
 import { RevealValue } from "./reveal-value.js";
 import { ContainerLinks } from "./token-list.js";
@@ -46,13 +46,7 @@ export function TokenDetails({ id }: { id: string }) {
 }
 
 function Facts({ token }: { token: Token }) {
-  const authors = [token.createdBy, token.modifiedBy];
-  const names = useNames(
-    authors.flatMap((author): Mention[] => [
-      ["application", author],
-      ["user", author],
-    ]),
-  );
+  const names = useAuthors([token.createdBy, token.modifiedBy]);
   const { id, type, data, containers, fingerprint, metadata, card, expiresAt } = token;
   const details = card && [card.brand, card.funding, card.bin && `BIN ${card.bin}`].filter(Boolean).join(", ");
   return (

@@ -1,17 +1,19 @@
 import type { Value } from "@bufbuild/protobuf/wkt";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { type Token, TokenService } from "#client/proto/cloakroom/v1/tokens_pb.js";
 import { useRead } from "../../api/queries.js";
 import { containsCardNumber } from "../../card-number-text.js";
 import { entityAddress } from "../../components/entity-link.js";
 import { TextField } from "../../components/field.js";
+import { Form } from "../../components/form.js";
 import { Empty, Loaded } from "../../components/loaded.js";
 import { CursorPages, OffsetPages, usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
 import { Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
+import { filledParams } from "../../filled-params.js";
 import { useSession } from "../../session.js";
 import { shortTextOfValue } from "../../values.js";
 import { isQuery, readSearch } from "./token-query.js";
@@ -74,16 +76,14 @@ function Search({ query, container }: { query: string; container: string }) {
   const [draft, setDraft] = useState(query);
   const [path, setPath] = useState(container);
   const isCard = containsCardNumber(draft);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     const typed = draft.trim();
     if (isCard) return;
-    const entries = typed === "" || isQuery(typed) ? { query: typed, container: path.trim() } : { id: typed };
-    setParams(new URLSearchParams(Object.entries(entries).filter(([, value]) => value !== "")));
+    setParams(filledParams(typed === "" || isQuery(typed) ? { query: typed, container: path } : { id: typed }));
   };
   return (
     <search>
-      <form className="filters" onSubmit={submit}>
+      <Form className="filters" onSubmit={submit}>
         <TextField
           label="Search"
           value={draft}
@@ -109,7 +109,7 @@ function Search({ query, container }: { query: string; container: string }) {
         <button type="submit" className="primary">
           Search
         </button>
-      </form>
+      </Form>
     </search>
   );
 }

@@ -14,7 +14,7 @@ import { Name, WholeId } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { useConflictCheck } from "../../use-conflict-check.js";
 import { Author } from "../author.js";
-import { type Mention, useNames } from "../names.js";
+import { useAuthors } from "../names.js";
 import { Deliveries } from "./deliveries.js";
 import { WebhookForm, webhookRequest } from "./webhook-form.js";
 import { WebhookState } from "./webhook-state.js";
@@ -55,7 +55,7 @@ export function WebhookDetails({ id }: { id: string }) {
 
 function Facts({ webhook }: { webhook: Webhook }) {
   const { id, url, status, notifyEmail, events, createdAt, createdBy, modifiedAt, formerSecretExpiresAt } = webhook;
-  const names = useNames(["user", "application"].map((kind): Mention => [kind, createdBy]));
+  const names = useAuthors([createdBy]);
   return (
     <DetailList
       pairs={[

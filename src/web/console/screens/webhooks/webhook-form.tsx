@@ -1,12 +1,10 @@
 import { WebhookService } from "#client/proto/cloakroom/v1/webhooks_pb.js";
-import type { CallProblem } from "../../api/call-problem.js";
 import { useRead } from "../../api/queries.js";
-import { EntityForm } from "../../components/entity-form.js";
+import { type DraftFormProps, EntityForm } from "../../components/entity-form.js";
 import { NameField, TextField } from "../../components/field.js";
 import { FormActions } from "../../components/form-actions.js";
 import { Loaded } from "../../components/loaded.js";
-import type { ConflictCheck } from "../../use-conflict-check.js";
-import { useDraft } from "../../use-draft.js";
+import { bindFields, useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
 
 export interface WebhookDraft {
@@ -23,14 +21,8 @@ export function webhookRequest({ name, url, notifyEmail, events }: WebhookDraft)
   return email === "" ? properties : { ...properties, notifyEmail: email };
 }
 
-interface WebhookFormProps {
-  readonly initial: WebhookDraft;
+interface WebhookFormProps extends DraftFormProps<WebhookDraft> {
   readonly submitText: string;
-  readonly change: { readonly isPending: boolean; readonly problem: CallProblem | undefined };
-  readonly onSubmit: (draft: WebhookDraft) => void;
-  /** Absent for a new webhook. */
-  readonly check?: ConflictCheck;
-  readonly onCancel?: () => void;
 }
 
 const FIELDS = ["name", "url", "notify_email"];
@@ -39,31 +31,22 @@ export function WebhookForm({ initial, submitText, change, onSubmit, check, onCa
   const [draft, set] = useDraft(initial);
   useUnsaved(draft);
   const { problem } = change;
-  const problemOf = (field: string) => problem?.fields.get(field);
+  const field = bindFields(draft, set, problem);
   return (
-    <EntityForm
-      problem={problem}
-      isShown={(field) => FIELDS.includes(field)}
-      check={check}
-      save={() => onSubmit(draft)}
-    >
-      <NameField value={draft.name} onChange={set("name")} problem={problemOf("name")} />
+    <EntityForm problem={problem} isShown={(name) => FIELDS.includes(name)} check={check} save={() => onSubmit(draft)}>
+      <NameField {...field("name")} />
       <TextField
         label="Address"
-        value={draft.url}
-        onChange={set("url")}
+        {...field("url")}
         isRequired
         placeholder="https://shop.example.com/events"
         help="https, by a host name. Redirects are not followed."
-        problem={problemOf("url")}
       />
       <TextField
         label="Mail to"
-        value={draft.notifyEmail}
-        onChange={set("notifyEmail")}
+        {...field("notifyEmail")}
         type="email"
         help="Gets a message when the vault disables the webhook, after three days without a delivery."
-        problem={problemOf("notify_email")}
       />
       <EventTypes chosen={draft.events} onChange={set("events")} />
       <FormActions

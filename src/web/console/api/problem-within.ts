@@ -1,4 +1,4 @@
-import type { CallProblem } from "../api/call-problem.js";
+import type { CallProblem } from "./call-problem.js";
 
 /** What is wrong with a field or with something in it, such as `containers[0]`. */
 export function problemWithin(problem: CallProblem | undefined, name: string): string | undefined {
