@@ -38,13 +38,14 @@ import { changedAuthorship, newAuthorship } from "./authorship.js";
 import type { Caller } from "./caller.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "./caller-transaction.js";
 import { requireMayChangeCode } from "./changed-code.js";
+import { requireMayEndKey, requireMayMakeKey, requireMayTakeRights } from "./key-control.js";
 import { endWithin, usualEnd } from "./key-end.js";
 import { newKey } from "./key-text.js";
 import { listByName } from "./name-search.js";
 import { NO_PAGES, needsFrame, type Pages, parsePages, writeTemplate } from "./pages.js";
 import type { ApplicationType } from "./permissions.js";
 import { nextRevision } from "./revision.js";
-import { requireGrantable, requireOwn } from "./role-rights.js";
+import { requireGrantable } from "./role-rights.js";
 import { keyDetailsRecord, keyIssuanceProof, type NamedRights, rightsColumns } from "./sealed-rights.js";
 
 /** Makes an application and, if requested, its first key. */
@@ -99,7 +100,7 @@ export async function updateApplication(
   draft: ApplicationDraft,
 ): Promise<Application> {
   const found = await find(tx, id);
-  requireOwn(tx.caller, found.createdBy);
+  requireMayTakeRights(tx.caller, found);
   const rights = namedRights(found.type, { ...pagesOf(found), ...draft });
   requireGrantable(tx.caller, found.type, rights);
   if (letsPagesDoMore(found, rights)) requireMayChangeCode(tx.caller, "templates and page requests", found.createdBy);
@@ -129,7 +130,8 @@ export async function holdForCode(tx: OrdinaryTenantTransaction, id: Uuid): Prom
 /** Deletes an application and its keys, which stop working everywhere at once. */
 export async function deleteApplication(tx: CallerTransaction, id: Uuid): Promise<void> {
   const found = await find(tx, id);
-  requireOwn(tx.caller, found.createdBy);
+  requireMayTakeRights(tx.caller, found);
+  for (const { createdBy } of found.keys) requireMayEndKey(tx.caller, found, createdBy);
   tx.enqueue(incrementAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteApplicationRow, id))) throw notFound("application");
   tx.log("application", id, "delete");
@@ -153,8 +155,7 @@ export async function createKey(
   if (!row) throw notFound("application");
   // Counted after the lock: concurrent requests wait for it.
   const found = openApplication(tx.keys, row, await tx.query(listKeysOfApplication, applicationId));
-  requireOwn(tx.caller, found.createdBy);
-  requireGrantable(tx.caller, found.type, found);
+  requireMayMakeKey(tx.caller, found);
   if (found.keys.length >= MAX_KEYS) {
     const text = `The application has ${found.keys.length} keys, and may have at most ${MAX_KEYS}. Delete one that is not used.`;
     throw new Fault("unprocessable", text);
@@ -169,13 +170,13 @@ export async function createKey(
  */
 export async function regenerateKey(tx: CallerTransaction, id: Uuid): Promise<WithKey<Application>> {
   const found = await find(tx, id);
-  requireOwn(tx.caller, found.createdBy);
-  requireGrantable(tx.caller, found.type, found);
+  requireMayMakeKey(tx.caller, found);
   const [only, ...others] = found.keys;
   if (!only || others.length > 0) {
     const text = `The application has ${found.keys.length} keys; this works with exactly one. Create and delete keys instead.`;
     throw new Fault("unprocessable", text);
   }
+  requireMayEndKey(tx.caller, found, only.createdBy);
   const { name, owner, expiresAt: end } = only;
   if (end && end <= tx.now) {
     throw new Fault("unprocessable", "The key has ended, and its replacement would too. Create another key instead.");
@@ -218,10 +219,13 @@ export async function listApplicationKeys(
 
 /** Deletes a key, which stops working everywhere at once. */
 export async function deleteKey(tx: CallerTransaction, named: NamedKey): Promise<void> {
-  const row = await tx.query(readApplicationKey, named);
-  if (!row) throw notFound("application key");
+  const [application, row] = await Promise.all([
+    tx.query(readApplication, named.applicationId),
+    tx.query(readApplicationKey, named),
+  ]);
+  if (!application || !row) throw notFound("application key");
   keyIssuanceProof.require(tx.keys, row);
-  requireOwn(tx.caller, row.created_by);
+  requireMayEndKey(tx.caller, openApplication(tx.keys, application, []), row.created_by);
   tx.enqueue(incrementAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteApplicationKey, named))) throw notFound("application key");
   tx.log("application_key", named.id, "delete");

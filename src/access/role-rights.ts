@@ -90,7 +90,7 @@ const ADMINISTRATION = new Grant({
 });
 
 /**
- * Checks that the rights of an application do not exceed what its author may give at this moment.
+ * Checks that the rights of an application do not exceed what a caller may give at this moment.
  * @throws {Fault} second_factor_required, or permission_denied for whom a second factor does not help.
  */
 export function requireGrantable(caller: Holder, type: ApplicationType, rights: AccessRights): void {
@@ -99,7 +99,10 @@ export function requireGrantable(caller: Holder, type: ApplicationType, rights: 
   const exceeded = most?.exceededBy(rights);
   if (exceeded === undefined) return;
   if (principal.kind === "application") {
-    throw new Fault("permission_denied", `The key used may not give ${exceeded}, which it does not hold itself.`);
+    throw new Fault(
+      "permission_denied",
+      `The key used may neither give nor take ${exceeded}, which it does not hold itself.`,
+    );
   }
   const isOwning = type === "management" && rights.permissions.includes(OWNING);
   const what =

@@ -46,7 +46,7 @@ export class DeviceSignIn {
   async begin(tenantId: TenantId, visit: Pick<Visit, "network" | "cookie">): Promise<BegunDeviceSignIn> {
     const { tenants, issuer, limits } = this.#parts;
     const tenant = await tenants.find(tenantId);
-    await requireWithinLimit(limits, openIdAttempt(tenant?.keys, visit));
+    await requireWithinLimit(limits, await openIdAttempt(tenant, visit));
     if (!tenant) throw notFound("tenant");
     const { deviceCode, ...shown } = await issuer.beginDevice();
     const intervalSeconds = pauseOf(shown.intervalSeconds);

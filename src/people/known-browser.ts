@@ -1,35 +1,105 @@
+import { createHash } from "node:crypto";
 import { randomText } from "../access/secret-text.js";
+import type { ServedTenant } from "../audit/tenant-database.js";
+import type { OrdinaryTenantTransaction } from "../audit/tenant-transaction.js";
+import { DAY_MS } from "../base/clock.js";
 import { compactUuid, expandUuid } from "../base/compact-uuid.js";
+import type { Uuid } from "../base/ids.js";
 import { macEquals, truncatedMac } from "../crypto/keyed-hash.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import {
+  BROWSER_SLOTS,
+  type BrowserSlot,
+  isKnownBrowser,
+  listBrowserSlots,
+  takeBrowserSlot,
+} from "../store/people/known-browsers.js";
 import { emailTerm } from "../tenancy/profile.js";
 
+/*
+ * The cookie of a browser in which a member has signed in: `kbr_<tenant>_<browser>_<address>_<mac>`. It proves nothing
+ * about who uses the browser, and gives one thing: requests to sign in with this address that others cannot use up. Each
+ * cookie has a number of them, so a member has at most ten cookies, and gets at most ten new ones in a day.
+ */
+
+const KNOWN_DAYS = 180;
 /** How long a browser is known after a sign-in. */
-export const KNOWN_SECONDS = 180 * 24 * 60 * 60;
+export const KNOWN_SECONDS = (KNOWN_DAYS * DAY_MS) / 1_000;
+
+/** Another browser takes the place of one only so long after. */
+const KEPT_MS = DAY_MS;
 
 const FORM = /^kbr_([0-9A-Za-z]{22})_([0-9A-Za-z]{43})_([0-9a-f]{32})_([0-9a-f]{32})$/;
 
-/**
- * The cookie of a browser in which a member has signed in: `kbr_<tenant>_<browser>_<address>_<mac>`. It proves nothing
- * about who uses the browser, and gives one thing: requests to sign in with this address that others cannot use up.
- */
-export function newKnownBrowser(keys: TenantKeys, email: string): Sensitive<string> {
-  const [browser, address] = [randomText(), emailTerm(keys, email).toString("hex")];
-  const mac = macOf(keys, browser, address).toString("hex");
-  return new Sensitive(`kbr_${compactUuid(keys.tenantId)}_${browser}_${address}_${mac}`);
+export interface RememberedMember {
+  readonly memberId: Uuid;
+  readonly email: string;
 }
 
 /**
- * The id of a browser in which a member of a tenant has signed in; undefined for every other cookie.
- * @param email the address of that member; undefined: of any member.
+ * Remembers the browser of a member, unless it is known. Returns its new cookie; undefined if it needs none, or if the
+ * member has ten browsers that are not a day old.
  */
-export function readKnownBrowser(keys: TenantKeys, cookie: string | undefined, email?: string): string | undefined {
+export async function rememberBrowser(
+  tx: OrdinaryTenantTransaction,
+  { memberId, email }: RememberedMember,
+  cookie: string | undefined,
+): Promise<Sensitive<string> | undefined> {
+  if ((await knownIn(tx, cookie, email)) !== undefined) return undefined;
+  const replacing = new Date(tx.now.getTime() - KEPT_MS);
+  const slot = freeSlot(await tx.query(listBrowserSlots, memberId), replacing);
+  if (slot === undefined) return undefined;
+  const browser = randomText();
+  const taken = { member_id: memberId, slot, browser_hash: hashOfBrowser(browser), replacing };
+  if (!(await tx.query(takeBrowserSlot, taken))) return undefined;
+  const address = emailTerm(tx.keys, email).toString("hex");
+  const mac = macOf(tx.keys, browser, address).toString("hex");
+  return new Sensitive(`kbr_${compactUuid(tx.tenantId)}_${browser}_${address}_${mac}`);
+}
+
+/** An empty slot, or that of the oldest browser if it may be replaced. */
+function freeSlot(taken: readonly BrowserSlot[], replacing: Date): number | undefined {
+  const slots = new Set(taken.map(({ slot }) => slot));
+  const empty = Array.from({ length: BROWSER_SLOTS }, (_, slot) => slot).find((slot) => !slots.has(slot));
+  const [oldest] = taken;
+  return empty ?? (oldest && oldest.created_at <= replacing ? oldest.slot : undefined);
+}
+
+/**
+ * The id of a known browser of a tenant; undefined for every other cookie. Only cookies that a server made are looked up.
+ * @param email the address of the member who signed in; undefined: of any member.
+ */
+export async function findKnownBrowser(
+  tenant: ServedTenant,
+  cookie: string | undefined,
+  email?: string,
+): Promise<string | undefined> {
+  if (readCookie(tenant.keys, cookie, email) === undefined) return undefined;
+  return tenant.ordinary((tx) => knownIn(tx, cookie, email));
+}
+
+async function knownIn(
+  tx: OrdinaryTenantTransaction,
+  cookie: string | undefined,
+  email: string | undefined,
+): Promise<string | undefined> {
+  const browser = readCookie(tx.keys, cookie, email);
+  if (browser === undefined) return undefined;
+  const since = new Date(tx.now.getTime() - KNOWN_DAYS * DAY_MS);
+  return (await tx.query(isKnownBrowser, { hash: hashOfBrowser(browser), since })) ? browser : undefined;
+}
+
+function readCookie(keys: TenantKeys, cookie: string | undefined, email: string | undefined): string | undefined {
   const [, tenant = "", browser = "", address = "", mac = ""] = FORM.exec(cookie ?? "") ?? [];
   if (expandUuid(tenant) !== keys.tenantId) return undefined;
   if (!macEquals(macOf(keys, browser, address), Buffer.from(mac, "hex"))) return undefined;
   if (email !== undefined && emailTerm(keys, email).toString("hex") !== address) return undefined;
   return browser;
+}
+
+function hashOfBrowser(browser: string): Buffer {
+  return createHash("sha256").update(browser).digest();
 }
 
 function macOf({ proof, tenantId }: TenantKeys, browser: string, address: string): Buffer {

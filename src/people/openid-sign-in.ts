@@ -58,7 +58,7 @@ export class OpenIdSignIn {
   ): Promise<{ readonly url: string; readonly cookie: Sensitive<string> }> {
     const { tenants, issuer, limits } = this.#parts;
     const tenant = await tenants.find(tenantId);
-    await requireWithinLimit(limits, openIdAttempt(tenant?.keys, visit));
+    await requireWithinLimit(limits, await openIdAttempt(tenant, visit));
     const checks: Checks = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
     const url = await issuer.authorizationUrl(this.#redirectUri(), checks, { isFresh });
     if (!tenant) throw notFound("tenant");

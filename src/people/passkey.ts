@@ -5,6 +5,7 @@ import { notFound } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import { sealedRecord } from "../crypto/sealed-record.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { deleteMemberBrowsers } from "../store/people/known-browsers.js";
 import { lockMember, type MemberRow, updateMemberProfile } from "../store/people/members.js";
 import { deleteMemberPasskeys, listPasskeyRows, type PasskeyRow } from "../store/people/passkeys.js";
 import { AAD_COLUMNS } from "../store/tenancy/sealed-columns.js";
@@ -73,6 +74,7 @@ export async function resetPasskeys(tx: OrdinaryTenantTransaction, memberId: Uui
   if (!member) throw notFound("member");
   const rows = await tx.query(listPasskeyRows, memberId);
   tx.enqueue(deleteMemberPasskeys, memberId);
+  tx.enqueue(deleteMemberBrowsers, memberId);
   const changes = sealRights(tx, member, { needsPasskey: false });
   endAccess(tx, memberId);
   for (const { id } of rows) tx.log("passkey", id, "delete", "reset");

@@ -1,7 +1,7 @@
+import type { ServedTenant } from "../audit/tenant-database.js";
 import { Fault } from "../base/fault.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { type SignInAttempt, type SignInLimits, secondsOfLimit } from "../rate-limits/sign-in-limits.js";
-import { readKnownBrowser } from "./known-browser.js";
+import { findKnownBrowser } from "./known-browser.js";
 import type { Visit } from "./visit.js";
 
 const REFUSALS = {
@@ -17,8 +17,11 @@ export async function requireWithinLimit(limits: SignInLimits, attempt: LimitedA
   throw new Fault("rate_limited", REFUSALS[attempt.kind], { retryAfter: secondsOfLimit(attempt.kind) });
 }
 
-/** The beginning of a sign-in at the issuer. @param keys undefined for a tenant that does not exist. */
-export function openIdAttempt(keys: TenantKeys | undefined, visit: Pick<Visit, "network" | "cookie">): LimitedAttempt {
-  const browser = keys && readKnownBrowser(keys, visit.cookie("known"));
+/** The beginning of a sign-in at the issuer. @param tenant undefined for one that does not exist. */
+export async function openIdAttempt(
+  tenant: ServedTenant | undefined,
+  visit: Pick<Visit, "network" | "cookie">,
+): Promise<LimitedAttempt> {
+  const browser = tenant && (await findKnownBrowser(tenant, visit.cookie("known")));
   return { kind: "openid", network: visit.network, browser };
 }

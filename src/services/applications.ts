@@ -25,6 +25,7 @@ import type { Clock } from "../base/clock.js";
 import { invalid } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
+import { requireNoCodeEnds } from "../proxy/ended-uses.js";
 import { requireNobodyGains } from "../proxy/gained-power.js";
 import { ruleDraft, showRule } from "./access-rules.js";
 import { readChangedPages, readNewPages, showPages } from "./application-pages.js";
@@ -86,7 +87,7 @@ function applicationChanges(): ServedMethod[] {
     serveById(method.regenerateApplicationKey, regenerateKey, showCreated, {
       replay: replayWhole("application", withoutKey),
     }),
-    serveById(method.deleteApplication, deleteApplication, showNothing),
+    serveById(method.deleteApplication, endApplication, showNothing),
   ];
 }
 
@@ -181,4 +182,9 @@ async function changeApplication(
     await requireNobodyGains(tx, { applicationId: id, type, rights });
   }
   return changed;
+}
+
+async function endApplication(tx: OrdinaryCallerTransaction, id: Uuid): Promise<void> {
+  await deleteApplication(tx, id);
+  await requireNoCodeEnds(tx, id);
 }

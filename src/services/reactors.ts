@@ -15,6 +15,7 @@ import type { Uuid } from "../base/ids.js";
 import { type CompileCode, type CompileFor, requireCompiling } from "../functions/code.js";
 import { mergeConfiguration } from "../functions/configuration.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
+import { requireNoProxyEnds } from "../proxy/ended-uses.js";
 import { requireNoProxyGains, requireNoProxyReads } from "../proxy/gained-power.js";
 import { requireMayChangeUses } from "../proxy/reactor-uses.js";
 import {
@@ -88,7 +89,7 @@ function reactorChanges({ compileFor }: ReactorServiceParts): ServedMethod[] {
       },
       { replay: replayWhole("reactor") },
     ),
-    serveById(method.deleteReactor, deleteReactor, showNothing),
+    serveById(method.deleteReactor, endReactor, showNothing),
   ];
 }
 
@@ -193,4 +194,9 @@ async function changeReactor(
   const { type, permissions, rules } = await holdForCode(tx, applicationId);
   await requireNoProxyGains(tx, id, { applicationId, type, rights: { permissions, rules } });
   return changed;
+}
+
+async function endReactor(tx: OrdinaryCallerTransaction, id: Uuid): Promise<void> {
+  await deleteReactor(tx, id);
+  await requireNoProxyEnds(tx, id);
 }

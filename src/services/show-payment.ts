@@ -51,13 +51,22 @@ export function showPayment(payment: Payment, caller: Pick<Caller, "grant">) {
   };
 }
 
-/** The card, without its digits and date for who sees its token redacted, as an AUDITOR does. */
-function showPaymentMethod(
-  { status, tokenId, containers, card, approvalUrl }: Payment,
+/**
+ * Whether a caller sees nothing of the card: its rule redacts, as an AUDITOR's does, or it may not use the token, as a key
+ * that only captures.
+ */
+export function isCardRedacted(
+  { tokenId, containers }: Pick<Payment, "tokenId" | "containers">,
   { grant }: Pick<Caller, "grant">,
-) {
+): boolean {
+  const transform = grant.transformFor("token:use", { id: tokenId, containers });
+  return transform === undefined || transform === "redact";
+}
+
+function showPaymentMethod(payment: Payment, caller: Pick<Caller, "grant">) {
+  const { status, tokenId, card, approvalUrl } = payment;
   const isRedirect = status === "buyer_approval_pending";
-  const isRedacted = grant.transformFor("token:use", { id: tokenId, containers }) === "redact";
+  const isRedacted = isCardRedacted(payment, caller);
   const { last4, bin, expirationDate, scheme, fingerprint } = card;
   return {
     type: "payment-method",

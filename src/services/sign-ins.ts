@@ -3,11 +3,13 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { SignInService } from "../../gen/cloakroom/v1/sign_ins_pb.js";
 import { callingPerson } from "../access/caller.js";
 import { newSecret } from "../access/secret-text.js";
+import type { OrdinaryTenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, invalid } from "../base/fault.js";
 import { isTenantId, newUuid, type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
+import type { Sensitive } from "../crypto/sensitive.js";
 import type { DeviceSignIn } from "../people/device-sign-in.js";
 import type { SignInStep } from "../people/finish-first-factor.js";
-import { KNOWN_SECONDS, newKnownBrowser, readKnownBrowser } from "../people/known-browser.js";
+import { findKnownBrowser, KNOWN_SECONDS, rememberBrowser } from "../people/known-browser.js";
 import type { OpenIdSignIn } from "../people/openid-sign-in.js";
 import { isPasskeyAwaited } from "../people/passkey-sign-in.js";
 import type { SignInParts } from "../people/refused-sign-ins.js";
@@ -17,10 +19,10 @@ import { REQUEST_SECONDS } from "../people/sign-in-request.js";
 import { endSignIn, identify, listMemberSignIns, type SignedInPerson, type SignIn } from "../people/sign-ins.js";
 import type { SoleTenant } from "../people/sole-tenant.js";
 import { switchTenant } from "../people/switch-tenant.js";
-import type { CookieName } from "../people/visit.js";
+import type { CookieName, Visit } from "../people/visit.js";
 import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
 import { requireEmailAddress } from "../tenancy/email-address.js";
-import { type Call, type Reply, type ServedMethod, serve, showNothing } from "./call.js";
+import { type Reply, type ServedMethod, serve, showNothing } from "./call.js";
 import { allowedOperations } from "./method-roles.js";
 import { serveById } from "./serve-by-id.js";
 import { storedUuid } from "./show.js";
@@ -63,7 +65,7 @@ function beginnings(parts: SignInServiceParts): ServedMethod[] {
       const { text: asking, hash } = newSecret("ask", tenantId, id);
       reply.setCookie({ name: "asking", value: asking, maxAge: REQUEST_SECONDS });
       const tenant = await parts.tenants.find(tenantId);
-      const browser = tenant && readKnownBrowser(tenant.keys, visit.cookie("known"), email);
+      const browser = tenant && (await findKnownBrowser(tenant, visit.cookie("known"), email));
       if (await limits.allows({ kind: "link", tenantId, email, network: visit.network, browser })) {
         await askForSignInLink(parts, tenantId, { email, id, hash, knownBrowser: browser }, visit);
       }
@@ -120,9 +122,12 @@ function ofOneself(parts: SignInServiceParts): ServedMethod[] {
   return [
     serve(method.whoAmI, async (_request, call) =>
       call.transact(
-        (tx) => identify(tx, callingPerson(call.caller)),
-        (found) => {
-          rememberBrowser(call, found);
+        async (tx) => {
+          const found = await identify(tx, callingPerson(call.caller));
+          return { found, known: await remembered(tx, found, call.visit) };
+        },
+        ({ found, known }) => {
+          if (known) call.reply.setCookie({ name: "known", value: known, maxAge: KNOWN_SECONDS });
           return showIdentified(parts, found);
         },
       ),
@@ -188,12 +193,12 @@ export async function showStarted(
  * Lets a member ask for links from this browser whatever others ask for. Pages ask first who is signed in, however the
  * person did.
  */
-function rememberBrowser(
-  { keys, visit, reply }: Pick<Call, "keys" | "visit" | "reply">,
-  { profile: { email } }: SignedInPerson,
-): void {
-  if (email === undefined || readKnownBrowser(keys, visit.cookie("known"), email) !== undefined) return;
-  reply.setCookie({ name: "known", value: newKnownBrowser(keys, email), maxAge: KNOWN_SECONDS });
+async function remembered(
+  tx: OrdinaryTenantTransaction,
+  { person: { memberId }, profile: { email } }: SignedInPerson,
+  visit: Visit,
+): Promise<Sensitive<string> | undefined> {
+  return email === undefined ? undefined : rememberBrowser(tx, { memberId, email }, visit.cookie("known"));
 }
 
 function showIdentified({ services, idleMs }: Pick<SignInServiceParts, "services" | "idleMs">, found: SignedInPerson) {

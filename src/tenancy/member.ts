@@ -14,6 +14,7 @@ import type { Page } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { deleteInvitationMessages } from "../store/jobs/outbox.js";
 import { deleteInvitationsTo } from "../store/people/invitations.js";
+import { deleteMemberBrowsers } from "../store/people/known-browsers.js";
 import { deleteMemberIdentities } from "../store/people/member-identities.js";
 import {
   deleteMemberRow,
@@ -105,6 +106,7 @@ export async function deleteMember(tx: OrdinaryCallerTransaction, id: Uuid): Pro
   tx.enqueue(deleteMemberRow, id);
   tx.enqueue(deleteMemberIdentities, id);
   tx.enqueue(deleteMemberPasskeys, id);
+  tx.enqueue(deleteMemberBrowsers, id);
   endAccess(tx, id);
   for (const invitation of await tx.query(deleteInvitationsTo, row.email_term)) {
     tx.enqueue(deleteInvitationMessages, invitation.id);

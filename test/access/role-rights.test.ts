@@ -155,7 +155,7 @@ describe("rights that a person gives to an application without a second factor",
     const key = applicationCaller(rightsOf("plain application:create+log:read"), "management");
     expect(rightsRefusal(key, "management", rightsOf("plain log:read"))).toBeUndefined();
     expect(rightsRefusal(key, "management", rightsOf("plain log:read+tenant:delete"))).toBe(
-      "permission_denied: The key used may not give tenant:delete, which it does not hold itself.",
+      "permission_denied: The key used may neither give nor take tenant:delete, which it does not hold itself.",
     );
   });
 });

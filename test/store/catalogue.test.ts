@@ -121,6 +121,7 @@ const NOT_SEALED = [
   "idempotency_keys.request_hash",
   "invitations.email_term",
   "member_identities.identity_term",
+  "known_browsers.browser_hash",
   "passkeys.credential_hash",
   "members.email_term",
   "payments.external_term",

@@ -100,37 +100,39 @@ export const { claim: claimPayments, hasDue: hasPaymentsDue } = defineDueWork<Pa
   columns: COLUMNS,
 });
 
-/** Payments whose token a caller may use. Undefined fields do not restrict. */
-export interface PaymentScope {
-  readonly tokenId?: string;
-  readonly tokenIdPrefix?: string;
-  readonly container?: string;
-  readonly containerPrefix?: string;
-}
+/** One property of the charged token, or of one of its containers. */
+export type PaymentCondition =
+  | { readonly tokenId: string }
+  | { readonly tokenIdPrefix: string }
+  | { readonly container: string }
+  | { readonly containerPrefix: string };
+
+/** Payments whose token meets all of these. */
+export type PaymentScope = readonly PaymentCondition[];
 
 export interface PaymentListing extends PageRequest {
   readonly status: string | undefined;
   readonly externalTerm: Buffer | undefined;
   readonly id: Uuid | undefined;
-  /** At least one must match. Undefined: all payments of the tenant. */
-  readonly scopes: readonly PaymentScope[] | undefined;
+  /** Of each group, at least one must match. Empty: all payments of the tenant. */
+  readonly scopes: readonly (readonly PaymentScope[])[];
 }
 
 export const listPaymentRows = defineList<PaymentListing, PaymentRow>("payments", COLUMNS, (sql, listing) => {
   const { status, externalTerm, id, scopes } = listing;
-  const alternative = ({ tokenId, tokenIdPrefix, container, containerPrefix }: PaymentScope) => sql`
-      (true
-        ${tokenId === undefined ? sql`` : sql`and token_id = ${tokenId}`}
-        ${tokenIdPrefix === undefined ? sql`` : sql`and starts_with(token_id, ${tokenIdPrefix})`}
-        ${container === undefined ? sql`` : sql`and ${container} = any(containers)`}
-        ${
-          containerPrefix === undefined
-            ? sql``
-            : sql`and exists (select from unnest(containers) path where starts_with(path, ${containerPrefix}))`
-        })`;
-  const visible = scopes?.reduce((one, scope) => sql`${one} or ${alternative(scope)}`, sql`false`);
+  const isMet = (condition: PaymentCondition) => {
+    if ("tokenId" in condition) return sql`token_id = ${condition.tokenId}`;
+    if ("tokenIdPrefix" in condition) return sql`starts_with(token_id, ${condition.tokenIdPrefix})`;
+    if ("container" in condition) return sql`${condition.container} = any(containers)`;
+    return sql`exists (select from unnest(containers) path where starts_with(path, ${condition.containerPrefix}))`;
+  };
+  const matches = (scope: PaymentScope) =>
+    scope.reduce((all, condition) => sql`${all} and ${isMet(condition)}`, sql`true`);
+  const matchesOne = (group: readonly PaymentScope[]) =>
+    group.reduce((one, scope) => sql`${one} or (${matches(scope)})`, sql`false`);
+  const visible = scopes.reduce((all, group) => sql`${all} and (${matchesOne(group)})`, sql``);
   return sql`${status === undefined ? sql`` : sql`and status = ${status}`}
       ${externalTerm === undefined ? sql`` : sql`and external_term = ${externalTerm}`}
       ${id === undefined ? sql`` : sql`and id = ${id}`}
-      ${visible ? sql`and (${visible})` : sql``}`;
+      ${visible}`;
 });

@@ -50,7 +50,9 @@ export function defineChange<Input>(
   sortKey?: (input: Input) => string,
 ): Statement<Input, never> {
   return defineStatement<Input, never, unknown>({
-    ...{ table, kind: "write", outputs: () => [] },
+    table,
+    kind: "write",
+    outputs: () => [],
     ...(sortKey && { sortKey }),
     queries: (sql, tenantId, inputs, at) => inputs.map((input) => query(sql, tenantId, input, at)),
   });

@@ -6,6 +6,7 @@ const ORDINARY_TABLES = [
   "passkeys",
   "sign_ins",
   "sign_in_requests",
+  "known_browsers",
   "invitations",
   "outbox",
   "mail_counts",

@@ -17,6 +17,7 @@ const KEYS: Readonly<Record<Table, string | "kept">> = {
   passkeys: "id",
   sign_ins: "id",
   sign_in_requests: "id",
+  known_browsers: "member_id, slot",
   invitations: "id",
   outbox: "id",
   mail_counts: "counted, hour",

@@ -95,6 +95,19 @@ comment on column sign_in_requests.details is
 comment on column sign_in_requests.mail_key is
   'Keyed hash of the address and of the minutes for which one mail with a link serves all requests for it. Null: the request has no mail of its own.';
 
+create table known_browsers (
+  tenant_id uuid not null,
+  member_id uuid not null,
+  slot integer not null check (slot between 0 and 9),
+  browser_hash bytea not null,
+  created_at timestamptz not null,
+  primary key (tenant_id, member_id, slot),
+  unique (tenant_id, browser_hash)
+);
+comment on table known_browsers is
+  'Browsers in which members have signed in, which have limits of their own for asking to sign in. At most ten a member.';
+comment on column known_browsers.browser_hash is 'SHA-256 of the id in the browser''s cookie.';
+
 create table member_identities (
   tenant_id uuid not null,
   id uuid not null,

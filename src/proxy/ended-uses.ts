@@ -1,0 +1,45 @@
+import type { OrdinaryCallerTransaction } from "../access/caller-transaction.js";
+import { Fault } from "../base/fault.js";
+import type { Uuid } from "../base/ids.js";
+import { eachProxy, eachReactor } from "./each-row.js";
+import { openProxy } from "./proxy.js";
+
+/*
+ * A proxy does not work without the reactor that it runs, nor does code without the application as which it acts. So a
+ * DEVELOPER deletes neither while a proxy or reactor of somebody else needs it. OWNER, ADMIN and keys may.
+ */
+
+/** @throws {Fault} permission_denied. */
+export async function requireNoProxyEnds(tx: OrdinaryCallerTransaction, reactorId: Uuid): Promise<void> {
+  const isOthers = othersFor(tx);
+  if (!isOthers) return;
+  for await (const row of eachProxy(tx)) {
+    const { requestReactorId, responseReactorId } = openProxy(tx.keys, row).definition;
+    const isRun = requestReactorId === reactorId || responseReactorId === reactorId;
+    if (isRun && isOthers(row)) throw mayNotDelete("a reactor that a proxy of somebody else runs");
+  }
+}
+
+/** @throws {Fault} permission_denied. */
+export async function requireNoCodeEnds(tx: OrdinaryCallerTransaction, applicationId: Uuid): Promise<void> {
+  const isOthers = othersFor(tx);
+  if (!isOthers) return;
+  for await (const row of eachReactor(tx)) {
+    if (row.application_id === applicationId && isOthers(row)) throw mayNotDelete(ACTED_AS);
+  }
+  for await (const row of eachProxy(tx)) {
+    if (openProxy(tx.keys, row).applicationId === applicationId && isOthers(row)) throw mayNotDelete(ACTED_AS);
+  }
+}
+
+const ACTED_AS = "an application as which a proxy or reactor of somebody else acts";
+
+/** Whether a row is another author's; undefined for callers that may delete what others need. */
+function othersFor({ caller: { principal } }: OrdinaryCallerTransaction) {
+  if (principal.kind !== "person" || principal.role !== "DEVELOPER") return undefined;
+  return ({ created_by: author }: { readonly created_by: Uuid | null }) => author !== principal.userId;
+}
+
+function mayNotDelete(what: string): Fault {
+  return new Fault("permission_denied", `Your role DEVELOPER may not delete ${what}; OWNER and ADMIN may.`);
+}
