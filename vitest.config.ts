@@ -26,8 +26,8 @@ export default defineConfig({
     // The same holds for the cases of one file that run at once: they wait for answers that do not come.
     maxConcurrency: 32,
     // Bounds for what hangs, not for what is slow: a machine with ten times the work needs ten times as long.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     expect: { poll: { timeout: PATIENCE_MS } },
     setupFiles: ["test/support/wait-patiently.ts"],
   },

@@ -11,7 +11,7 @@ describe("the tables of commands", () => {
     const names = [...API_COMMANDS, ...OPERATOR_COMMANDS].map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     for (const { load } of [...API_COMMANDS, ...OPERATOR_COMMANDS]) expect(await load()).toBeTypeOf("function");
-  }, 120_000);
+  });
 
   it("have examples that the command accepts", () => {
     for (const command of API_COMMANDS) {

@@ -3,8 +3,8 @@ import { findProgram } from "./requirements.js";
 
 /**
  * Features that are off in test browsers. Chromium reads only the last such flag, so this list replaces Playwright's
- * (1.65) and repeats what its calls rely on. The last two are the address bar's popups: two pages of Chromium's own in
- * each new window, half of its processor time.
+ * (1.65) and repeats what its calls rely on. The last three are a process that waits for a next site, and the address bar's
+ * popups: two pages of Chromium's own in each new window, half of its processor time.
  */
 const DISABLED_FEATURES = [
   "AvoidUnnecessaryBeforeUnloadCheckSync",
@@ -20,6 +20,7 @@ const DISABLED_FEATURES = [
   "NetworkTimeServiceQuerying",
   "AimEnabled",
   "PreconnectToSearch",
+  "SpareRendererForSitePerProcess",
   "WebUIOmniboxPopup",
   "WebUIOmniboxAimPopup",
 ];

@@ -167,9 +167,7 @@ async function admit(authenticator: Authenticator, desc: DescMethod, headWith: (
   }
 }
 
-it("admits or refuses the same requests, with the same words, whether the rights of a key are known or looked up", {
-  timeout: 240_000,
-}, async () => {
+it("admits or refuses the same requests, with the same words, whether the rights of a key are known or looked up", async () => {
   const counts = { known: 0, refused: 0 };
   await fc.assert(
     fc.asyncProperty(sender, fc.array(request, { minLength: 4, maxLength: 8 }), async (asked, requests) => {

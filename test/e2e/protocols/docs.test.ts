@@ -187,17 +187,20 @@ describe("a page in a browser", () => {
   });
   afterAll(() => browser.close());
 
+  // Two layouts, one for each scheme, and two widths of the wider one.
   it.each([
     [320, "light"],
-    [1_024, "dark"],
-    [1_440, "light"],
-    [2_560, "dark"],
-  ] as const)("does not scroll sideways at %d, %s, and axe finds nothing", async (width, colorScheme) => {
+    [1_440, "dark"],
+  ] as const)("does not scroll sideways, and axe finds nothing, at %d, %s", async (width, colorScheme) => {
     const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
     const page = await context.newPage();
     for (const path of paths) {
       await page.goto(`${url}${path}`);
-      expect([path, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([path, width]);
+      for (const viewed of width === 320 ? [width] : [1_024, 2_560, width]) {
+        await page.setViewportSize({ width: viewed, height: 900 });
+        const scrolled = await page.evaluate("document.documentElement.scrollWidth");
+        expect([path, scrolled]).toEqual([path, viewed]);
+      }
       await page.evaluate(AXE);
       const found = await page.evaluate(
         "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 120))]))",
