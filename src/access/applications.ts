@@ -131,7 +131,7 @@ export async function holdForCode(tx: OrdinaryTenantTransaction, id: Uuid): Prom
 export async function deleteApplication(tx: CallerTransaction, id: Uuid): Promise<void> {
   const found = await find(tx, id);
   requireMayTakeRights(tx.caller, found);
-  for (const { createdBy } of found.keys) requireMayEndKey(tx.caller, found, createdBy);
+  for (const { createdBy } of found.keys) requireMayEndKey(tx.caller, () => found, createdBy);
   tx.enqueue(incrementAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteApplicationRow, id))) throw notFound("application");
   tx.log("application", id, "delete");
@@ -176,7 +176,7 @@ export async function regenerateKey(tx: CallerTransaction, id: Uuid): Promise<Wi
     const text = `The application has ${found.keys.length} keys; this works with exactly one. Create and delete keys instead.`;
     throw new Fault("unprocessable", text);
   }
-  requireMayEndKey(tx.caller, found, only.createdBy);
+  requireMayEndKey(tx.caller, () => found, only.createdBy);
   const { name, owner, expiresAt: end } = only;
   if (end && end <= tx.now) {
     throw new Fault("unprocessable", "The key has ended, and its replacement would too. Create another key instead.");
@@ -225,7 +225,7 @@ export async function deleteKey(tx: CallerTransaction, named: NamedKey): Promise
   ]);
   if (!application || !row) throw notFound("application key");
   keyIssuanceProof.require(tx.keys, row);
-  requireMayEndKey(tx.caller, openApplication(tx.keys, application, []), row.created_by);
+  requireMayEndKey(tx.caller, () => openApplication(tx.keys, application, []), row.created_by);
   tx.enqueue(incrementAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteApplicationKey, named))) throw notFound("application key");
   tx.log("application_key", named.id, "delete");

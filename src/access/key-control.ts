@@ -24,12 +24,16 @@ export function requireMayMakeKey(caller: Caller, application: Controlled): void
 
 /**
  * Checks that a caller may end a key of an application.
+ * @param application is opened for a key alone: a person ends keys also of one whose rights were altered in the database.
  * @param createdBy the author of the key, who is not always the application's.
  * @throws {Fault} permission_denied.
  */
-export function requireMayEndKey(caller: Caller, application: Controlled, createdBy: Uuid | null): void {
+export function requireMayEndKey(caller: Caller, application: () => Controlled, createdBy: Uuid | null): void {
   if (caller.principal.kind === "person") requireOwn(caller, createdBy);
-  else requireGrantable(caller, application.type, application);
+  else {
+    const opened = application();
+    requireGrantable(caller, opened.type, opened);
+  }
 }
 
 /**

@@ -110,7 +110,11 @@ export function requireGrantable(caller: Holder, type: ApplicationType, rights: 
       ? `a management application${isOwning ? ` with ${OWNING}` : ""}`
       : `an application with ${exceeded}${limitOf(principal.role, exceeded)}`;
   const needs = isOwning ? (["own"] as const) : (["administer"] as const);
-  requirePower(caller, { needs, doing: `Creating, changing or using ${what}`, act: `create, change or use ${what}` });
+  requirePower(caller, {
+    needs,
+    doing: `Creating, changing, deleting or using ${what}`,
+    act: `create, change, delete or use ${what}`,
+  });
 }
 
 /**

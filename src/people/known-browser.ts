@@ -38,24 +38,32 @@ export interface RememberedMember {
 }
 
 /**
- * Remembers the browser of a member, unless it is known. Returns its new cookie; undefined if it needs none, or if the
- * member has ten browsers that are not a day old.
+ * Remembers the browser of a member. Returns its new cookie; undefined if it needs none, or if the member has ten browsers
+ * that are not a day old. A browser has one cookie at a time: with that of another member or tenant it keeps its place here.
  */
 export async function rememberBrowser(
   tx: OrdinaryTenantTransaction,
   { memberId, email }: RememberedMember,
   cookie: string | undefined,
 ): Promise<Sensitive<string> | undefined> {
-  if ((await knownIn(tx, cookie, email)) !== undefined) return undefined;
+  const browser = FORM.exec(cookie ?? "")?.[2] ?? randomText();
+  const browser_hash = hashOfBrowser(browser);
+  const taken = await tx.query(listBrowserSlots, memberId);
+  const own = taken.find((one) => one.browser_hash.equals(browser_hash));
+  if (own && own.created_at > knownSince(tx.now)) {
+    return readCookie(tx.keys, cookie, email) ? undefined : newCookie(tx.keys, browser, email);
+  }
   const replacing = new Date(tx.now.getTime() - KEPT_MS);
-  const slot = freeSlot(await tx.query(listBrowserSlots, memberId), replacing);
+  const slot = own?.slot ?? freeSlot(taken, replacing);
   if (slot === undefined) return undefined;
-  const browser = randomText();
-  const taken = { member_id: memberId, slot, browser_hash: hashOfBrowser(browser), replacing };
-  if (!(await tx.query(takeBrowserSlot, taken))) return undefined;
-  const address = emailTerm(tx.keys, email).toString("hex");
-  const mac = macOf(tx.keys, browser, address).toString("hex");
-  return new Sensitive(`kbr_${compactUuid(tx.tenantId)}_${browser}_${address}_${mac}`);
+  const hasTaken = await tx.query(takeBrowserSlot, { member_id: memberId, slot, browser_hash, replacing });
+  return hasTaken ? newCookie(tx.keys, browser, email) : undefined;
+}
+
+function newCookie(keys: TenantKeys, browser: string, email: string): Sensitive<string> {
+  const address = emailTerm(keys, email).toString("hex");
+  const mac = macOf(keys, browser, address).toString("hex");
+  return new Sensitive(`kbr_${compactUuid(keys.tenantId)}_${browser}_${address}_${mac}`);
 }
 
 /** An empty slot, or that of the oldest browser if it may be replaced. */
@@ -67,7 +75,8 @@ function freeSlot(taken: readonly BrowserSlot[], replacing: Date): number | unde
 }
 
 /**
- * The id of a known browser of a tenant; undefined for every other cookie. Only cookies that a server made are looked up.
+ * What names a known browser of a member, whose requests are counted by it; undefined for every other cookie. Only cookies
+ * that a server made are looked up.
  * @param email the address of the member who signed in; undefined: of any member.
  */
 export async function findKnownBrowser(
@@ -75,27 +84,23 @@ export async function findKnownBrowser(
   cookie: string | undefined,
   email?: string,
 ): Promise<string | undefined> {
-  if (readCookie(tenant.keys, cookie, email) === undefined) return undefined;
-  return tenant.ordinary((tx) => knownIn(tx, cookie, email));
+  const read = readCookie(tenant.keys, cookie, email);
+  if (read === undefined) return undefined;
+  const hash = hashOfBrowser(read.browser);
+  const isKnown = await tenant.shared((tx) => tx.query(isKnownBrowser, { hash, since: knownSince(tx.now) }));
+  return isKnown ? read.mac : undefined;
 }
 
-async function knownIn(
-  tx: OrdinaryTenantTransaction,
-  cookie: string | undefined,
-  email: string | undefined,
-): Promise<string | undefined> {
-  const browser = readCookie(tx.keys, cookie, email);
-  if (browser === undefined) return undefined;
-  const since = new Date(tx.now.getTime() - KNOWN_DAYS * DAY_MS);
-  return (await tx.query(isKnownBrowser, { hash: hashOfBrowser(browser), since })) ? browser : undefined;
+function knownSince(now: Date): Date {
+  return new Date(now.getTime() - KNOWN_DAYS * DAY_MS);
 }
 
-function readCookie(keys: TenantKeys, cookie: string | undefined, email: string | undefined): string | undefined {
+function readCookie(keys: TenantKeys, cookie: string | undefined, email: string | undefined) {
   const [, tenant = "", browser = "", address = "", mac = ""] = FORM.exec(cookie ?? "") ?? [];
   if (expandUuid(tenant) !== keys.tenantId) return undefined;
   if (!macEquals(macOf(keys, browser, address), Buffer.from(mac, "hex"))) return undefined;
   if (email !== undefined && emailTerm(keys, email).toString("hex") !== address) return undefined;
-  return browser;
+  return { browser, mac };
 }
 
 function hashOfBrowser(browser: string): Buffer {

@@ -181,10 +181,13 @@ async function changeApplication(
   if (new Grant(former).exceededBy(rights)) {
     await requireNobodyGains(tx, { applicationId: id, type, rights });
   }
+  if (new Grant(rights).exceededBy(former)) await requireNoCodeEnds(tx, id, "take rights from");
   return changed;
 }
 
 async function endApplication(tx: OrdinaryCallerTransaction, id: Uuid): Promise<void> {
+  // No other request makes a key for it, or gives it rights, between the checks and the deletion.
+  await holdApplication(tx, id);
   await deleteApplication(tx, id);
-  await requireNoCodeEnds(tx, id);
+  await requireNoCodeEnds(tx, id, "delete");
 }

@@ -54,7 +54,7 @@ describe.runIf(inject("isCluster") && process.env.TEST_CITUS)(
       const full = await cluster("drain", worker, "--remove");
       expect([full.code, full.stderr]).toEqual([
         1,
-        `${worker} does not respond, and holds shards of each table: 1. Start it, then run this again.\n`,
+        `${worker} does not respond or is disabled, and holds shards of each table: 1. Start it, run cluster add-node for it, then run this again.\n`,
       ]);
       const kept = await cluster("drain", worker);
       expect([kept.code, kept.stderr]).toEqual([1, expect.stringContaining(`do not respond: ${worker}.`)]);

@@ -81,6 +81,19 @@ describe("the browsers of a member", () => {
     expect([await isKnown(next ?? ""), await isKnown(oldest), await isKnown(second)]).toEqual([true, false, true]);
   });
 
+  it("keep their place when the browser comes back with the cookie of another member", async () => {
+    aheadBy = 0;
+    const [one, other] = [member(), { ...member(), email: "bob@example.com" }];
+    let cookie = await remember(one);
+    for (let turn = 0; turn < 12; turn += 1) {
+      const theirs = await remember(other, cookie);
+      expect(await remember(other, theirs)).toBeUndefined();
+      cookie = await remember(one, theirs);
+      expect(await isKnown(cookie ?? "")).toBe(true);
+    }
+    expect([await rowsOf(one.memberId), await rowsOf(other.memberId)].map(({ length }) => length)).toEqual([1, 1]);
+  });
+
   it("are known for 180 days, and no longer once the member's are deleted", async () => {
     aheadBy = 0;
     const own = member();

@@ -84,7 +84,7 @@ async function removeSilent(sql: Sql, node: NodeAddress): Promise<void> {
   const shards = await countShards(sql, node);
   if (shards > 0) {
     throw new DatabaseSetupError(
-      `${nodeAddressText(node)} does not respond, and holds shards of each table: ${shards}. Start it, then run this again.`,
+      `${nodeAddressText(node)} does not respond or is disabled, and holds shards of each table: ${shards}. Start it, run cluster add-node for it, then run this again.`,
     );
   }
   await orRefused(sql`select citus_disable_node(${node.host}, ${node.port}, synchronous => true)`);

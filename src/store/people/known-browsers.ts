@@ -6,6 +6,7 @@ export const BROWSER_SLOTS = 10;
 
 export interface BrowserSlot {
   readonly slot: number;
+  readonly browser_hash: Buffer;
   readonly created_at: Date;
 }
 
@@ -13,8 +14,8 @@ export interface BrowserSlot {
 export const listBrowserSlots = defineRows<Uuid, BrowserSlot>(
   "known_browsers",
   (sql, tenantId, memberId) => sql`
-    select slot, created_at from known_browsers where tenant_id = ${tenantId} and member_id = ${memberId}
-    order by created_at, slot`,
+    select slot, browser_hash, created_at from known_browsers
+    where tenant_id = ${tenantId} and member_id = ${memberId} order by created_at, slot`,
 );
 
 export interface TakenSlot {

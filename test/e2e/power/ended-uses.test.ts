@@ -35,15 +35,21 @@ describe("a DEVELOPER deletes", () => {
     expect(await statusOf(developer.call(DELETE_REACTOR, { id }))).toBe(200);
   });
 
-  it("no application as which a proxy or reactor of somebody else acts", async () => {
-    for (const [path, body] of [
+  it("no application as which a proxy or reactor of somebody else acts, and takes none of its rights", async () => {
+    for (const [path, code] of [
       ["/proxies", PROXY],
       ["/reactors", { name: "R", code: CODE }],
     ] as const) {
       const rights = { type: "private", permissions: ["token:create"] };
       const id = await own("ApplicationService/CreateApplication", rights);
-      const acting = await make(path, { ...body, application: { id } });
+      const acting = await make(path, { ...code, application: { id } });
       expect(await statusOf(developer.call(DELETE_APPLICATION, { id })), path).toBe(403);
+      const without = { id, name: "D", permissions: [], rules: [] };
+      const narrowed = await developer.call("ApplicationService/UpdateApplication", without);
+      const body = { message: expect.stringMatching(/may not take rights from .* somebody else acts/) };
+      expect(narrowed, path).toMatchObject({ status: 403, body });
+      const renamed = { id, name: "E", permissions: ["token:create"], rules: [] };
+      expect(await statusOf(developer.call("ApplicationService/UpdateApplication", renamed)), path).toBe(200);
       expect((await tenant.manage("DELETE", `${path}/${acting}`)).status).toBe(204);
       expect(await statusOf(developer.call(DELETE_APPLICATION, { id })), path).toBe(200);
     }

@@ -19,12 +19,13 @@ import { DEFAULT_SETTINGS } from "../../../src/tenancy/settings.js";
 import { openVault, type Vault } from "../../../src/vault/vault.js";
 import { copyMigratedData } from "../../support/migrated-data.js";
 import { newDirectory } from "../../support/new-directory.js";
+import { PATIENCE_MS } from "../../support/patience.js";
 import { agents } from "../connectors/bench.js";
 import type { Service } from "./services.js";
 import { Till } from "./till.js";
 
-/** Long enough for a stand-in on a busy machine, where dozens of cases wait concurrently. */
-const PATIENCE_MS = 1_500;
+/** How long a request waits for a response that does not come. */
+const SILENCE_MS = 1_500;
 
 const PERMISSIONS = [
   ...(["token:create", "token:use", "token:update", "token:delete"] as const),
@@ -99,7 +100,9 @@ export class Payer implements AsyncDisposable {
       });
       return made;
     });
-    const http = (tenantId: TenantId) => providerHttp(agents, tenantId, () => {}, PATIENCE_MS);
+    // A response that comes may take long, on a busy machine where dozens of cases wait concurrently.
+    const patience = () => (service.willBeSilent() ? SILENCE_MS : PATIENCE_MS);
+    const http = (tenantId: TenantId) => providerHttp(agents, tenantId, () => {}, patience());
     const connectors = new Connectors([connector], http, this.clock);
     return new Till(this, this.#caller, this.#keys, service, connectors, id);
   }

@@ -22,6 +22,8 @@ export interface Service extends AsyncDisposable {
   readonly currency: string;
   /** The next requests of a kind meet these faults, one each. */
   fail(kind: Kind | "look up", ...faults: readonly ServiceFault[]): void;
+  /** Whether a request that is to come gets no response. */
+  willBeSilent(): boolean;
   moved(reference: string): Promise<Moved>;
   /** All webhooks due so far, each once. */
   webhooks(): WebhookDelivery[];
@@ -45,6 +47,7 @@ export function standingIn(bench: Bench): Service {
   return {
     ...{ connector, fields, currency, card: bench.cards.approved },
     fail: (kind, ...faults) => server.fail(kind === "look up" ? LOOK_UPS : bench.routes[kind], ...faults),
+    willBeSilent: () => server.willBeSilent(),
     moved: async (reference) => {
       const amounts = (kind: Kind) => ledger.of(reference, kind).map(({ amount }) => amount);
       return {
@@ -113,6 +116,8 @@ function simulated(database: Database, tenantId: TenantId): Service {
     ...{ connector, fields: { merchant_id: "shop", webhook_secret: SECRET } },
     ...{ card: "4242424242424242", currency: "USD" },
     fail: (kind, ...faults) => planned.set(kind, [...(planned.get(kind) ?? []), ...faults]),
+    // Without a connection there is nothing to wait for.
+    willBeSilent: () => false,
     moved: async (reference) => {
       const entries = (await books.find(tenantId, reference))?.entries ?? [];
       const amounts = (kind: string) => entries.filter((entry) => entry.kind === kind).map(({ amount }) => amount);

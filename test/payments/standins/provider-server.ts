@@ -45,6 +45,8 @@ export interface ProviderServer extends AsyncDisposable {
   readonly requests: readonly ProviderRequest[];
   /** The next requests with this method and path meet these faults, one each. */
   fail(matching: RegExp, ...faults: readonly ServiceFault[]): void;
+  /** Whether a request that is to come gets no response. */
+  willBeSilent(): boolean;
 }
 
 /** A payment service on loopback: real sockets, real bytes, with faults on demand. */
@@ -75,6 +77,7 @@ export async function serveProvider(respond: (request: ProviderRequest) => Provi
     fail(matching, ...faults) {
       planned.push(...faults.map((fault) => ({ matching, fault })));
     },
+    willBeSilent: () => planned.some(({ fault }) => fault.response === "silence"),
     async [Symbol.asyncDispose]() {
       for (const socket of open) socket.destroy();
       server.close();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { CallerTurns, runFor } from "../../../src/base/caller-turns.js";
 import { newTenantId, type TenantId } from "../../../src/base/ids.js";
 import { LargeReads } from "../../../src/store/transactions/large-reads.js";
@@ -400,7 +400,8 @@ describe("a database that hangs", () => {
     );
     expect(outcomes).toEqual(outcomes.map(() => ({ status: "rejected", reason: UNAVAILABLE })));
     fixture.proxy.comeBack();
-    await fixture.insert("afterwards");
+    // A new connection may take longer than a request waits here.
+    await vi.waitFor(() => fixture.insert("afterwards"));
     expect(await fixture.names()).toEqual(["afterwards", "warm"]);
     expect(fixture.proxy.links, "at most the configured connections").toBeLessThanOrEqual(2);
   });

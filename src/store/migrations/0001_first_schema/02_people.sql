@@ -102,7 +102,7 @@ create table known_browsers (
   browser_hash bytea not null,
   created_at timestamptz not null,
   primary key (tenant_id, member_id, slot),
-  unique (tenant_id, browser_hash)
+  unique (tenant_id, browser_hash, member_id)
 );
 comment on table known_browsers is
   'Browsers in which members have signed in, which have limits of their own for asking to sign in. At most ten a member.';

@@ -23,7 +23,7 @@ interface ApplicationKeysProps {
 export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
   const keys = useRead(ApplicationKeyService.method.listApplicationKeys, { id, size: 100 });
   const names = useAuthors(keys.data?.data.map(({ createdBy }) => createdBy) ?? []);
-  const { can } = useSession();
+  const { can, mayChange } = useSession();
   const [isMaking, setMaking] = useState(false);
   const [secret, setSecret] = useState<string | undefined>();
   return (
@@ -52,7 +52,10 @@ export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
             cell: (key) => <LastUse applicationId={id} applicationKey={key} />,
           },
           can("ApplicationKeyService/DeleteApplicationKey") &&
-            isOwn && { head: "Revoke", cell: (key) => <RevokeKey applicationId={id} keyId={key.id} /> },
+            isOwn && {
+              head: "Revoke",
+              cell: (key) => mayChange(key.createdBy) && <RevokeKey applicationId={id} keyId={key.id} />,
+            },
         ]}
       />
       {isMaking && <MakeKey applicationId={id} onMade={setSecret} onClose={() => setMaking(false)} />}
