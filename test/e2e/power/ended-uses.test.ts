@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { storedContainer } from "../../../src/access/container.js";
 import { newMember } from "../../support/member.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { signedIn, type TestBrowser } from "../../support/test-browser.js";
@@ -12,7 +13,7 @@ let tenant: TestTenant;
 let developer: TestBrowser;
 beforeEach(async () => {
   tenant = await newTenant();
-  developer = await signedIn(tenant.id, await newMember(tenant, "DEVELOPER"));
+  developer = await signedIn(tenant.id, await newMember(tenant, "DEVELOPER", undefined, [storedContainer("/shop/")]));
 });
 
 const statusOf = async (call: ReturnType<TestBrowser["call"]>) => (await call).status;
@@ -40,15 +41,16 @@ describe("a DEVELOPER deletes", () => {
       ["/proxies", PROXY],
       ["/reactors", { name: "R", code: CODE }],
     ] as const) {
-      const rights = { type: "private", permissions: ["token:create"] };
+      const rules = [{ priority: 1, container: "/shop/", transform: "mask", permissions: ["token:read"] }];
+      const rights = { type: "private", permissions: ["token:create"], rules };
       const id = await own("ApplicationService/CreateApplication", rights);
       const acting = await make(path, { ...code, application: { id } });
       expect(await statusOf(developer.call(DELETE_APPLICATION, { id })), path).toBe(403);
-      const without = { id, name: "D", permissions: [], rules: [] };
+      const without = { id, name: "D", permissions: ["token:create"], rules: [] };
       const narrowed = await developer.call("ApplicationService/UpdateApplication", without);
       const body = { message: expect.stringMatching(/may not take rights from .* somebody else acts/) };
       expect(narrowed, path).toMatchObject({ status: 403, body });
-      const renamed = { id, name: "E", permissions: ["token:create"], rules: [] };
+      const renamed = { id, name: "E", permissions: ["token:create"], rules };
       expect(await statusOf(developer.call("ApplicationService/UpdateApplication", renamed)), path).toBe(200);
       expect((await tenant.manage("DELETE", `${path}/${acting}`)).status).toBe(204);
       expect(await statusOf(developer.call(DELETE_APPLICATION, { id })), path).toBe(200);
