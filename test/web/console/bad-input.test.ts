@@ -192,6 +192,33 @@ describe("a role that is lowered while a page is open", () => {
     expect(console.wrongs).toEqual([]);
   });
 
+  it("asks for one sign-in, although a call of the former one comes back after it", async () => {
+    await setRole("ADMIN");
+    await using console = await openConsole(browser, tenant, email, { expected: /status of 401/ });
+    const { page } = console;
+    await console.go("/applications?new=1");
+    await page.getByLabel("Name").fill("Typed before");
+    await page.getByLabel("token:create").check();
+    const released = Promise.withResolvers<void>();
+    await page.route("**/cloakroom.v1.ApplicationService/CreateApplication", async (route) => {
+      const response = await route.fetch();
+      await released.promise;
+      await route.fulfill({ response });
+    });
+    await setRole("AUDITOR");
+    await page.getByRole("button", { name: "Create application and key" }).click();
+    await page.getByRole("button", { name: /^Find/ }).click();
+    await page.getByRole("combobox", { name: "Page, action" }).fill("Slow");
+    const dialog = page.getByRole("dialog", { name: "Sign in again" });
+    await dialog.waitFor();
+    await signInAgain(console);
+    await dialog.waitFor({ state: "detached" });
+    released.resolve();
+    await page.getByText("Your sign-in has ended.").waitFor({ state: "attached" });
+    expect(await dialog.count()).toBe(0);
+    expect(console.wrongs).toEqual([]);
+  });
+
   it("hides the page behind the sign-in once the person is removed", async () => {
     const gone = await memberOf(tenant, "ADMIN");
     const { body } = await tenant.manage("GET", "/tenants/self/members?size=50");

@@ -19,12 +19,14 @@ export function createConsoleTransport({ session, connection }: Observers): Tran
     return next(request);
   };
   const observe: Interceptor = (next) => async (request) => {
+    const { renewals } = session;
     try {
       const response = await next(request);
       if (request.service.typeName !== SIGN_IN_SERVICE) session.onResponse();
       return response;
     } catch (error) {
-      const isSignedOut = ConnectError.from(error).code === Code.Unauthenticated;
+      // A call that began before a renewal says nothing about the new sign-in.
+      const isSignedOut = ConnectError.from(error).code === Code.Unauthenticated && session.renewals === renewals;
       if (isSignedOut && request.service.typeName !== SIGN_IN_SERVICE) session.onSignedOut();
       if (isWithoutResponse(error)) connection.suspect();
       throw error;
