@@ -2,17 +2,13 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { ApplicationKeyService, ApplicationService } from "../../gen/cloakroom/v1/applications_pb.js";
 import { parseRights } from "../access/access-rule.js";
 import type { Application, ApplicationDraft, ApplicationKey, WithKey } from "../access/application.js";
+import { createKey, deleteKey, getKey, listApplicationKeys, regenerateKey } from "../access/application-keys.js";
 import {
-  createKey,
   deleteApplication,
-  deleteKey,
   getApplication,
-  getKey,
   holdApplication,
-  listApplicationKeys,
   listApplications,
   prepareApplication,
-  regenerateKey,
   updateApplication,
 } from "../access/applications.js";
 import { type Caller, callingApplication } from "../access/caller.js";
