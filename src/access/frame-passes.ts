@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { type Clock, HOUR_MS } from "../base/clock.js";
-import { Fault, invalid } from "../base/fault.js";
+import { Fault, invalid, unavailable } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import { lruEntries } from "../base/lru-entries.js";
 import { Semaphore } from "../base/semaphore.js";
@@ -8,7 +8,6 @@ import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
 import { type CredentialRow, findApplicationKey, findApplicationRights } from "../store/access/credentials.js";
 import { findSession } from "../store/access/sessions.js";
 import type { Database } from "../store/database.js";
-import { unavailable } from "../store/postgres/database-error.js";
 import type { Caller, Frame } from "./caller.js";
 import {
   isGenuine,

@@ -146,3 +146,10 @@ export function permissionDenied(permission: string, hint?: string): Fault {
   const lacks = `The key used lacks the permission ${permission} for this`;
   return new Fault("permission_denied", hint === undefined ? `${lacks}.` : `${lacks}: ${hint}`);
 }
+
+export const UNAVAILABLE = "The vault cannot serve this request now. Try again shortly.";
+
+/** The request may be sent again in a second. @param reason for the operator's log. */
+export function unavailable(reason: string): Fault {
+  return new Fault("unavailable", UNAVAILABLE, { retryAfter: 1, cause: new Reason(reason) });
+}

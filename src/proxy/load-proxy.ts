@@ -3,14 +3,13 @@ import { LRUCache } from "lru-cache";
 import { isMarked, type PresentedKey, parseKey } from "../access/key-text.js";
 import type { AuditContext } from "../audit/audit-context.js";
 import type { RefusedCredential } from "../audit/refused-credentials.js";
-import { Fault } from "../base/fault.js";
+import { Fault, unavailable } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { Semaphore } from "../base/semaphore.js";
 import { SealBroken } from "../crypto/sealed.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { Database } from "../store/database.js";
 import { findProxyByKey } from "../store/functions/proxies.js";
-import { unavailable } from "../store/postgres/database-error.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ConfiguredProxy, openProxy } from "./proxy.js";
 

@@ -80,7 +80,7 @@ export function createMeters() {
     stampLag: (seconds: number) => stampLag.set(seconds),
     /** The time in seconds that the oldest month of the log has been past its retention. Set by the process that removes it. */
     monthLag: (seconds: number) => monthLag.set(seconds),
-    /** Counts a request that was refused unread because its tenant sends too many. */
+    /** Counts a request that was refused unread because its tenant or network sends too many. */
     requestShed: () => shed.inc(),
     /** Wraps a job, to count each run with its duration and outcome. */
     timed: <T extends TimedJob>(job: T): T => ({
@@ -132,7 +132,7 @@ function refusalInstruments(registers: Registry[]) {
   });
   const shed = new Counter({
     name: "cloakroom_requests_shed_total",
-    help: "REST requests refused with 503 before they were read, because their tenant sends more than the server can handle.",
+    help: "Requests refused with 503 before they were read, because their tenant or network sends more than the server can handle.",
     registers,
   });
   const refusedBodies = new Counter({

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { Fault } from "../base/fault.js";
+import { Fault, unavailable } from "../base/fault.js";
 import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { lruEntries } from "../base/lru-entries.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
@@ -16,7 +16,6 @@ import {
   type WrappedTenantKey,
 } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
-import { unavailable } from "../store/postgres/database-error.js";
 import {
   insertTenantKeyIfMissing,
   listTenantKeys,

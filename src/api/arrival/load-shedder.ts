@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type CallerTurns, runFor } from "../../base/caller-turns.js";
 import type { Fault } from "../../base/fault.js";
-import { unavailable } from "../../store/postgres/database-error.js";
+import { unavailable } from "../../base/fault.js";
 import { isRpc, refuseRequest } from "./refuse-request.js";
 
 /** Answers an excess request, or returns false for one to serve. */
@@ -19,7 +19,7 @@ export interface WaitingSlots {
 }
 
 /** Created once, because a new error per request would cost more than its rejection. */
-const NO_PLACE = unavailable("more requests arrive than the server can handle");
+const TOO_BUSY = unavailable("more requests arrive than the server can handle");
 
 /**
  * Refuses requests for which no place is left, and those with a BT-API-KEY, except RPC calls, while their tenant
@@ -31,12 +31,12 @@ const NO_PLACE = unavailable("more requests arrive than the server can handle");
  */
 export function createLoadShedder(
   overload: OverloadCheck,
-  places: WaitingSlots,
+  slots: WaitingSlots,
   begin: (request: IncomingMessage, response: ServerResponse) => string,
   onShed: () => void,
 ): LoadShedder {
   const faultOf = (request: IncomingMessage, caller: CallerTurns): Fault | undefined => {
-    if (!places.hasSlot(caller)) return NO_PLACE;
+    if (!slots.hasSlot(caller)) return TOO_BUSY;
     const apiKey = request.headers["bt-api-key"];
     return typeof apiKey !== "string" || isRpc(request) ? undefined : overload.overloadFault(apiKey);
   };

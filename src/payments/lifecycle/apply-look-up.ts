@@ -1,5 +1,5 @@
 import type { FoundRefusal, LookUpOutcome } from "../contract/outcome.js";
-import { applyFollowUp, applyState, expirePayment, unmoved } from "./apply.js";
+import { applyFollowUp, applyState, expirePayment, unmoved } from "./apply-outcome.js";
 import { LOOK_UP_LIMIT_MS, lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
 import type { Payment } from "./payment.js";
 import type { Refund } from "./refund.js";

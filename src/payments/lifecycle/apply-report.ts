@@ -1,5 +1,5 @@
 import type { WebhookEvent } from "../contract/webhook.js";
-import { applyFollowUp, applyState, unmoved } from "./apply.js";
+import { applyFollowUp, applyState, unmoved } from "./apply-outcome.js";
 import { matchesPendingOperation } from "./ended-operations.js";
 import type { Payment } from "./payment.js";
 import type { Refund } from "./refund.js";

@@ -1,5 +1,5 @@
 import type { AuthorizationOutcome, FollowUpOutcome } from "../contract/outcome.js";
-import { applyFollowUp, applyState, type Step, unmoved } from "./apply.js";
+import { applyFollowUp, applyState, type Step, unmoved } from "./apply-outcome.js";
 import { scheduleLookUp } from "./look-up-schedule.js";
 import type { Attempt, Payment } from "./payment.js";
 import type { Refund } from "./refund.js";

@@ -16,7 +16,7 @@ import {
 import { insertRefund, listRefundRows, readRefund, updateRefund } from "../../store/payments/refunds.js";
 import { deleteCvc } from "../../store/tokens/token-cvc.js";
 import { type Connection, connectionOfPayment, openConnection } from "../connections/connection.js";
-import type { Step } from "./apply.js";
+import type { Step } from "./apply-outcome.js";
 import { openPayment, type Payment, writePaymentRow } from "./payment.js";
 import { openRefund, plannedRefund, type Refund, sealRefund } from "./refund.js";
 

@@ -6,7 +6,7 @@ import { updatePayment } from "../../store/payments/payments.js";
 import { insertRefund, listRefundRows } from "../../store/payments/refunds.js";
 import { type Connection, connectionOfPayment } from "../connections/connection.js";
 import { accountFingerprint, withAccountSentTo } from "../lifecycle/account-fingerprint.js";
-import { beginAttempt, beginRefundAttempt } from "../lifecycle/apply.js";
+import { beginAttempt, beginRefundAttempt } from "../lifecycle/apply-outcome.js";
 import { type Payment, writePaymentRow } from "../lifecycle/payment.js";
 import { openRefund, plannedRefund, type Refund, sealRefund } from "../lifecycle/refund.js";
 import { SENDING_LEASE_MS } from "./create-payment.js";

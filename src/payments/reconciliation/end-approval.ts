@@ -1,6 +1,6 @@
 import type { LookUpOutcome } from "../contract/outcome.js";
-import { applyCancellation, expirePayment, unmoved } from "../lifecycle/apply.js";
 import { applyLookUp } from "../lifecycle/apply-look-up.js";
+import { applyCancellation, expirePayment, unmoved } from "../lifecycle/apply-outcome.js";
 import { LOOK_UP_LIMIT_MS, lookUpDelay } from "../lifecycle/look-up-schedule.js";
 import { type Payment, showReconciliationId } from "../lifecycle/payment.js";
 import type { Change } from "../lifecycle/tenant-payments.js";

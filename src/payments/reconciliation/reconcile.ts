@@ -14,8 +14,8 @@ import {
   withAccountFound,
   withAccountSentTo,
 } from "../lifecycle/account-fingerprint.js";
-import { expirePayment, unmoved } from "../lifecycle/apply.js";
 import { applyLookUp } from "../lifecycle/apply-look-up.js";
+import { expirePayment, unmoved } from "../lifecycle/apply-outcome.js";
 import { lookUpDelay } from "../lifecycle/look-up-schedule.js";
 import type { Payment } from "../lifecycle/payment.js";
 import { TenantPayments } from "../lifecycle/tenant-payments.js";

@@ -1,9 +1,9 @@
 import { performance } from "node:perf_hooks";
 import type { WorkerTask } from "../worker/task.js";
-import { FairQueue } from "./fair-queue.js";
 import { chooseIdleThread, chooseThread } from "./placement.js";
 import type { RunnerSettings } from "./settings.js";
 import type { TaskEnd, Thread } from "./thread.js";
+import { WaitingRuns } from "./waiting-runs.js";
 
 export interface ThreadTask {
   readonly task: WorkerTask;
@@ -26,13 +26,13 @@ interface WaitingTask {
 export class Dispatcher {
   readonly #threads: readonly Thread[];
   readonly #settings: RunnerSettings;
-  readonly #queue: FairQueue<WaitingTask>;
+  readonly #queue: WaitingRuns<WaitingTask>;
   readonly #waiting = new Map<string, WaitingTask>();
 
   constructor(threads: readonly Thread[], settings: RunnerSettings) {
     this.#threads = threads;
     this.#settings = settings;
-    this.#queue = new FairQueue(settings.queue);
+    this.#queue = new WaitingRuns(settings.queue);
   }
 
   get queued(): number {

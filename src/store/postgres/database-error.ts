@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { Fault, Reason } from "../../base/fault.js";
+import { Fault, Reason, UNAVAILABLE, unavailable } from "../../base/fault.js";
 import { ConnectionLost, DatabaseError } from "../wire/server-error.js";
 
 export { ConnectionLost } from "../wire/server-error.js";
@@ -35,8 +35,6 @@ const CONNECTION_CODES = new Set(["CONNECTION_CLOSED", "CONNECTION_ENDED", "CONN
 
 /** Node's error codes of TLS and certificates. */
 const TLS_CODE = /^(?:ERR_(?:SSL|TLS)_|CERT_|UNABLE_TO_)|SELF_SIGNED/;
-
-const UNAVAILABLE = "The vault cannot serve this request now. Try again shortly.";
 
 export function classifyFailure(error: unknown): DatabaseFailure {
   const code = databaseErrorCode(error);
@@ -169,8 +167,4 @@ export function toStoreError(error: unknown, table?: string): Error {
  */
 function isOfDriver(error: unknown): boolean {
   return isReported(error) || (error instanceof Error && "parameters" in error);
-}
-
-export function unavailable(reason: string): Fault {
-  return new Fault("unavailable", UNAVAILABLE, { retryAfter: 1, cause: new Reason(reason) });
 }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { unavailable } from "../../base/fault.js";
 import type { TenantId } from "../../base/ids.js";
-import { classifyFailure, toStoreError, UniqueViolation, unavailable } from "../postgres/database-error.js";
+import { classifyFailure, toStoreError, UniqueViolation } from "../postgres/database-error.js";
 import { isDiskFull } from "../postgres/disk-probe.js";
 import type { BatchLimits } from "./batch-limits.js";
 import { type CommitLookup, resolveUnknownCommit } from "./commit-lookup.js";

@@ -1,9 +1,9 @@
 import { type Party, presentParty } from "../../base/caller-turns.js";
 import type { Clock } from "../../base/clock.js";
 import type { Fault } from "../../base/fault.js";
+import { unavailable } from "../../base/fault.js";
 import type { TenantId } from "../../base/ids.js";
 import type { ConnectionSlot } from "../postgres/connection-slot.js";
-import { unavailable } from "../postgres/database-error.js";
 import type { BatchLimits } from "./batch-limits.js";
 import { type BatchLoad, TransactionCounts } from "./batch-load.js";
 import { BatchSettlement } from "./batch-settlement.js";

@@ -1,8 +1,8 @@
 import { CallerTurns } from "../../base/caller-turns.js";
 import type { Clock } from "../../base/clock.js";
+import { unavailable } from "../../base/fault.js";
 import type { TenantId } from "../../base/ids.js";
 import type { ConnectionInUse, ConnectionSlot } from "../postgres/connection-slot.js";
-import { unavailable } from "../postgres/database-error.js";
 import type { BatchLimits } from "./batch-limits.js";
 import { ConfirmedRevisions } from "./confirmed-revisions.js";
 import { LoggedMinutes } from "./logged-minutes.js";

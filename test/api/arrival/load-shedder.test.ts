@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLoadShedder } from "../../../src/api/arrival/load-shedder.js";
 import { CallerTurns } from "../../../src/base/caller-turns.js";
-import { unavailable } from "../../../src/store/postgres/database-error.js";
+import { unavailable } from "../../../src/base/fault.js";
 
 const OVERLOADED = "key_of_an_overloading_tenant";
 

@@ -9,13 +9,14 @@ import { newUuid, type TenantId, type Uuid } from "../../../src/base/ids.js";
 import { logSealsJob } from "../../../src/jobs/log-seals.js";
 import { type Config, readConfig } from "../../../src/settings/config.js";
 import { writeLog } from "../../../src/store/audit/audit-logs.js";
-import { monthStart } from "../../../src/store/audit/log-partitions.js";
+import { monthStart, monthsPartition, partitionBounds } from "../../../src/store/audit/log-partitions.js";
 import { connect, type Sql } from "../../../src/store/postgres/connect.js";
 import { provisionTenant } from "../../../src/tenancy/provision.js";
 import { openVault, type Vault } from "../../../src/vault/vault.js";
 import { say } from "../table.js";
 
-export const MONTHS = 6;
+/** As many as the default retention of 400 days keeps. */
+export const MONTHS = 14;
 const TENANTS = 8;
 /** A busy minute of a tenant: 33 transactions a second of 12 rows each take five seconds. */
 const ROWS_A_MINUTE = 2_000;
@@ -61,46 +62,105 @@ export async function openOldVault(directory: string): Promise<OldVault> {
   };
 }
 
-/** Fills the months before this one with about so many rows, and seals them. */
-export async function fillMonths({ vault, parts, owner, clock, tenants }: OldVault, rows: number): Promise<void> {
+/**
+ * Fills the months before this one with about so many rows. The oldest is written in minutes of each tenant, and sealed.
+ * The others are copies of it at later times, not sealed, whose indexes are built when they have their rows.
+ */
+export async function fillMonths(old: OldVault, rows: number): Promise<void> {
+  const minutes = Math.ceil(rows / MONTHS / TENANTS / ROWS_A_MINUTE);
+  const monthRows = minutes * TENANTS * ROWS_A_MINUTE;
+  const each = (seconds: number) => `${((seconds * 1e6) / monthRows).toFixed(1)} µs a row`;
+  const inserting = await secondsOf(() => fillOldestMonth(old, minutes));
+  const sealing = await secondsOf(() => sealRows(old));
+  say(`${monthRows} rows of a month: inserted by the thousand in ${each(inserting)}, sealed in ${each(sealing)}`);
+  const later = Array.from({ length: MONTHS - 1 }, (_, ago) => monthStart(new Date(), -1 - ago));
+  const copyNext = async () => {
+    for (let month = later.pop(); month !== undefined; month = later.pop()) {
+      const to = month;
+      const copying = await secondsOf(() => copyOldestMonth(old, to));
+      say(`  a copy of them in ${to.toISOString().slice(0, 7)}, with its indexes in ${each(copying)}`);
+    }
+  };
+  await Promise.all([copyNext(), copyNext()]);
+  old.clock.time = Date.now();
+  say(`${monthRows * MONTHS} rows`);
+}
+
+async function secondsOf(work: () => Promise<void>): Promise<number> {
+  const begun = performance.now();
+  await work();
+  return (performance.now() - begun) / 1_000;
+}
+
+async function fillOldestMonth(old: OldVault, minutes: number): Promise<void> {
+  const [from, until] = [monthStart(new Date(), -MONTHS).getTime(), monthStart(new Date(), 1 - MONTHS).getTime()];
+  const apart = Math.floor((until - from) / (minutes + 2) / MINUTE_MS) * MINUTE_MS;
+  for (let minute = 1; minute <= minutes; minute += 1) {
+    old.clock.time = from + minute * apart;
+    await Promise.all(old.tenants.map((tenant) => fillMinute(old, tenant)));
+  }
+  // The chain has to reach the end of the month before its file may be written.
+  old.clock.time = until + MINUTE_MS;
+  await makeLogMonths(old.vault, new Date(old.clock.time));
+  await Promise.all(old.tenants.map((tenant) => listTokens(old.vault, tenant)));
+}
+
+async function sealRows({ parts, clock }: OldVault): Promise<void> {
   const failed: unknown[] = [];
   const job = logSealsJob({
     ...{ ...parts, clock, retentionDays: 0, archiving: undefined },
     onFailure: (_, error) => failed.push(error),
     onBroken: (tenantId) => failed.push(tenantId),
   });
-  const minutes = Math.ceil(rows / MONTHS / TENANTS / ROWS_A_MINUTE);
-  const spent = { inserting: 0, sealing: 0 };
-  for (let ago = MONTHS; ago > 0; ago -= 1) {
-    const [from, until] = [monthStart(new Date(), -ago).getTime(), monthStart(new Date(), 1 - ago).getTime()];
-    await makeLogMonths(vault, new Date(from));
-    const apart = Math.floor((until - from) / (minutes + 2) / MINUTE_MS) * MINUTE_MS;
-    let begun = performance.now();
-    for (let minute = 1; minute <= minutes; minute += 1) {
-      clock.time = from + minute * apart;
-      await Promise.all(tenants.map((tenant) => fillMinute({ vault, owner, clock }, tenant)));
-    }
-    spent.inserting += performance.now() - begun;
-    begun = performance.now();
-    clock.time += 3 * MINUTE_MS;
-    await job.run(new AbortController().signal);
-    spent.sealing += performance.now() - begun;
-    if (failed.length > 0) throw new Error(`a log was not sealed: ${failed[0]}`);
-    say(`  ${minutes * TENANTS * ROWS_A_MINUTE} rows of ${new Date(from).toISOString().slice(0, 7)}`);
-  }
+  clock.time += 3 * MINUTE_MS;
+  await job.run(new AbortController().signal);
   await job.end?.();
-  clock.time = Date.now();
-  const all = minutes * MONTHS * TENANTS * ROWS_A_MINUTE;
-  const each = (milliseconds: number) => `${((milliseconds * 1_000) / all).toFixed(1)} µs a row`;
-  say(`${all} rows: inserted by the thousand in ${each(spent.inserting)}, sealed in ${each(spent.sealing)}`);
+  if (failed.length > 0) throw new Error(`a log was not sealed: ${failed[0]}`);
+}
+
+/**
+ * Stretches the times of the oldest month over this one, with ids to match. Rows of one transaction keep one time. The
+ * indexes are built at the end, by the attachment.
+ */
+async function copyOldestMonth({ vault, owner }: OldVault, month: Date): Promise<void> {
+  await makeLogMonths(vault, month);
+  const oldest = monthsPartition(monthStart(new Date(), -MONTHS));
+  const to = monthsPartition(month);
+  const stretch = (to.until.getTime() - to.from.getTime()) / (oldest.until.getTime() - oldest.from.getTime());
+  const copied: Readonly<Record<string, string>> = {
+    created_at: "moved_to",
+    id: "(substr(ms, 1, 8) || '-' || substr(ms, 9) || substr(id::text, 14))::uuid",
+  };
+  await owner.begin(async (tx) => {
+    await tx.unsafe(`set local maintenance_work_mem = '512MB'; set local synchronous_commit = off`);
+    await tx.unsafe(`alter table audit_logs detach partition ${to.name}`);
+    await tx.unsafe(`alter table ${to.name} drop constraint ${to.name}_pkey, no force row level security`);
+    const indexes = await tx<{ name: string }[]>`
+      select indexrelid::regclass::text as name from pg_index where indrelid = ${to.name}::text::regclass`;
+    for (const { name } of indexes) await tx.unsafe(`drop index ${name}`);
+    const columns = await tx<{ name: string }[]>`
+      select attname::text as name from pg_attribute
+      where attrelid = ${to.name}::text::regclass and attnum > 0 and attgenerated = ''`;
+    await tx`
+      insert into ${tx(to.name)} (${tx(columns.map(({ name }) => name))})
+      select ${tx.unsafe(columns.map(({ name }) => copied[name] ?? name).join(", "))}
+      from ${tx(oldest.name)} cross join lateral (
+        select date_trunc(
+          'milliseconds', ${to.from}::timestamptz + (created_at - ${oldest.from}::timestamptz) * ${stretch}::float8
+        ) as moved_to
+      ) moved cross join lateral (
+        select lpad(to_hex((extract(epoch from moved_to) * 1000)::bigint), 12, '0') as ms
+      ) milliseconds`;
+    await tx.unsafe(`alter table ${to.name} force row level security`);
+    await tx.unsafe(`alter table audit_logs attach partition ${to.name} ${partitionBounds(to)}`);
+  });
 }
 
 async function fillMinute(
   { vault, owner, clock }: Pick<OldVault, "vault" | "owner" | "clock">,
   { tenantId, actors }: LoggedTenant,
 ): Promise<void> {
-  // As a request does, which also has the minute sealed.
-  await vault.database.of(tenantId).shared(async (tx) => writeLog(tx, logEntry("token", "*", "list")));
+  await listTokens(vault, { tenantId });
   await owner.begin(async (tx) => {
     await tx.unsafe(`set local role cloakroom_app; set local app.tenant_id = '${tenantId}'`);
     await tx`
@@ -122,4 +182,9 @@ async function fillMinute(
         ) each
       ) named`;
   });
+}
+
+/** Writes a row as a request does, which has the minute sealed. */
+async function listTokens(vault: Vault, { tenantId }: Pick<LoggedTenant, "tenantId">): Promise<void> {
+  await vault.database.of(tenantId).shared(async (tx) => writeLog(tx, logEntry("token", "*", "list")));
 }

@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { FollowUpOutcome } from "../../../src/payments/contract/outcome.js";
 import { withAccountSentTo } from "../../../src/payments/lifecycle/account-fingerprint.js";
-import { applyCancellation, applyFollowUp, applyState, beginAttempt } from "../../../src/payments/lifecycle/apply.js";
 import { applyLookUp } from "../../../src/payments/lifecycle/apply-look-up.js";
+import {
+  applyCancellation,
+  applyFollowUp,
+  applyState,
+  beginAttempt,
+} from "../../../src/payments/lifecycle/apply-outcome.js";
 import { applyReport } from "../../../src/payments/lifecycle/apply-report.js";
 import { rememberEnded } from "../../../src/payments/lifecycle/ended-operations.js";
 import type { Payment } from "../../../src/payments/lifecycle/payment.js";

@@ -7,7 +7,7 @@ export interface QueuedTask {
 }
 
 /** Runs that wait for a thread: in order within a tenant, and in turns among tenants. */
-export class FairQueue<T extends QueuedTask> {
+export class WaitingRuns<T extends QueuedTask> {
   readonly #limits: QueueLimits;
   /** The tenant with the next turn comes first. */
   readonly #byTenant = new Map<string, T[]>();

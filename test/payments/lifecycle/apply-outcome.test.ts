@@ -1,6 +1,11 @@
 import { describe, expect, it, test } from "vitest";
 import type { FollowUpOutcome } from "../../../src/payments/contract/outcome.js";
-import { applyCancellation, applyFollowUp, applyState, type FollowUp } from "../../../src/payments/lifecycle/apply.js";
+import {
+  applyCancellation,
+  applyFollowUp,
+  applyState,
+  type FollowUp,
+} from "../../../src/payments/lifecycle/apply-outcome.js";
 import type { Payment } from "../../../src/payments/lifecycle/payment.js";
 import { STATUSES } from "../../../src/payments/lifecycle/transaction-states.js";
 import { anAttempt, aPayment, authorized, captured, NOW } from "../sample-payment.js";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { FairQueue } from "../../../src/sandbox/runner/fair-queue.js";
+import { WaitingRuns } from "../../../src/sandbox/runner/waiting-runs.js";
 
 const limits = { total: 10, perTenant: 4, bytes: 100, waitMs: 1_000 };
 const run = (tenant: string, name: string, bytes = 1) => ({ tenant, name, bytes });
-const drained = (queue: FairQueue<ReturnType<typeof run>>, most = Number.POSITIVE_INFINITY) => {
+const drained = (queue: WaitingRuns<ReturnType<typeof run>>, most = Number.POSITIVE_INFINITY) => {
   const names: string[] = [];
   queue.drain((waiting) => names.length < most && names.push(waiting.name) > 0);
   return names;
@@ -12,7 +12,7 @@ const drained = (queue: FairQueue<ReturnType<typeof run>>, most = Number.POSITIV
 
 describe("queued runs", () => {
   test("are taken in turns among tenants, and in order within each", () => {
-    const queue = new FairQueue<ReturnType<typeof run>>(limits);
+    const queue = new WaitingRuns<ReturnType<typeof run>>(limits);
     for (const waiting of [
       run("a", "a1"),
       run("a", "a2"),
@@ -27,14 +27,14 @@ describe("queued runs", () => {
   });
 
   test("keep their turn if there was room for some only", () => {
-    const queue = new FairQueue<ReturnType<typeof run>>(limits);
+    const queue = new WaitingRuns<ReturnType<typeof run>>(limits);
     for (const waiting of [run("a", "a1"), run("a", "a2"), run("b", "b1")]) queue.add(waiting);
     expect(drained(queue, 1)).toEqual(["a1"]);
     expect(drained(queue)).toEqual(["b1", "a2"]);
   });
 
   test("do not hold up other tenants' if theirs cannot be taken", () => {
-    const queue = new FairQueue<ReturnType<typeof run>>(limits);
+    const queue = new WaitingRuns<ReturnType<typeof run>>(limits);
     for (const waiting of [run("a", "a1"), run("b", "b1"), run("b", "b2")]) queue.add(waiting);
     const taken: string[] = [];
     queue.drain(({ tenant, name }) => tenant === "b" && taken.push(name) > 0);
@@ -47,12 +47,12 @@ describe("queued runs", () => {
     ["in all", Array.from({ length: 12 }, (_, index) => `tenant ${index}`), 1, 10],
     ["by their bytes", ["a", "b", "c"], 40, 2],
   ])("are limited: %s", (_name, tenants, bytes, accepted) => {
-    const queue = new FairQueue<ReturnType<typeof run>>(limits);
+    const queue = new WaitingRuns<ReturnType<typeof run>>(limits);
     expect(tenants.filter((tenant) => queue.add(run(tenant, "x", bytes)))).toHaveLength(accepted);
   });
 
   test("can be removed once while they wait", () => {
-    const queue = new FairQueue<ReturnType<typeof run>>(limits);
+    const queue = new WaitingRuns<ReturnType<typeof run>>(limits);
     const waiting = run("a", "a1", 90);
     queue.add(waiting);
     expect([queue.remove(waiting), queue.remove(waiting), queue.size]).toEqual([true, false, 0]);
@@ -62,7 +62,7 @@ describe("queued runs", () => {
   test("are all taken in the end, each once", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 10 }), (tenants) => {
-        const queue = new FairQueue<ReturnType<typeof run>>({ ...limits, perTenant: 10 });
+        const queue = new WaitingRuns<ReturnType<typeof run>>({ ...limits, perTenant: 10 });
         const names = tenants.map((tenant, index) => `${tenant}${index}`);
         for (const [index, tenant] of tenants.entries()) queue.add(run(tenant, names[index] ?? ""));
         expect(drained(queue).toSorted()).toEqual(names.toSorted());
