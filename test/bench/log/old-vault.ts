@@ -74,6 +74,8 @@ export async function fillMonths(old: OldVault, rows: number): Promise<void> {
   const sealing = await secondsOf(() => sealRows(old));
   say(`${monthRows} rows of a month: inserted by the thousand in ${each(inserting)}, sealed in ${each(sealing)}`);
   const later = Array.from({ length: MONTHS - 1 }, (_, ago) => monthStart(new Date(), -1 - ago));
+  // Before the copies: each takes its month out of the log, under a lock, until it has its rows.
+  for (const month of later) await makeLogMonths(old.vault, month);
   const copyNext = async () => {
     for (let month = later.pop(); month !== undefined; month = later.pop()) {
       const to = month;
@@ -120,10 +122,9 @@ async function sealRows({ parts, clock }: OldVault): Promise<void> {
 
 /**
  * Stretches the times of the oldest month over this one, with ids to match. Rows of one transaction keep one time. The
- * indexes are built at the end, by the attachment.
+ * month is no part of the log until it has its rows and indexes.
  */
-async function copyOldestMonth({ vault, owner }: OldVault, month: Date): Promise<void> {
-  await makeLogMonths(vault, month);
+async function copyOldestMonth({ owner }: OldVault, month: Date): Promise<void> {
   const oldest = monthsPartition(monthStart(new Date(), -MONTHS));
   const to = monthsPartition(month);
   const stretch = (to.until.getTime() - to.from.getTime()) / (oldest.until.getTime() - oldest.from.getTime());
@@ -131,12 +132,14 @@ async function copyOldestMonth({ vault, owner }: OldVault, month: Date): Promise
     created_at: "moved_to",
     id: "(substr(ms, 1, 8) || '-' || substr(ms, 9) || substr(id::text, 14))::uuid",
   };
+  await owner.unsafe(`alter table audit_logs detach partition ${to.name}`);
   await owner.begin(async (tx) => {
     await tx.unsafe(`set local maintenance_work_mem = '512MB'; set local synchronous_commit = off`);
-    await tx.unsafe(`alter table audit_logs detach partition ${to.name}`);
-    await tx.unsafe(`alter table ${to.name} drop constraint ${to.name}_pkey, no force row level security`);
-    const indexes = await tx<{ name: string }[]>`
-      select indexrelid::regclass::text as name from pg_index where indrelid = ${to.name}::text::regclass`;
+    await tx.unsafe(`alter table ${to.name} no force row level security`);
+    const indexes = await tx<{ name: string; definition: string }[]>`
+      select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
+      from pg_index where indrelid = ${to.name}::text::regclass and not indisprimary`;
+    await tx.unsafe(`alter table ${to.name} drop constraint ${to.name}_pkey`);
     for (const { name } of indexes) await tx.unsafe(`drop index ${name}`);
     const columns = await tx<{ name: string }[]>`
       select attname::text as name from pg_attribute
@@ -151,9 +154,12 @@ async function copyOldestMonth({ vault, owner }: OldVault, month: Date): Promise
       ) moved cross join lateral (
         select lpad(to_hex((extract(epoch from moved_to) * 1000)::bigint), 12, '0') as ms
       ) milliseconds`;
-    await tx.unsafe(`alter table ${to.name} force row level security`);
-    await tx.unsafe(`alter table audit_logs attach partition ${to.name} ${partitionBounds(to)}`);
+    await tx.unsafe(`alter table ${to.name} add primary key (id, tenant_id, created_at)`);
+    for (const { definition } of indexes) await tx.unsafe(definition);
+    const bounds = `created_at >= '${to.from.toISOString()}' and created_at < '${to.until.toISOString()}'`;
+    await tx.unsafe(`alter table ${to.name} add check (${bounds}), force row level security`);
   });
+  await owner.unsafe(`alter table audit_logs attach partition ${to.name} ${partitionBounds(to)}`);
 }
 
 async function fillMinute(
