@@ -6,7 +6,7 @@ import { type ServerHere, startServerHere } from "../../support/server-here.js";
 import { SoftwareAuthenticator } from "../../support/software-authenticator.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { signedIn, TestBrowser } from "../../support/test-browser.js";
-import { HeldRows } from "../support/held-rows.js";
+import { HeldRows, SEVERAL_AT_ONCE } from "../support/held-rows.js";
 
 /*
  * Requests of people that meet others at a certain step. test/e2e/power/races.test.ts searches for more of them.
@@ -18,7 +18,7 @@ let database: HeldRows;
 let tenant: TestTenant;
 beforeAll(async () => {
   issuer = await OidcIssuer.open();
-  server = await startServerHere(issuer.settings);
+  server = await startServerHere({ ...issuer.settings, ...SEVERAL_AT_ONCE });
   issuer.serve(server.url);
   database = new HeldRows(server.vault);
   tenant = await newTenant(server.url, server.environment);

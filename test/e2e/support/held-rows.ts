@@ -8,6 +8,9 @@ export const HELD_TABLES = [
 ] as const;
 export type HeldTable = (typeof HELD_TABLES)[number];
 
+/** Settings of a server with several ordinary transactions of a tenant at a time, as several processes or replicas have. */
+export const SEVERAL_AT_ONCE = { DB_CONNECTIONS: "32" } as const;
+
 /** How often is looked whether requests wait, before they are left to themselves: some wait for nothing that is held. */
 const LOOKS = 3_000;
 
