@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Caller, callingPerson } from "../access/caller.js";
-import type { OrdinaryCallerTransaction } from "../access/caller-transaction.js";
+import { callerTransaction, type OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { DAY_MS } from "../base/clock.js";
 import { Fault, invalid } from "../base/fault.js";
@@ -69,7 +69,9 @@ export async function finishPasskeyRegistration(
   const credential = challenge && (await verifyRegistration(relyingParty, challenge, response));
   if (!credential)
     throw invalid("credential", "must be the browser's response to this challenge. Add the passkey again");
-  return tenant.ordinary((tx) => addPasskey(tx, { credential, name }));
+  // Not under the caller's revision, as in a check: a change of anybody's rights would use the challenge up.
+  const own = await tenants.of(caller.tenantId);
+  return own.ordinary((tx) => addPasskey(callerTransaction(tx, tx.keys, caller), { credential, name }));
 }
 
 async function addPasskey(

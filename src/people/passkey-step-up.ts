@@ -48,12 +48,16 @@ export async function finishPasskeyCheck(
   // Committed before the proof is looked at: no proof is tried twice.
   const challenge = await tenant.ordinary((tx) => consumeChallenge(tx, challengeId, purposeOf(caller)));
   if (challenge === undefined) throw refusedProof();
-  const outcome = await tenant.ordinary(async (tx) => {
+  // Not under the caller's revision: a change of anybody's rights since would refuse a proof whose challenge is used up. What
+  // takes the person's own rights ends the sign-in, whose row is read here.
+  const own = await tenants.of(caller.tenantId);
+  const outcome = await own.ordinary(async (tx) => {
     const proof = { relyingParty, challenge, credential, memberId, signInId };
     const proved = await acceptProof(tx, proof, caller.context);
     if (!proved) return "refused";
-    const row = proved.counts ? await tx.query(readSignIn, signInId) : undefined;
-    if (!row) return undefined;
+    const row = await tx.query(readSignIn, signInId);
+    if (!row) throw new Fault("unauthenticated", "The sign-in has ended. Sign in again.");
+    if (!proved.counts) return undefined;
     stepUp(tx, row);
     return secondFactorUntil(tx.now, tx.now);
   });

@@ -29,7 +29,7 @@ import { deleteMemberPasskeys } from "../store/people/passkeys.js";
 import { deleteMemberSignIns } from "../store/people/sign-ins.js";
 import { incrementAuthRevision } from "../store/tenancy/tenants.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { openProfile, openSealedRights, type Profile, sealProfile } from "./profile.js";
+import { openProfile, openSealedRights, type Profile, requireSealedRole, sealProfile } from "./profile.js";
 import { requireGivenRole } from "./role.js";
 
 export interface Member extends Authorship {
@@ -67,6 +67,8 @@ export async function updateMember(
 ): Promise<Member> {
   const row = await lockMember(tx, id);
   if (!row) throw notFound("member");
+  // What changes is found by the column, which the owner of the database could change, and sealed again.
+  requireSealedRole(tx.keys, row);
   const actor = loggedActor(tx.caller);
   requireOther(tx.caller, id);
   const former = memberOf(tx.keys, row);

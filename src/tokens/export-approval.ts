@@ -1,7 +1,6 @@
 import { type Application, openApplication } from "../access/application.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../access/caller-transaction.js";
 import { parseContainer } from "../access/container.js";
-import { isAdministrator, isRole } from "../access/role.js";
 import type { SettledMember } from "../access/settled-member.js";
 import { changesBetween } from "../audit/log-changes.js";
 import { ANY_ENTITY_ID } from "../audit/log-entry.js";
@@ -10,7 +9,6 @@ import { Fault, invalid } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import { listKeysOfApplication } from "../store/access/application-keys.js";
 import { lockApplication, readApplication } from "../store/access/applications.js";
-import { findMemberOfUser } from "../store/people/members.js";
 import {
   approveTokenExportRow,
   deleteExpiredTokenExports,
@@ -19,6 +17,7 @@ import {
   lockTokenExport,
   type TokenExportRow,
 } from "../store/tokens/token-exports.js";
+import { isStillInOffice } from "../tenancy/settled-members.js";
 import { exportRecord, openExport, type TokenExport, tokenExports } from "./token-export.js";
 import { tokenType } from "./types/registry.js";
 
@@ -109,7 +108,8 @@ export async function approveExport(
   }
   if (row.approved_by !== null) throw new Fault("conflict", "The export is approved already.");
   if (!(await isStillAsAsked(tx, openExport(tx.keys, row)))) {
-    const text = "The application, or the role of the person who asked, was changed since. Ask for the export again.";
+    const text =
+      "The application, or the role or passkeys of the person who asked, were changed since. Ask for the export again.";
     throw new Fault("conflict", text);
   }
   const columns = { ...row, approved_by: userId, expires_at: new Date(tx.now.getTime() + VALID_MS) };
@@ -120,18 +120,18 @@ export async function approveExport(
   return openExport(tx.keys, approved);
 }
 
-/** Whether the application has the rights that people were shown, and these people still have their roles. */
+/** Whether the application has the rights that people were shown, and the word of these people still counts. */
 export async function isStillAsAsked(
   tx: CallerTransaction,
-  { applicationId, revision, requestedBy, approvedBy }: TokenExport,
+  { applicationId, revision, requestedBy, requestedAt, approvedBy, expiresAt }: TokenExport,
 ): Promise<boolean> {
-  const people = [requestedBy, ...(approvedBy === undefined ? [] : [approvedBy])];
-  const [row, ...members] = await Promise.all([
+  const approvedAt = new Date(expiresAt.getTime() - VALID_MS);
+  const [row, ...areInOffice] = await Promise.all([
     tx.query(readApplication, applicationId),
-    ...people.map((userId) => tx.query(findMemberOfUser, userId)),
+    isStillInOffice(tx, requestedBy, requestedAt),
+    ...(approvedBy === undefined ? [] : [isStillInOffice(tx, approvedBy, approvedAt)]),
   ]);
-  const isInOffice = members.every((member) => member && isRole(member.role) && isAdministrator(member.role));
-  return row !== null && isInOffice && openApplication(tx.keys, row, []).revision === revision;
+  return row !== null && areInOffice.every(Boolean) && openApplication(tx.keys, row, []).revision === revision;
 }
 
 type LoggedRow = Pick<

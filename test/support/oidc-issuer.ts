@@ -96,3 +96,35 @@ class ProvingProvider extends Provider {
     return super.interactionFinished(request, response, proved, options);
   }
 }
+
+/** Logs in at the issuer's page, and returns the address of the vault to which it sends the browser back. */
+export async function logInAtIssuer(vaultUrl: string, page: string, account: string): Promise<string> {
+  const cookies = new Map<string, string>();
+  let address = page;
+  let form: string | undefined;
+  for (let step = 0; step < 12; step += 1) {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const response: Response = await fetch(address, {
+      redirect: "manual",
+      headers: { Cookie: cookie, ...(form ? { "Content-Type": "application/x-www-form-urlencoded" } : {}) },
+      ...(form ? { method: "POST", body: form } : {}),
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      cookies.set(name, value);
+    }
+    const next = response.headers.get("location");
+    if (next) {
+      form = undefined;
+      address = new URL(next, address).href;
+      if (address.startsWith(vaultUrl)) return address;
+      continue;
+    }
+    const html = await response.text();
+    const action = /<form[^>]* action="([^"]+)"/.exec(html)?.[1];
+    if (!action) throw new Error(`the issuer shows no form: ${html.slice(0, 500)}`);
+    address = new URL(action, address).href;
+    form = html.includes('value="login"') ? `prompt=login&login=${account}&password=x` : "prompt=consent";
+  }
+  throw new Error("the login at the issuer does not end");
+}

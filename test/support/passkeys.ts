@@ -66,10 +66,14 @@ export async function memberWithPasskey(tenant: TestTenant, role?: Role, contain
 }
 
 /** Confirms a passkey as the OWNER does, without an OWNER. */
-export async function confirmInVault({ id: tenantId }: TestTenant, passkeyId: string): Promise<void> {
+export async function confirmInVault(
+  { id: tenantId }: TestTenant,
+  passkeyId: string,
+  environment: Readonly<Record<string, string>> = inject("serverEnvironment"),
+): Promise<void> {
   const id = parseUuid(passkeyId);
   if (!isTenantId(tenantId) || !id) throw new Error("not the ids of a tenant and a passkey");
-  await withVault(inject("serverEnvironment"), async ({ database, keyring }) => {
+  await withVault(environment, async ({ database, keyring }) => {
     const keys = await keyring.of(tenantId);
     await asServer(database, keys).ordinary((tx) => confirmPasskey(tx, id));
   });

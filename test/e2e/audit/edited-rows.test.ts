@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newUuid } from "../../../src/base/ids.js";
 import { nextLink } from "../../support/mail.js";
+import { newMember } from "../../support/member.js";
 import { connect, openShop } from "../../support/payments.js";
 import { type RestClient, restClient } from "../../support/rest.js";
 import { openStored, type Stored } from "../../support/stored.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { signedIn } from "../../support/test-browser.js";
 
 /*
  * What the owner of the database can try without the root key: to grant permissions by editing rows, and to have a
@@ -244,4 +246,21 @@ describe("an invitation", () => {
     await edit(`update invitations set role = 'DEVELOPER' where id = '${body.id}'`);
     expect((await fetch(link, { method: "POST" })).status).toBe(200);
   });
+});
+
+describe("a member", () => {
+  it.each(["OWNER", "ADMIN"])(
+    "is not given the role %s by who sends the role that the column was changed to",
+    async (role) => {
+      const email = await newMember(tenant, "DEVELOPER");
+      const { body } = await tenant.manage("GET", "/tenants/self/members?size=50");
+      const { id } = body.data.find(({ user }: { user: { email: string } }) => user.email === email);
+      const weak = await tenant.application({ type: "management", permissions: ["tenant:member:update"] });
+      await edit(`update members set role = '${role}' where id = '${id}'`);
+      expect((await weak("PUT", `/tenants/self/members/${id}`, { body: { role } })).status).toBe(500);
+      await edit(`update members set role = 'DEVELOPER' where id = '${id}'`);
+      const who = await (await signedIn(tenant.id, email)).call("SignInService/WhoAmI");
+      expect(who.body.role).toBe("DEVELOPER");
+    },
+  );
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type IssuerProof, OidcIssuer } from "../../support/oidc-issuer.js";
+import { type IssuerProof, logInAtIssuer, OidcIssuer } from "../../support/oidc-issuer.js";
 import { type ServerHere, startServerHere } from "../../support/server-here.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { TestBrowser } from "../../support/test-browser.js";
@@ -32,36 +32,7 @@ async function begin(browser: TestBrowser, more: { readonly fresh?: boolean } = 
 }
 
 /** Logs in at the issuer, and returns the address to which it sends the browser back. */
-async function logIn(page: string, account: string): Promise<string> {
-  const cookies = new Map<string, string>();
-  let address = page;
-  let form: string | undefined;
-  for (let step = 0; step < 12; step += 1) {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    const response: Response = await fetch(address, {
-      redirect: "manual",
-      headers: { Cookie: cookie, ...(form ? { "Content-Type": "application/x-www-form-urlencoded" } : {}) },
-      ...(form ? { method: "POST", body: form } : {}),
-    });
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-      cookies.set(name, value);
-    }
-    const next = response.headers.get("location");
-    if (next) {
-      form = undefined;
-      address = new URL(next, address).href;
-      if (address.startsWith(server.url)) return address;
-      continue;
-    }
-    const html = await response.text();
-    const action = /<form[^>]* action="([^"]+)"/.exec(html)?.[1];
-    if (!action) throw new Error(`the issuer shows no form: ${html.slice(0, 500)}`);
-    address = new URL(action, address).href;
-    form = html.includes('value="login"') ? `prompt=login&login=${account}&password=x` : "prompt=consent";
-  }
-  throw new Error("the login at the issuer does not end");
-}
+const logIn = (page: string, account: string) => logInAtIssuer(server.url, page, account);
 
 async function invite(account: string, role = "AUDITOR"): Promise<void> {
   const body = { email: `${account}@example.com`, role };

@@ -216,6 +216,44 @@ describe("an export that two people must agree to", () => {
     }
   });
 
+  it.each(["asks", "approves"] as const)(
+    "ends if the person who %s is changed, whatever the person is afterwards",
+    async (who) => {
+      const setRole = (memberId: string, role: string) =>
+        tenant.manage("PUT", `/tenants/self/members/${memberId}`, { body: { role } });
+      await using stored = await openStored(server.here.environment);
+      const changes = [
+        async (memberId: string) => {
+          await setRole(memberId, "AUDITOR");
+          await setRole(memberId, "ADMIN");
+        },
+        async (memberId: string) => {
+          expect((await owner.call("PasskeyService/ResetPasskeys", { memberId })).status).toBe(200);
+        },
+        async (memberId: string) => {
+          await setRole(memberId, "AUDITOR");
+          await stored.change(tenant.id, `update members set role = 'ADMIN' where id = '${memberId}'`);
+        },
+      ];
+      const colleagues = await people.settled(changes.length);
+      for (const [index, change] of changes.entries()) {
+        const colleague = colleagues[index];
+        if (!colleague) throw new Error("nobody joined");
+        const own = await exporterIn("reveal");
+        const { body: asked } = await request(who === "asks" ? colleague : owner, own);
+        expect((await approve(who === "asks" ? owner : colleague, asked.id)).status).toBe(200);
+        expect(await statusOf(own)).toBe(200);
+        await change(colleague.memberId);
+        expect(await statusOf(own)).toBeGreaterThanOrEqual(403);
+        await stored.change(
+          tenant.id,
+          `update members set role = 'AUDITOR' where id = '${colleague.memberId}' and ${index} = 2`,
+        );
+        await remove(asked.id);
+      }
+    },
+  );
+
   it("is asked for until an operator decides otherwise", async () => {
     const off = await people.setApproval(owner, "false");
     expect([off.status, off.body.message]).toEqual([403, expect.stringContaining("--stop-export-approval")]);
