@@ -1,3 +1,4 @@
+import { Reason } from "../base/fault.js";
 import { KeyVersionUnknown } from "../crypto/sealed.js";
 import { StaleAuthorization } from "../store/postgres/database-error.js";
 
@@ -17,9 +18,27 @@ export async function withFreshRights<T>(
     try {
       return await work();
     } catch (error) {
-      const isStale = error instanceof StaleAuthorization || error instanceof KeyVersionUnknown;
-      if (!isStale || attempt === ATTEMPTS) throw error;
+      if (!isStale(error) || attempt === ATTEMPTS) throw error;
       await renew(error);
     }
   }
+}
+
+/**
+ * A part of such work that has effects outside of the database: a payment service, a destination or code gets nothing a
+ * second time.
+ * @throws {Reason} in place of what would begin the work again.
+ */
+export async function doneOnce<T>(part: () => Promise<T>): Promise<T> {
+  try {
+    return await part();
+  } catch (error) {
+    throw isStale(error)
+      ? new Reason("rights or keys changed during what must not be done again", { cause: error })
+      : error;
+  }
+}
+
+function isStale(error: unknown): error is StaleAuthorization | KeyVersionUnknown {
+  return error instanceof StaleAuthorization || error instanceof KeyVersionUnknown;
 }

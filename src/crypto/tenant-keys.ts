@@ -165,6 +165,8 @@ export interface TenantKeySource {
    * @throws {Fault} unavailable while the root key's holder is away; unauthenticated once the tenant is deleted.
    */
   of(tenantId: TenantId, revision?: number): Promise<TenantKeys>;
+  /** The keys of a tenant, read now: a value was found under a newer one. @throws {Fault} as {@link of} does. */
+  readAgain(tenantId: TenantId): Promise<TenantKeys>;
   /**
    * The keys of a tenant as they were last read, perhaps long ago. Only for the key of the log, which is never replaced:
    * reading it again for each minute would cost the sealer a query a tenant.

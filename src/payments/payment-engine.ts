@@ -1,5 +1,4 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { asServer } from "../audit/tenant-database.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
@@ -77,6 +76,6 @@ export class PaymentEngine {
   }
 
   #paymentsOf(keys: TenantKeys): TenantPayments {
-    return new TenantPayments(asServer(this.#parts.database, keys));
+    return new TenantPayments(this.#parts.tenants.withKeys(keys));
   }
 }

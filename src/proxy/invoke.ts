@@ -1,5 +1,5 @@
 import type { Authenticator } from "../access/authenticate.js";
-import { withFreshRights } from "../access/fresh-rights.js";
+import { doneOnce, withFreshRights } from "../access/fresh-rights.js";
 import { recordingDenials } from "../access/refusal.js";
 import { Fault } from "../base/fault.js";
 import { KeyVersionUnknown } from "../crypto/sealed.js";
@@ -104,7 +104,9 @@ async function forward(
   const target = destinationTarget(base, path, query);
   const url = checkedAgain(parts.agents, base);
   const request = { method, path, query, ...scanned.body.send(scanned.head.headers) };
-  const changed = await parts.transforms.request(route, requestSteps(definition), request, { signal, memory });
+  const changed = await doneOnce(() =>
+    parts.transforms.request(route, requestSteps(definition), request, { signal, memory }),
+  );
   if (changed.kind === "response") return { ...changed.response, destinationStatus: 0 };
   const isEmpty = Buffer.isBuffer(changed.body) && changed.body.length === 0;
   // Without `timeouts`: the defaults of src/egress/exchange.ts apply.
@@ -129,7 +131,7 @@ async function forward(
   const steps = responseSteps(definition);
   if (steps.length === 0 || response.status < 200 || response.status > 299) return plain;
   try {
-    const transformed = await parts.transforms.response(route, steps, plain, { signal, memory });
+    const transformed = await doneOnce(() => parts.transforms.response(route, steps, plain, { signal, memory }));
     return { ...transformed, headers: returnedHeaders(transformed.headers) };
   } catch (error) {
     response.body.destroy();

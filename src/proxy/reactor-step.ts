@@ -51,8 +51,10 @@ export function runReactorStep({ tenants, authenticator, functions }: ReactorSte
   return async ({ tenantId, caller, context, revision, kind }, { reactorId }, args, signal) => {
     const tenant = await tenants.of(tenantId);
     const { row, formulaRow } = await readStep(tenant, { caller, context }, reactorId);
-    const reactor = openReactor(tenant.keys, row);
-    const formula = formulaRow ? openFormula(tenant.keys, formulaRow) : undefined;
+    const { reactor, formula } = await tenant.open((keys) => ({
+      reactor: openReactor(keys, row),
+      formula: formulaRow ? openFormula(keys, formulaRow) : undefined,
+    }));
     if (formula) checkArguments(formula, args);
     const application = await reactorApplication(authenticator, tenantId, reactor, { context, revision });
     // The limits of a transform, which sees bodies of up to 5 MB.

@@ -183,14 +183,19 @@ export class RunQueue {
     const error = await postResult(agents, { tenantId, url, body: reactBody(end, showError) }, signal);
     const delay = retryDelay(failed);
     const attempt = failed + 1;
-    if (error && !signal.aborted) onUndelivered(tenantId, { error, attempt, delay });
     const ended = run.state === "delivering" ? undefined : { end, request };
+    const spent = ended ? run.request : null;
+    if (error && signal.aborted) {
+      // An attempt that a stop cut off does not count: the last one would take the result with it.
+      const cutOff = { ...run, state: "delivering", attempts: failed, delay: SOON_MS, spent } as const;
+      return this.#later(tenantId, run, cutOff, ended);
+    }
+    if (error) onUndelivered(tenantId, { error, attempt, delay });
     if (!error || delay === undefined) {
       return this.#write(tenantId, async (tx) => {
         if ((await tx.query(deleteRun, run)) && ended) logEnd(tx, run, ended);
       });
     }
-    const spent = ended ? run.request : null;
     await this.#later(tenantId, run, { ...run, state: "delivering", attempts: attempt, delay, spent }, ended);
   }
 

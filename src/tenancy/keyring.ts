@@ -100,6 +100,10 @@ export class Keyring implements TenantKeySource {
     return performance.now() - known.since < KEYS_FRESH_MS ? known.keys : undefined;
   }
 
+  async readAgain(tenantId: TenantId): Promise<TenantKeys> {
+    return (await this.#start(tenantId)).keys;
+  }
+
   async lastRead(tenantId: TenantId): Promise<TenantKeys> {
     return this.#entries.get(tenantId)?.keys ?? this.of(tenantId);
   }

@@ -176,6 +176,23 @@ describe("the archive of the log", () => {
     expect(await ledger.turnMonths(RETENTION)).toEqual([{ month: month(3), tenants: [second] }]);
   });
 
+  it("takes the place of no row that it misses, whatever an operator has seen of the others", async () => {
+    const tenantId = await firstOf(aged(1));
+    await ledger.tamper(
+      tenantId,
+      "update audit_logs set message = 'nothing' where created_at < now() - interval '70 days'",
+    );
+    await ledger.tamper(
+      tenantId,
+      "insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome) select tenant_id, created_at + interval '5 minutes', gen_random_uuid(), 'token', 'x', 'read', 'Token retrieved', 'allowed' from audit_logs order by created_at limit 1",
+    );
+    await ledger.turnMonths(RETENTION);
+    await restartChain(ledger, tenantId, await ledger.verify(tenantId));
+    await seal();
+    expect(await ledger.turnMonths(RETENTION)).toEqual([{ month: month(3), tenants: [tenantId] }]);
+    expect(ledger.unarchived.at(-1)).toContain("it has 4 rows, and the log 5");
+  });
+
   it("is not believed if a file is altered, truncated, missing, or of another tenant, month, moment or vault", async () => {
     const [first, second] = await aged();
     if (!first || !second) throw new Error("no tenants");

@@ -36,7 +36,7 @@ afterAll(() => {
   destination.close();
 });
 
-function fetching(limits = { ofTenant: 350 * KB, ofAll: 550 * KB }) {
+function fetching(limits = { ofTenant: 350 * KB, ofAll: 550 * KB, guaranteed: 0 }) {
   const fetched = new FetchedBytes(limits);
   return (tenantId = newTenantId(), target = url) =>
     guardedFetch({ agents, turns: new FairFetchLimiter(), fetched }, tenantId)(
@@ -82,8 +82,19 @@ it("responses for several tenants are bounded together too", async () => {
   for (const outcome of refused) expect(outcome).toMatchObject({ reason: { code: "ELIMIT" } });
 });
 
+it("what other tenants hold takes nothing of what each is guaranteed", async () => {
+  const get = fetching({ ofTenant: 350 * KB, ofAll: 600 * KB, guaranteed: 150 * KB });
+  const greedy = [newTenantId(), newTenantId()];
+  const holding = Promise.allSettled(greedy.flatMap((tenant) => [get(tenant), get(tenant), get(tenant)]));
+  await vi.waitFor(() => expect(held).toHaveLength(6));
+  const modest = get();
+  await endAll(7);
+  expect(await modest).toMatchObject({ status: 200 });
+  await holding;
+});
+
 it("a response that is larger than code may get is not read to its end", async () => {
-  const get = fetching({ ofTenant: 5_000 * KB, ofAll: 5_000 * KB });
+  const get = fetching({ ofTenant: 5_000 * KB, ofAll: 5_000 * KB, guaranteed: 0 });
   await expect(get(newTenantId(), `${url}large`)).rejects.toMatchObject({
     code: "ELIMIT",
     message: "the response is larger than 1048576 bytes",

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { rmSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { prepareApplication } from "../../src/access/applications.js";
@@ -14,7 +16,8 @@ import { createReactor } from "../../src/reactors/reactor.js";
 import { RunQueue, type RunQueueParts } from "../../src/reactors/run-queue.js";
 import { startRun } from "../../src/reactors/runs.js";
 import { readConfig } from "../../src/settings/config.js";
-import { insertRun } from "../../src/store/functions/reactor-runs.js";
+import { insertRun, readRun } from "../../src/store/functions/reactor-runs.js";
+import { connect } from "../../src/store/postgres/connect.js";
 import type { OrdinaryTransaction } from "../../src/store/transactions/transaction.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
 import { createToken } from "../../src/tokens/create.js";
@@ -151,4 +154,40 @@ it("a run without memory for its large token is put off, and runs once there is 
     { interval: 100 },
   );
   await queue.stop();
+});
+
+it("the result of a run stays if the server stops during the last attempt to deliver it", async () => {
+  const reactor = await newReactor();
+  const asked: (() => void)[] = [];
+  const silent = createServer(() => asked.shift()?.()).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const address = silent.address();
+  const callbackUrl = `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}/`;
+  const id = await run((tx) => startRun(callerTransaction(tx, keys, caller), reactor.id, { args: 1, callbackUrl }));
+  const failures: unknown[] = [];
+  const stopDuringAttempt = async () => {
+    const queue = queueWith({
+      functions: { run: async () => ({ kind: "returned", value: { raw: 1 } }) },
+      onFailure: (_, error) => void failures.push(error),
+    });
+    const attempt = new Promise<void>((resolve) => void asked.push(resolve));
+    queue.wake(tenantId);
+    await attempt;
+    await queue.stop();
+    return run((tx) => tx.query(readRun, id));
+  };
+  const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
+  try {
+    expect(await stopDuringAttempt()).toMatchObject({ state: "delivering", attempts: 0 });
+    await owner.begin(async (tx) => {
+      await tx`select set_config('app.tenant_id', ${tenantId}, true)`;
+      await tx`update reactor_runs set attempts = 10, due_at = created_at where id = ${id}`;
+    });
+    expect(await stopDuringAttempt()).toMatchObject({ state: "delivering", attempts: 10 });
+  } finally {
+    await owner.end({ timeout: 5 });
+    silent.closeAllConnections();
+    silent.close();
+  }
+  expect(failures).toEqual([]);
 });

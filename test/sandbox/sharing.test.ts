@@ -35,6 +35,20 @@ describe("tenants share the threads", () => {
     await Promise.all(loops);
   });
 
+  test("another tenant's calls are answered, however much of the queue one tenant's calls fill", async () => {
+    const sandbox = opened({ threads: 4, callsPerThread: 1, queue: { bytes: 2_000, waitMs: BEYOND_THE_TEST_MS } });
+    await sandbox.value(quick);
+    const longer = `${quick} // ${"x".repeat(400)}`;
+    const loops = Array.from({ length: 60 }, () =>
+      sandbox.run(looping, { key: { tenantId: "greedy" }, limits: { wallMs: BEYOND_THE_TEST_MS } }),
+    );
+    const refused = await Promise.race(loops);
+    expect(refused).toMatchObject({ kind: "failed", reason: "overloaded" });
+    for (let i = 0; i < 4; i++) expect(await sandbox.value(longer, { key: { tenantId: `modest ${i % 2}` } })).toBe(1);
+    await sandbox[Symbol.asyncDispose]();
+    await Promise.all(loops);
+  });
+
   test("calls that wait for the host share a thread, so many can wait concurrently", async () => {
     const sandbox = opened({ threads: 2, callsPerThread: 10 });
     let underWay = 0;

@@ -2,6 +2,7 @@ import { create, type DescMessage, type MessageInitShape, type MessageShape } fr
 import type { Caller } from "../../access/caller.js";
 import { asCaller } from "../../access/caller-database.js";
 import type { CallerTransaction, OrdinaryCallerTransaction } from "../../access/caller-transaction.js";
+import { doneOnce } from "../../access/fresh-rights.js";
 import { asServer, type TenantDatabase } from "../../audit/tenant-database.js";
 import { takeTurn } from "../../base/caller-turns.js";
 import { Fault } from "../../base/fault.js";
@@ -96,14 +97,14 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
     const idempotency = this.#parts.takeIdempotency();
     if (!idempotency) {
       const begun = await database.ordinary((tx) => operation.begin(tx));
-      return show(await operation.carryOut(begun), this.caller);
+      return show(await doneOnce(() => operation.carryOut(begun)), this.caller);
     }
     const started = await withoutContention(this.#parts.database, this.caller.tenantId, () =>
       database.ordinary((tx) => beginOnce(this.#output, idempotency, tx, operation)),
     );
     if (started.kind === "completed") return showReplay(this.#parts, started.replay);
     if (started.kind === "resumed") this.#parts.reply.isReplayed = true;
-    const result = started.kind === "begun" ? await operation.carryOut(started.begun) : started.result;
+    const result = started.kind === "begun" ? await doneOnce(() => operation.carryOut(started.begun)) : started.result;
     const shown = create(this.#output, show(result, this.caller));
     // The effect has happened, whatever became of the caller's rights.
     const own = asServer(this.#parts.database, this.keys);

@@ -135,12 +135,18 @@ async function whyNotMonth(
   if (!manifest) return finding?.detail ?? "it is not an export";
   const other = whyOtherMonth(manifest, attestedUntil?.toISOString(), month);
   if (other) return other;
-  if (state === "good" && found.rows !== rows) return `it has ${found.rows} rows, and the log ${rows}`;
+  if (state === "good" && found.rows !== rows) return otherRows(found.rows, rows);
   if (state === "good") return whyOtherHistory(snapshot, found.last);
   if (!(await hasRestart(snapshot, manifest.first))) return finding?.detail ?? "it cannot be verified";
   // An operator has seen what is wrong in this log, and restarted its chain. The file must still be what the vault wrote.
-  const { last } = await readArchivedMonth(archive, month, () => {});
-  return whyOtherHistory(snapshot, last);
+  const kept = await readArchivedMonth(archive, month, () => {});
+  // Rows that no seal covers are in no file: they may be what the operator looked for.
+  if (kept.rows < rows) return otherRows(kept.rows, rows);
+  return whyOtherHistory(snapshot, kept.last);
+}
+
+function otherRows(inFile: number, inLog: number): string {
+  return `it has ${inFile} rows, and the log ${inLog}`;
 }
 
 async function whyOtherHistory(snapshot: LogSnapshot, last: LastEntry | undefined): Promise<string | undefined> {

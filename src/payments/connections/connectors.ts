@@ -31,7 +31,18 @@ export class Connectors {
     return this.of(formula.id).hostOf({ fields });
   }
 
+  /** For one operation, whose first call follows at once. */
   contextOf(tenantId: TenantId, { fields }: Pick<Connection, "fields">): ConnectorContext {
-    return { tenantId, fields, now: new Date(this.#clock.now()), send: this.#http(tenantId) };
+    const http = this.#http(tenantId);
+    const until = performance.now() + CALLS_BEGIN_WITHIN_MS;
+    const send: ProviderHttp = async (call) =>
+      performance.now() < until ? http(call) : { kind: "never_sent", reason: "no_time" };
+    return { tenantId, fields, now: new Date(this.#clock.now()), send };
   }
 }
+
+/**
+ * Milliseconds in which the calls of an operation begin: pages of a list, and what follows a 429. With the 20 s that the
+ * last one may take, the operation ends before another process may work on its payment.
+ */
+const CALLS_BEGIN_WITHIN_MS = 20_000;

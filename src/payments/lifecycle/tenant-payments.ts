@@ -22,8 +22,11 @@ import { openRefund, plannedRefund, type Refund, sealRefund } from "./refund.js"
 
 export interface Change extends Step {
   readonly refunds?: readonly Refund[];
-  /** The process that has the lease continues its work. */
-  readonly keepsLease?: boolean;
+  /**
+   * The process that has the lease continues its work: `renewed` if that is this one, whose next request to the service
+   * may take as long as the one before. Absent: it is released.
+   */
+  readonly lease?: "kept" | "renewed";
 }
 
 export type ChangeOf = (payment: Payment, now: Date, refunds: readonly Refund[]) => Change;
@@ -46,7 +49,7 @@ export class TenantPayments {
 
   async find(id: Uuid): Promise<Payment | undefined> {
     const row = await this.read((tx) => tx.query(readPayment, id));
-    return row ? openPayment(this.keys, row) : undefined;
+    return this.open((keys) => (row ? openPayment(keys, row) : undefined));
   }
 
   async findAtService(connectionId: Uuid, providerId: string): Promise<Payment | undefined> {
@@ -56,40 +59,40 @@ export class TenantPayments {
 
   async findRefund(id: Uuid): Promise<Refund | undefined> {
     const row = await this.read((tx) => tx.query(readRefund, id));
-    return row ? openRefund(this.keys, row) : undefined;
+    return this.open((keys) => (row ? openRefund(keys, row) : undefined));
   }
 
   async listRefunds(id: Uuid): Promise<readonly Refund[]> {
     const rows = await this.read((tx) => tx.query(listRefundRows, id));
-    return rows.map((row) => openRefund(this.keys, row));
+    return this.open((keys) => rows.map((row) => openRefund(keys, row)));
   }
 
   async findConnection(id: Uuid): Promise<Connection | undefined> {
     const row = await this.read((tx) => tx.query(readConnection, id));
-    return row ? openConnection(this.keys, row) : undefined;
+    return this.open((keys) => (row ? openConnection(keys, row) : undefined));
   }
 
   /** The connection of a payment. Undefined if it was deleted, or leads to another payment service by now. */
   async connectionOf(payment: Payment): Promise<Connection | undefined> {
     const row = await this.read((tx) => tx.query(readConnection, payment.connectionId));
-    return connectionOfPayment(this.keys, row, payment);
+    return this.open((keys) => connectionOfPayment(keys, row, payment));
   }
 
   async claim(limit: number): Promise<readonly Payment[]> {
     const rows = await this.#tenant.ordinary((tx) => tx.query(claimPayments, { limit, seconds: LEASE_SECONDS }));
-    return rows.map((row) => openPayment(this.keys, row));
+    return this.open((keys) => rows.map((row) => openPayment(keys, row)));
   }
 
   /**
    * The row is locked and read again, since a webhook may have been faster than the response. Releases the lease unless
-   * `keepsLease` is set. The first approval destroys the verification code.
+   * `lease` says otherwise. The first approval destroys the verification code.
    * @returns the changed payment; undefined if it no longer exists.
    */
   change(id: Uuid, changeOf: ChangeOf): Promise<Payment | undefined> {
     return this.#tenant.ordinary(async (tx) => {
       const row = await lockPayment(tx, id);
       if (!row) return undefined;
-      const payment = openPayment(this.keys, row);
+      const payment = openPayment(tx.keys, row);
       const changed = changeOf(payment, tx.now, await refundsIn(tx, payment));
       write(tx, changed);
       return changed.payment;
@@ -98,6 +101,11 @@ export class TenantPayments {
 
   async failCredentials({ id, revision }: Connection): Promise<void> {
     await this.#tenant.ordinary(async (tx) => tx.enqueue(markCredentialsFailed, { id, revision }));
+  }
+
+  /** Opens values that {@link read} has read, whichever keys they are under. */
+  open<T>(values: (keys: TenantKeys) => T): Promise<T> {
+    return this.#tenant.open(values);
   }
 
   read<T>(work: (tx: TenantTransaction) => Promise<T>): Promise<T> {
@@ -116,8 +124,9 @@ function statusDetails({ status, errorCode }: Pick<Payment | Refund, "status" | 
   return status.endsWith("failed") ? { remark: status, outcome: "failed", code: errorCode } : { remark: status };
 }
 
-function write(tx: OrdinaryTenantTransaction, { payment, moved, approved, refunds = [], keepsLease }: Change): void {
-  tx.enqueue(updatePayment[keepsLease ? "kept" : "released"], writePaymentRow(tx.keys, payment));
+function write(tx: OrdinaryTenantTransaction, change: Change): void {
+  const { payment, moved, approved, refunds = [], lease = "released" } = change;
+  tx.enqueue(updatePayment[lease], writePaymentRow(tx.keys, payment));
   if (payment.dueAt) scheduleDue(tx, { kind: "payment", at: payment.dueAt });
   if (moved) tx.log("transaction", payment.id, "update", statusDetails(payment));
   if (approved) tx.enqueue(deleteCvc, payment.tokenId);

@@ -77,7 +77,7 @@ async function begin(
   const due = new Date(tx.now.getTime() + SENDING_LEASE_MS);
   // A changed API key may still belong to the same account. The response shows whether it does.
   const begun = { ...withAccountSentTo(planned, accountFingerprint(tx.keys, connection)), dueAt: due };
-  tx.enqueue(updatePayment.taken, writePaymentRow(tx.keys, begun));
+  tx.enqueue(updatePayment.renewed, writePaymentRow(tx.keys, begun));
   scheduleDue(tx, { kind: "payment", at: due });
   const sending = tx.actingAs(sendingTo(tx.caller, hosts.hostOf(connection)));
   sending.log("transaction", id, "update", begun.attempt?.operation);
@@ -87,7 +87,7 @@ async function begin(
 export async function leasePayment({ tx, hosts }: PaymentCall, id: Uuid): Promise<Payment> {
   const { payment, leased } = await findPaymentToChange(tx, id, "token:use");
   if (leased) throw busy();
-  tx.enqueue(updatePayment.taken, writePaymentRow(tx.keys, payment));
+  tx.enqueue(updatePayment.renewed, writePaymentRow(tx.keys, payment));
   const connection = connectionOfPayment(tx.keys, await tx.query(readConnection, payment.connectionId), payment);
   const sending = tx.actingAs(sendingTo(tx.caller, connection && hosts.hostOf(connection)));
   sending.log("transaction", id, "update", "sync");

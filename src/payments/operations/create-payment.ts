@@ -71,7 +71,8 @@ export async function createPayment(
   const card: Card = order.isMerchantInitiated ? { ...whole, cvc: undefined } : whole;
 
   const id = newUuid();
-  const threeDS = threeDSSessionId && (await claimThreeDSData(tx, threeDSSessionId, { tokenId, order, paymentId: id }));
+  const use = { tokenId, number: card.number, order, paymentId: id };
+  const threeDS = threeDSSessionId && (await claimThreeDSData(tx, threeDSSessionId, use));
   const payment: Payment = {
     ...untouched({
       id,

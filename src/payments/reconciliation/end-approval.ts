@@ -25,7 +25,8 @@ export async function endApproval(
   // Stored before it is sent, each time with a new key: a service may repeat its first response to the same key.
   const begun = await payments.change(id, (current) => {
     const isOpen = current.status === "buyer_approval_pending";
-    return { ...unmoved(isOpen ? { ...current, voids: current.voids + 1 } : current), keepsLease: isOpen };
+    const unchanged = unmoved(isOpen ? { ...current, voids: current.voids + 1 } : current);
+    return { ...unchanged, ...(isOpen ? { lease: "renewed" } : {}) };
   });
   if (begun?.status !== "buyer_approval_pending") return begun ?? payment;
   const outcome = await run.release(begun, `${showReconciliationId(begun)}-end-${begun.voids}`);

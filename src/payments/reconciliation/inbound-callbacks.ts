@@ -125,5 +125,5 @@ function changeByLookUp(payments: TenantPayments, id: Uuid, outcome: LookUpOutco
 
 /** Keeps the lease: another process may be working on the payment. */
 function keepingLease(change: Change): Change {
-  return { ...change, keepsLease: true };
+  return { ...change, lease: "kept" };
 }

@@ -54,7 +54,7 @@ export async function reconcile(parts: ReconcileParts, payments: TenantPayments,
   const postponed = await payments.change(payment.id, (current, now) => {
     const isUntouched = current.revision === after.revision + 1;
     const dueAt = isUntouched ? new Date(now.getTime() + lookUpDelay(0)) : current.dueAt;
-    return { ...unmoved({ ...current, dueAt }), keepsLease: true };
+    return { ...unmoved({ ...current, dueAt }), lease: "kept" };
   });
   return postponed ?? after;
 }
@@ -71,12 +71,14 @@ async function lookUpAndResend(parts: ReconcileParts, payments: TenantPayments, 
     const change = applyLookUp(current, found, at.getTime(), refunds);
     // A payment found with a changed API key is in the same account: this look-up stores that, and the next one may
     // resend.
-    isResent = isItsAccount && shouldResend(change.payment, found, at.getTime());
+    // Another process that changed the payment during a long look-up may have sent it again.
+    const isUntouched = current.revision === payment.revision;
+    isResent = isItsAccount && isUntouched && shouldResend(change.payment, found, at.getTime());
     const sent = isResent ? withAccountSentTo(change.payment, account) : change.payment;
     const known = found.kind === "found" ? withAccountFound(sent, account) : sent;
-    // Keep the lease: no other process may send meanwhile, because not every service treats two requests with one key
-    // as one.
-    return { ...change, payment: known, keepsLease: known.status === "buyer_approval_pending" || isResent };
+    // No other process may send meanwhile, because not every service treats two requests with one key as one.
+    const isGoingOn = known.status === "buyer_approval_pending" || isResent;
+    return { ...change, payment: known, ...(isGoingOn ? { lease: "renewed" } : {}) };
   });
   if (!after) return payment;
   if (after.status === "buyer_approval_pending") return endApproval(run, after, found, parts.clock.now());
@@ -116,7 +118,7 @@ async function cardAgain(
     if (found) tx.log("card", tokenId, "use", { transform: "reveal", context });
     return found;
   });
-  const card = row ? payableCard(openToken(payments.keys, row)) : undefined;
+  const card = row ? payableCard(await payments.open((keys) => openToken(keys, row))) : undefined;
   if (!card || cardFingerprint(payments.keys, card) !== attempt?.card) return undefined;
   return new Sensitive(order.isMerchantInitiated ? { ...card, cvc: undefined } : card);
 }

@@ -1,5 +1,6 @@
 import type { Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
+import { hashFingerprint } from "../../crypto/keyed-hash.js";
 import { sealedRecord } from "../../crypto/sealed-record.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { ThreeDSSessionRow } from "../../store/payments/three-ds-sessions.js";
@@ -9,6 +10,11 @@ export type AuthenticationStatus = "successful" | "attempted" | "failed" | "unav
 
 /** The issuer's response. Times are milliseconds since the epoch. */
 export interface Authentication {
+  /**
+   * Identifies the card whose number was authenticated, and does not reveal it: the token may hold another one later.
+   * Absent in sessions of earlier releases.
+   */
+  readonly card?: string;
   readonly status: AuthenticationStatus;
   /** EMV 3DS transStatus: Y, A, N, U, C or R. */
   readonly statusCode: string;
@@ -51,6 +57,10 @@ export interface ThreeDSSession extends SessionRecord {
 }
 
 export const THREE_DS_VERSION = "2.2.0";
+
+export function authenticatedCard(keys: Pick<TenantKeys, "fingerprint">, number: string): string {
+  return hashFingerprint(keys.fingerprint, "authenticated card", number).toString("base64");
+}
 
 export function openSession(keys: TenantKeys, row: ThreeDSSessionRow): ThreeDSSession {
   return {

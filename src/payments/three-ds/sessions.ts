@@ -19,7 +19,7 @@ import { countMonthlyActivity } from "../../tokens/activity.js";
 import { openToken } from "../../tokens/sealing.js";
 import { cardBrand } from "../../tokens/types/card-brand.js";
 import { type DirectoryVerdict, STATUS_CODES, type ThreeDSDirectory } from "./directory.js";
-import { type Authentication, openSession, sealSession, type ThreeDSSession } from "./session.js";
+import { type Authentication, authenticatedCard, openSession, sealSession, type ThreeDSSession } from "./session.js";
 
 /** A session works for a day; a payment uses it once. */
 const LIFETIME_MS = DAY_MS;
@@ -91,7 +91,10 @@ export async function authenticateSession(
   if (session.authentication) throw new Fault("wrong_state", "The session was authenticated already.");
   const number = await readCardNumber(tx, session.tokenId);
   if (number === undefined) throw new Fault("wrong_state", "The session's token is gone.");
-  const authentication = authenticationResult(tx.keys, session, directory.authenticate(number), purchase);
+  const authentication = {
+    ...authenticationResult(tx.keys, session, directory.authenticate(number), purchase),
+    card: authenticatedCard(tx.keys, number),
+  };
   const changed = { ...session, authentication, modifiedBy: loggedActor(tx.caller).id, modifiedAt: tx.now.getTime() };
   write(tx, changed);
   tx.log("three_ds_session", id, "authorize");
@@ -112,10 +115,12 @@ export async function endChallenge(
   const plain = row ? openToken(tx.keys, row).data.reveal() : null;
   const number = isJsonObject(plain) && typeof plain.number === "string" ? plain.number : "";
   const failed: DirectoryVerdict = { status: "failed", statusReason: "card-authentication-failed" };
-  const verdict = choice === "approve" ? directory.afterChallenge(number) : failed;
+  const isSameCard = before.card === undefined || before.card === authenticatedCard(tx.keys, number);
+  const verdict = choice === "approve" && isSameCard ? directory.afterChallenge(number) : failed;
   const after = authenticationResult(tx.keys, session, verdict, undefined);
   const authentication: Authentication = {
     ...after,
+    ...(before.card === undefined ? {} : { card: before.card }),
     challengeType: before.challengeType,
     challengeMandated: before.challengeMandated,
     wasChallenged: true,

@@ -41,6 +41,11 @@ export class Dispatcher {
 
   accept(threadTask: ThreadTask): void {
     const waiting = this.#wait(threadTask);
+    // A task that need not wait takes no room in the queue, however much of it others have.
+    if (!this.#queue.has(waiting.tenant) && this.#begin(waiting)) {
+      this.#keepSpare();
+      return;
+    }
     if (!this.#queue.add(waiting)) {
       clearTimeout(waiting.timer);
       threadTask.onEnd({ kind: "refused" }, 0);
@@ -82,18 +87,21 @@ export class Dispatcher {
   }
 
   #dispatch(): void {
-    this.#queue.drain((waiting) => {
-      const { task, tenant } = waiting.threadTask;
-      const thread =
-        task.kind === "run"
-          ? chooseThread(this.#threads, tenant, task.key, this.#settings.callsPerThread)
-          : chooseIdleThread(this.#threads, tenant);
-      if (thread === undefined) return false;
-      this.#leave(waiting);
-      void this.#run(thread, waiting);
-      return true;
-    });
+    this.#queue.drain((waiting) => this.#begin(waiting));
     this.#keepSpare();
+  }
+
+  /** @returns whether there is a thread for the task. */
+  #begin(waiting: WaitingTask): boolean {
+    const { task, tenant } = waiting.threadTask;
+    const thread =
+      task.kind === "run"
+        ? chooseThread(this.#threads, tenant, task.key, this.#settings.callsPerThread)
+        : chooseIdleThread(this.#threads, tenant);
+    if (thread === undefined) return false;
+    this.#leave(waiting);
+    void this.#run(thread, waiting);
+    return true;
   }
 
   async #run(thread: Thread, { threadTask, since }: WaitingTask): Promise<void> {

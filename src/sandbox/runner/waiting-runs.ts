@@ -22,15 +22,25 @@ export class WaitingRuns<T extends QueuedTask> {
     return this.#size;
   }
 
+  /** @returns whether there is room for it. */
   add(waiting: T): boolean {
     const own = this.#byTenant.get(waiting.tenant) ?? [];
     const { total, perTenant, bytes } = this.#limits;
-    if (this.#size >= total || own.length >= perTenant || this.#bytes + waiting.bytes > bytes) return false;
+    const left = bytes - this.#bytes - waiting.bytes;
+    if (this.#size >= total || own.length >= perTenant || left < 0) return false;
+    // As much as is left for others: one tenant alone gets half, and something remains for a newcomer.
+    const held = own.reduce((sum, each) => sum + each.bytes, waiting.bytes);
+    if (own.length > 0 && held > left) return false;
     own.push(waiting);
     this.#byTenant.set(waiting.tenant, own);
     this.#size += 1;
     this.#bytes += waiting.bytes;
     return true;
+  }
+
+  /** Whether a task of the tenant waits. */
+  has(tenant: string): boolean {
+    return this.#byTenant.has(tenant);
   }
 
   /** @returns whether it was still waiting. */

@@ -68,12 +68,12 @@ export const findPaymentByProvider = defineForEach<ProviderName, Uuid | null, { 
 export type PaymentChange = Omit<PaymentRow, "created_at" | "revision">;
 
 /**
- * Changes a locked payment. The worker takes its lease (`taken`), keeps it (`kept`) or gives it back (`released`). These
- * are three statements, because Citus refuses `now()` within a CASE of an update ("non-IMMUTABLE functions are not
+ * Changes a locked payment. The worker takes its lease or takes it again (`renewed`), keeps it (`kept`) or gives it back
+ * (`released`). These are three statements, because Citus refuses `now()` within a CASE of an update ("non-IMMUTABLE functions are not
  * allowed in CASE or COALESCE statements").
  */
 export const updatePayment = {
-  taken: definePaymentUpdate(`now() + ${LEASE_SECONDS} * interval '1 second'`),
+  renewed: definePaymentUpdate(`now() + ${LEASE_SECONDS} * interval '1 second'`),
   kept: definePaymentUpdate("lease_until"),
   released: definePaymentUpdate("null"),
 };

@@ -6,7 +6,8 @@ let shop: Shop;
 let client: RestClient;
 beforeAll(async () => {
   shop = await openShop();
-  const permissions = [...PAYING, "3ds:session:create", "3ds:session:read", "3ds:session:authenticate"];
+  const sessions = ["3ds:session:create", "3ds:session:read", "3ds:session:authenticate"];
+  const permissions = [...PAYING, "token:update", ...sessions];
   client = await shop.tenant.application({ type: "private", permissions });
 });
 
@@ -90,6 +91,35 @@ describe("a 3DS session", () => {
     });
     const again = await shop.pay({ token, three_d_session_id: id });
     expect(again.body.errors.three_d_session_id[0]).toContain("has not been used");
+  });
+
+  describe("has one card, and its token another later", () => {
+    const change = (token: string, number: string) =>
+      client("PATCH", `/tokens/${token}`, {
+        headers: { "Content-Type": "application/merge-patch+json" },
+        body: { data: { number } },
+      });
+
+    it("serves no payment, until the token has the card that was authenticated", async () => {
+      const { id, token } = await session("5555555555554444");
+      expect((await authenticate(id)).body.authentication_status).toBe("successful");
+      expect((await change(token, "4111111111111111")).status).toBe(200);
+      const refused = await shop.pay({ token, three_d_session_id: id });
+      expect([refused.status, refused.body.errors]).toEqual([
+        400,
+        { three_d_session_id: [expect.stringContaining("the card that the token holds now")] },
+      ]);
+      expect((await change(token, "5555555555554444")).status).toBe(200);
+      expect((await shop.pay({ token, three_d_session_id: id })).body.status).toBe("authorization_succeeded");
+    });
+
+    it("fails with its challenge", async () => {
+      const { id, token } = await session("4000000000003220");
+      const { body } = await authenticate(id);
+      expect((await change(token, "4111111111111111")).status).toBe(200);
+      await fetch(body.acs_challenge_url, { method: "POST", body: new URLSearchParams({ choice: "approve" }) });
+      expect((await client("GET", `/3ds/sessions/${id}/challenge-result`)).body.authentication_status).toBe("failed");
+    });
   });
 
   it("serves no payment after it failed", async () => {

@@ -118,4 +118,15 @@ export class Payer implements AsyncDisposable {
       await tx`update payments set lease_until = created_at where tenant_id = ${this.tenantId} and id = ${id}`;
     });
   }
+
+  /** Seconds for which no other process may work on the payment. */
+  leaseLeft(id: Uuid): Promise<number> {
+    return this.#sql.begin(async (tx) => {
+      await tx`select set_config('app.tenant_id', ${this.tenantId}, true)`;
+      const [row] = await tx<{ seconds: number }[]>`
+        select extract(epoch from lease_until - now())::float8 as seconds from payments
+        where tenant_id = ${this.tenantId} and id = ${id}`;
+      return row?.seconds ?? Number.NaN;
+    });
+  }
 }

@@ -1,6 +1,5 @@
 import type { Caller } from "../../../src/access/caller.js";
 import { callerTransaction } from "../../../src/access/caller-transaction.js";
-import { asServer } from "../../../src/audit/tenant-database.js";
 import type { Uuid } from "../../../src/base/ids.js";
 import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
 import { chooseFormula, connections, replaceConnection } from "../../../src/payments/connections/connection.js";
@@ -181,7 +180,7 @@ export class Till {
   }
 
   #payments(): TenantPayments {
-    return new TenantPayments(asServer(this.#payer.vault.database, this.#keys));
+    return new TenantPayments(this.#payer.vault.tenants.withKeys(this.#keys));
   }
 
   /** A killed process writes nothing any more, and its reservations expire after a while. */

@@ -51,6 +51,13 @@ describe("queued runs", () => {
     expect(tenants.filter((tenant) => queue.add(run(tenant, "x", bytes)))).toHaveLength(accepted);
   });
 
+  test("leave as many bytes to others as their tenant holds", () => {
+    const queue = new FairQueue<ReturnType<typeof run>>(limits);
+    expect([30, 25, 20].map((bytes) => queue.add(run("a", "x", bytes)))).toEqual([true, false, true]);
+    expect([40, 5, 5].map((bytes) => queue.add(run("b", "x", bytes)))).toEqual([true, false, false]);
+    expect(queue.add(run("c", "x", 10))).toBe(true);
+  });
+
   test("can be removed once while they wait", () => {
     const queue = new WaitingRuns<ReturnType<typeof run>>(limits);
     const waiting = run("a", "a1", 90);
