@@ -33,7 +33,7 @@ export async function claimThreeDSData(
   if (session.paymentId) throw invalid(FIELD, "must be a 3DS session that has not been used");
   if (!authentication) throw invalid(FIELD, "must be a session that was authenticated");
   const { status, statusCode, authenticationValue, eci, amount, currency, card } = authentication;
-  if (card !== undefined && card !== authenticatedCard(tx.keys, number)) {
+  if (card !== authenticatedCard(tx.keys, number)) {
     throw invalid(FIELD, "must be a session that authenticated the card that the token holds now");
   }
   if ((status !== "successful" && status !== "attempted") || !authenticationValue || !eci) {

@@ -10,11 +10,8 @@ export type AuthenticationStatus = "successful" | "attempted" | "failed" | "unav
 
 /** The issuer's response. Times are milliseconds since the epoch. */
 export interface Authentication {
-  /**
-   * Identifies the card whose number was authenticated, and does not reveal it: the token may hold another one later.
-   * Absent in sessions of earlier releases.
-   */
-  readonly card?: string;
+  /** Identifies the card whose number was authenticated, and does not reveal it: the token may hold another one later. */
+  readonly card: string;
   readonly status: AuthenticationStatus;
   /** EMV 3DS transStatus: Y, A, N, U, C or R. */
   readonly statusCode: string;

@@ -91,10 +91,8 @@ export async function authenticateSession(
   if (session.authentication) throw new Fault("wrong_state", "The session was authenticated already.");
   const number = await readCardNumber(tx, session.tokenId);
   if (number === undefined) throw new Fault("wrong_state", "The session's token is gone.");
-  const authentication = {
-    ...authenticationResult(tx.keys, session, directory.authenticate(number), purchase),
-    card: authenticatedCard(tx.keys, number),
-  };
+  const card = authenticatedCard(tx.keys, number);
+  const authentication = authenticationResult(tx.keys, session, directory.authenticate(number), { card, purchase });
   const changed = { ...session, authentication, modifiedBy: loggedActor(tx.caller).id, modifiedAt: tx.now.getTime() };
   write(tx, changed);
   tx.log("three_ds_session", id, "authorize");
@@ -115,12 +113,11 @@ export async function endChallenge(
   const plain = row ? openToken(tx.keys, row).data.reveal() : null;
   const number = isJsonObject(plain) && typeof plain.number === "string" ? plain.number : "";
   const failed: DirectoryVerdict = { status: "failed", statusReason: "card-authentication-failed" };
-  const isSameCard = before.card === undefined || before.card === authenticatedCard(tx.keys, number);
+  const isSameCard = before.card === authenticatedCard(tx.keys, number);
   const verdict = choice === "approve" && isSameCard ? directory.afterChallenge(number) : failed;
-  const after = authenticationResult(tx.keys, session, verdict, undefined);
+  const after = authenticationResult(tx.keys, session, verdict, { card: before.card, purchase: undefined });
   const authentication: Authentication = {
     ...after,
-    ...(before.card === undefined ? {} : { card: before.card }),
     challengeType: before.challengeType,
     challengeMandated: before.challengeMandated,
     wasChallenged: true,
@@ -157,11 +154,12 @@ function authenticationResult(
   keys: TenantKeys,
   { id, cardBrand: brand }: ThreeDSSession,
   { status, statusReason, challengeType, challengeMandated }: DirectoryVerdict,
-  purchase: Purchase | undefined,
+  { card, purchase }: Pick<Authentication, "card"> & { readonly purchase: Purchase | undefined },
 ): Authentication {
   const isProven = status === "successful" || status === "attempted";
   const value = createHmac("sha256", keys.proof).update(`cloakroom/cavv/1 ${id}`).digest().subarray(0, 20);
   return {
+    card,
     status,
     statusCode: STATUS_CODES[status],
     statusReason,

@@ -52,7 +52,7 @@ describe("queued runs", () => {
   });
 
   test("leave as many bytes to others as their tenant holds", () => {
-    const queue = new FairQueue<ReturnType<typeof run>>(limits);
+    const queue = new WaitingRuns<ReturnType<typeof run>>(limits);
     expect([30, 25, 20].map((bytes) => queue.add(run("a", "x", bytes)))).toEqual([true, false, true]);
     expect([40, 5, 5].map((bytes) => queue.add(run("b", "x", bytes)))).toEqual([true, false, false]);
     expect(queue.add(run("c", "x", 10))).toBe(true);
