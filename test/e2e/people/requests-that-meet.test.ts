@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { newMember } from "../../support/member.js";
 import { logInAtIssuer, OidcIssuer } from "../../support/oidc-issuer.js";
 import { addPasskey, callPasskeys, confirmInVault } from "../../support/passkeys.js";
@@ -21,6 +21,8 @@ beforeAll(async () => {
   server = await startServerHere({ ...issuer.settings, ...SEVERAL_AT_ONCE });
   issuer.serve(server.url);
   database = new HeldRows(server.vault);
+});
+beforeEach(async () => {
   tenant = await newTenant(server.url, server.environment);
 });
 afterAll(async () => {
@@ -33,7 +35,11 @@ const member = (role: "ADMIN" | "AUDITOR") => newMember(tenant, role, server.env
 const signIn = (email: string) => signedIn(tenant.id, email, server.url, server.environment);
 const authenticator = () => new SoftwareAuthenticator(server.url.replace("127.0.0.1", "localhost"));
 
-it("two accounts at the issuer with the address of a member are not both bound, also at the same moment", async () => {
+/** On a busy machine a request waits for the held rows for longer than the server lets it, which is refused with 503. */
+const BUSY = 503;
+
+/** Two accounts with the address of one member, who come back from the issuer at the same moment. */
+async function twoAccountsReturn(): Promise<readonly number[]> {
   const email = await member("AUDITOR");
   const returning = async (account: string) => {
     issuer.accounts.set(account, { email });
@@ -42,8 +48,14 @@ it("two accounts at the issuer with the address of a member are not both bound, 
     const back = await logInAtIssuer(server.url, body.authorizationUrl, account);
     return async () => (await browser.open(back)).status;
   };
-  const accounts = [await returning("a-colleague"), await returning("somebody-else")];
-  expect((await database.race(tenant.id, "members", accounts)).toSorted()).toEqual([200, 403]);
+  const accounts = [await returning(`a-colleague-of-${email}`), await returning(`somebody-else-than-${email}`)];
+  return (await database.race(tenant.id, "members", accounts)).toSorted();
+}
+
+it("two accounts at the issuer with the address of a member are not both bound, also at the same moment", async () => {
+  let statuses = await twoAccountsReturn();
+  while (statuses.includes(BUSY)) statuses = await twoAccountsReturn();
+  expect(statuses).toEqual([200, 403]);
 });
 
 /** Changes rights of an application that has nothing to do with people. */
@@ -60,7 +72,12 @@ it("a proof and a new passkey are accepted while the rights of others change", a
   await confirmInVault(tenant, added.id, server.environment);
   const check = (await callPasskeys(browser, "BeginPasskeyCheck")).body;
   const proof = { challengeId: check.challengeId, credential: own.prove(check.options) };
-  const prove = async () => (await callPasskeys(browser, "FinishPasskeyCheck", proof)).status;
+  const served = async (method: "FinishPasskeyCheck" | "FinishPasskeyRegistration", body: object) => {
+    let { status } = await callPasskeys(browser, method, body);
+    while (status === BUSY) ({ status } = await callPasskeys(browser, method, body));
+    return status;
+  };
+  const prove = () => served("FinishPasskeyCheck", proof);
   const changed = async () => {
     await changeRights();
     return 200;
@@ -71,7 +88,7 @@ it("a proof and a new passkey are accepted while the rights of others change", a
   const begun = (await callPasskeys(browser, "BeginPasskeyRegistration")).body;
   const credential = authenticator().register(begun.options);
   const registration = { challengeId: begun.challengeId, credential, name: "Another" };
-  const add = async () => (await callPasskeys(browser, "FinishPasskeyRegistration", registration)).status;
+  const add = () => served("FinishPasskeyRegistration", registration);
   expect(await database.race(tenant.id, "sign_in_requests", [add, changed])).toEqual([200, 200]);
   const { body: log } = await tenant.manage("GET", "/logs?size=100");
   expect(log.data.filter(({ outcome }: { outcome: string }) => outcome !== "allowed")).toEqual([]);
