@@ -97,34 +97,50 @@ class ProvingProvider extends Provider {
   }
 }
 
-/** Logs in at the issuer's page, and returns the address of the vault to which it sends the browser back. */
-export async function logInAtIssuer(vaultUrl: string, page: string, account: string): Promise<string> {
-  const cookies = new Map<string, string>();
-  let address = page;
-  let form: string | undefined;
-  for (let step = 0; step < 12; step += 1) {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    const response: Response = await fetch(address, {
+/** What a page of the issuer asks next: a form to fill in, or an address to go on to. */
+export type IssuerStep = { readonly html: string; readonly action: string | undefined } | { readonly next: string };
+
+/** A person's browser at the issuer's pages. */
+export class IssuerBrowser {
+  readonly #cookies = new Map<string, string>();
+
+  /** Opens an address, or submits a form to it. */
+  async open(address: string, form?: URLSearchParams): Promise<IssuerStep> {
+    const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const response = await fetch(address, {
       redirect: "manual",
-      headers: { Cookie: cookie, ...(form ? { "Content-Type": "application/x-www-form-urlencoded" } : {}) },
+      headers: { Cookie: cookie },
       ...(form ? { method: "POST", body: form } : {}),
     });
     for (const line of response.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-      cookies.set(name, value);
+      this.#cookies.set(name, value);
     }
     const next = response.headers.get("location");
-    if (next) {
+    if (next) return { next: new URL(next, address).href };
+    const html = await response.text();
+    const action = /<form[^>]* action="([^"]+)"/.exec(html)?.[1];
+    return { html, action: action === undefined ? undefined : new URL(action, address).href };
+  }
+}
+
+/** Logs in at the issuer's page, and returns the address of the vault to which it sends the browser back. */
+export async function logInAtIssuer(vaultUrl: string, page: string, account: string): Promise<string> {
+  const browser = new IssuerBrowser();
+  let address = page;
+  let form: URLSearchParams | undefined;
+  for (let shown = 0; shown < 12; shown += 1) {
+    const step = await browser.open(address, form);
+    if ("next" in step) {
       form = undefined;
-      address = new URL(next, address).href;
+      address = step.next;
       if (address.startsWith(vaultUrl)) return address;
       continue;
     }
-    const html = await response.text();
-    const action = /<form[^>]* action="([^"]+)"/.exec(html)?.[1];
-    if (!action) throw new Error(`the issuer shows no form: ${html.slice(0, 500)}`);
-    address = new URL(action, address).href;
-    form = html.includes('value="login"') ? `prompt=login&login=${account}&password=x` : "prompt=consent";
+    if (!step.action) throw new Error(`the issuer shows no form: ${step.html.slice(0, 500)}`);
+    address = step.action;
+    const isLogin = step.html.includes('value="login"');
+    form = new URLSearchParams(isLogin ? { prompt: "login", login: account, password: "x" } : { prompt: "consent" });
   }
   throw new Error("the login at the issuer does not end");
 }

@@ -19,6 +19,7 @@ import { listLogPartitions, monthStart, monthsPartition } from "../../../src/sto
 import { childNamed, ownProcessorTime, processorTime } from "../processor-time.js";
 import { say } from "../table.js";
 import { fillMonths, type LoggedTenant, MONTHS, type OldVault, openOldVault } from "./old-vault.js";
+import { timed } from "./timed.js";
 
 /** A log of months: `npm run bench:log -- 100000000` takes an hour and 50 GB of disk, in `BENCH_DIRECTORY`. */
 const ROWS = Number(process.argv[2] ?? 1_000_000);
@@ -134,28 +135,22 @@ async function archiveMonth(vault: OldVault, of: LoggedTenant): Promise<void> {
   const now = new Date(oldest.getTime() + 10 * MINUTE_MS);
   const times = { oldest, now, signal: new AbortController().signal };
   for (const { tenantId } of vault.tenants) {
-    const begun = performance.now();
-    await archiveOldLog(parts, tenantId, times);
-    if (tenantId === of.tenantId) say(`archive of a tenant's month, verified: ${secondsSince(begun)}`);
+    const { seconds } = await timed(() => archiveOldLog(parts, tenantId, times));
+    if (tenantId === of.tenantId) say(`archive of a tenant's month, verified: ${seconds.toFixed(2)} s`);
   }
   const name = archivedFile(of.tenantId, month);
-  const begun = performance.now();
   const { fingerprint } = logSigningKey((await vault.vault.keyring.of(of.tenantId)).audit, of.tenantId);
-  const { state, rows } = await verifyExport(bytesOf(archive, name), { fingerprint });
+  const verified = await timed(() => verifyExport(bytesOf(archive, name), { fingerprint }));
+  const { state, rows } = verified.result;
   const { size } = statSync(join(directory, "archive", name));
-  say(
-    `verification of the file: ${state}, ${rows} rows in ${secondsSince(begun)}, ${Math.round(size / rows)} bytes a row`,
-  );
-  const dropped = performance.now();
-  const { blocked, stuck } = await removeOldMonths({ ...vault.vault, database: vault.parts.database }, oldest);
+  const verifiedIn = `${verified.seconds.toFixed(2)} s`;
+  say(`verification of the file: ${state}, ${rows} rows in ${verifiedIn}, ${Math.round(size / rows)} bytes a row`);
+  const removed = await timed(() => removeOldMonths({ ...vault.vault, database: vault.parts.database }, oldest));
+  const waiting = removed.result.blocked.length + removed.result.stuck.length;
   const left = (await listLogPartitions(vault.owner)).filter(({ from }) => from <= month).length;
-  say(`retention by drop: ${secondsSince(dropped)}, ${left} old months left, ${blocked.length + stuck.length} wait`);
+  say(`retention by drop: ${removed.seconds.toFixed(2)} s, ${left} old months left, ${waiting} wait`);
   say(`a page of that month: before ${before}; from the archive ${await timeOf(vault, of, page, archive)}`);
   say(`a page of the newest rows with an archive: ${await timeOf(vault, of, {}, archive)}`);
-}
-
-function secondsSince(begun: number): string {
-  return `${((performance.now() - begun) / 1_000).toFixed(2)} s`;
 }
 
 async function* bytesOf(archive: LogArchive, name: string): AsyncGenerator<Buffer> {

@@ -14,6 +14,7 @@ import { connect, type Sql } from "../../../src/store/postgres/connect.js";
 import { provisionTenant } from "../../../src/tenancy/provision.js";
 import { openVault, type Vault } from "../../../src/vault/vault.js";
 import { say } from "../table.js";
+import { timed } from "./timed.js";
 
 /** As many as the default retention of 400 days keeps. */
 export const MONTHS = 14;
@@ -70,8 +71,8 @@ export async function fillMonths(old: OldVault, rows: number): Promise<void> {
   const minutes = Math.ceil(rows / MONTHS / TENANTS / ROWS_A_MINUTE);
   const monthRows = minutes * TENANTS * ROWS_A_MINUTE;
   const each = (seconds: number) => `${((seconds * 1e6) / monthRows).toFixed(1)} µs a row`;
-  const inserting = await secondsOf(() => fillOldestMonth(old, minutes));
-  const sealing = await secondsOf(() => sealRows(old));
+  const { seconds: inserting } = await timed(() => fillOldestMonth(old, minutes));
+  const { seconds: sealing } = await timed(() => sealRows(old));
   say(`${monthRows} rows of a month: inserted by the thousand in ${each(inserting)}, sealed in ${each(sealing)}`);
   const later = Array.from({ length: MONTHS - 1 }, (_, ago) => monthStart(new Date(), -1 - ago));
   // Before the copies: each takes its month out of the log, under a lock, until it has its rows.
@@ -79,19 +80,13 @@ export async function fillMonths(old: OldVault, rows: number): Promise<void> {
   const copyNext = async () => {
     for (let month = later.pop(); month !== undefined; month = later.pop()) {
       const to = month;
-      const copying = await secondsOf(() => copyOldestMonth(old, to));
+      const { seconds: copying } = await timed(() => copyOldestMonth(old, to));
       say(`  a copy of them in ${to.toISOString().slice(0, 7)}, with its indexes in ${each(copying)}`);
     }
   };
   await Promise.all([copyNext(), copyNext()]);
   old.clock.time = Date.now();
   say(`${monthRows * MONTHS} rows`);
-}
-
-async function secondsOf(work: () => Promise<void>): Promise<number> {
-  const begun = performance.now();
-  await work();
-  return (performance.now() - begun) / 1_000;
 }
 
 async function fillOldestMonth(old: OldVault, minutes: number): Promise<void> {

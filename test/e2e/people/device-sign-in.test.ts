@@ -7,6 +7,7 @@ import Provider from "oidc-provider";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cloakroom } from "../../support/command.js";
 import { newDirectory } from "../../support/new-directory.js";
+import { IssuerBrowser } from "../../support/oidc-issuer.js";
 import { addPasskey } from "../../support/passkeys.js";
 import { type ServerHere, startServerHere } from "../../support/server-here.js";
 import { SoftwareAuthenticator } from "../../support/software-authenticator.js";
@@ -60,28 +61,17 @@ afterAll(async () => {
 
 /** Opens the issuer's page as a person does, and submits its forms to the end: confirms, logs in, consents. */
 async function confirm(page: string, account: string, isAborted = false): Promise<void> {
-  const cookies = new Map<string, string>();
+  const person = new IssuerBrowser();
   let address = page;
   let form: URLSearchParams | undefined;
-  for (let step = 0; step < 12; step += 1) {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    const response: Response = await fetch(address, {
-      redirect: "manual",
-      headers: { Cookie: cookie },
-      ...(form ? { method: "POST", body: form } : {}),
-    });
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-      cookies.set(name, value);
-    }
-    const next = response.headers.get("location");
-    if (next) {
+  for (let shown = 0; shown < 12; shown += 1) {
+    const step = await person.open(address, form);
+    if ("next" in step) {
       form = undefined;
-      address = new URL(next, address).href;
+      address = step.next;
       continue;
     }
-    const html = await response.text();
-    const action = /<form[^>]* action="([^"]+)"/.exec(html)?.[1];
+    const { html, action } = step;
     if (!action || form?.has("abort")) return;
     const hidden = [...html.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)];
     form = new URLSearchParams();
@@ -89,7 +79,7 @@ async function confirm(page: string, account: string, isAborted = false): Promis
     if (html.includes('value="login"')) for (const name of ["login", "password"]) form.set(name, account);
     else if (html.includes('name="user_code"') && html.includes('name="confirm"')) form.set("confirm", "yes");
     if (isAborted && html.includes('name="abort"')) form.set("abort", "yes");
-    address = new URL(action, address).href;
+    address = action;
   }
   throw new Error("the pages of the issuer do not end");
 }

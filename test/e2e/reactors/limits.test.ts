@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ServerHere, startServerHere } from "../../support/server-here.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
@@ -6,10 +9,7 @@ let server: ServerHere;
 let tenant: TestTenant;
 let caller: Awaited<ReturnType<TestTenant["backEnd"]>>;
 beforeAll(async () => {
-  server = await startServerHere(
-    { SANDBOX_THREADS: "1", SANDBOX_TIMEOUT_MS: "1500", SANDBOX_MEMORY_MB: "24" },
-    { configure: ({ sandbox }) => ({ sandbox: { ...sandbox, queue: { ...sandbox.queue, total: 2 } } }) },
-  );
+  server = await startServerHere({ SANDBOX_THREADS: "1", SANDBOX_TIMEOUT_MS: "1500", SANDBOX_MEMORY_MB: "24" });
   tenant = await newTenant(server.url, server.environment);
   caller = await tenant.backEnd();
 });
@@ -37,17 +37,48 @@ describe("limits set by the operator", () => {
       body: { errors: { error: [expect.stringMatching(/memory/)] } },
     });
   });
+});
 
-  it("reject runs while the queue is full", async () => {
-    const react = await reactor(
-      "module.exports = async () => { await new Promise((done) => setTimeout(done, 1_200)); return { raw: 1 }; };",
+describe("a queue of the operator's length", () => {
+  it("rejects runs while it is full", async () => {
+    await using held = await startHeldService();
+    await using limited = await startServerHere(
+      { SANDBOX_THREADS: "1", SANDBOX_TIMEOUT_MS: "30000", EGRESS_ALLOW: "127.0.0.1" },
+      {
+        configure: ({ sandbox }) => ({
+          sandbox: { ...sandbox, queue: { ...sandbox.queue, total: 2, waitMs: 600_000 } },
+        }),
+      },
     );
-    // Sixteen runs of a tenant share a thread while they wait for something, and two wait. On a busy machine some requests
-    // arrive when the first runs have ended.
-    const statuses = await Promise.all(Array.from({ length: 60 }, async () => (await react()).status));
-    const served = statuses.filter((status) => status === 200).length;
-    expect(served).toBeGreaterThanOrEqual(18);
-    expect(served).toBeLessThan(60);
-    expect(statuses.filter((status) => status === 503)).toHaveLength(60 - served);
+    const own = await newTenant(limited.url, limited.environment);
+    const code = `module.exports = async () => { await fetch(${JSON.stringify(held.url)}); return { raw: 1 }; };`;
+    const { body } = await own.manage("POST", "/reactors", { body: { name: "Waits", code } });
+    const back = await own.backEnd();
+    const statuses: number[] = [];
+    const react = async () => {
+      const { status } = await back("POST", `/reactors/${body.id}/react`, { body: { args: {} } });
+      statuses.push(status);
+      // Sixteen runs of a tenant share a thread while they wait for something, two wait for the thread, and none ends before
+      // the others were refused.
+      if (statuses.length === 12) held.answer();
+    };
+    await Promise.all(Array.from({ length: 30 }, react));
+    expect(statuses).toEqual([...Array(12).fill(503), ...Array(18).fill(200)]);
   });
 });
+
+/** A service that answers nothing before `answer` is called, and everything afterwards. */
+async function startHeldService() {
+  const { promise: told, resolve: answer } = Promise.withResolvers<void>();
+  const service = createServer((_, response) => void told.then(() => response.end())).listen(0, "127.0.0.1");
+  await once(service, "listening");
+  const { port }: AddressInfo = Object(service.address());
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    answer,
+    async [Symbol.asyncDispose]() {
+      service.closeAllConnections();
+      service.close();
+    },
+  };
+}

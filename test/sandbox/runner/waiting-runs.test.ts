@@ -58,6 +58,24 @@ describe("queued runs", () => {
     expect(queue.add(run("c", "x", 10))).toBe(true);
   });
 
+  test("leave room for another tenant, whatever one queues and withdraws", () => {
+    const bytes = fc.integer({ min: 1, max: 50 });
+    const moves = fc.array(fc.record({ bytes, withdraws: fc.boolean() }), { maxLength: 40 });
+    fc.assert(
+      fc.property(moves, bytes, (greedy, newcomer) => {
+        const queue = new WaitingRuns<ReturnType<typeof run>>({ ...limits, total: 100, perTenant: 100 });
+        const queued: ReturnType<typeof run>[] = [];
+        for (const move of greedy) {
+          const waiting = run("greedy", "x", move.bytes);
+          if (queue.add(waiting)) queued.push(waiting);
+          const first = move.withdraws ? queued.shift() : undefined;
+          if (first) expect(queue.remove(first)).toBe(true);
+        }
+        expect(queue.add(run("newcomer", "y", newcomer))).toBe(true);
+      }),
+    );
+  });
+
   test("can be removed once while they wait", () => {
     const queue = new WaitingRuns<ReturnType<typeof run>>(limits);
     const waiting = run("a", "a1", 90);
