@@ -3,11 +3,11 @@ import { covers, parseContainer } from "../access/container.js";
 import { denied } from "../access/refusal.js";
 import { invalid } from "../base/fault.js";
 import { readCursor, writeCursor } from "../crypto/cursor.js";
-import { listTokenKeys } from "../store/tokens/token-keys.js";
 import type { TokenKey } from "../store/tokens/token-selection.js";
 import { logListing, PAGE_LIMIT, recheckFilter, visibleTokens } from "./offset-list.js";
 import type { ReadableToken } from "./read.js";
 import { type ReadLimit, readTokenRows } from "./read-rows.js";
+import { listKeys } from "./selected-keys.js";
 import { selectTokens, type TokenQuery } from "./selection.js";
 
 export interface TokenCursorPage {
@@ -34,7 +34,7 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
   return async (tx: CallerTransaction): Promise<TokenCursorPage> => {
     const selection = await selectTokens(tx, query);
     // One extra row shows whether another page follows.
-    const found = await tx.query(listTokenKeys, {
+    const found = await listKeys(tx, {
       selection,
       order: "newest_first",
       after,

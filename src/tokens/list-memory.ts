@@ -2,12 +2,6 @@ import { LRUCache } from "lru-cache";
 import { lruEntries } from "../base/lru-entries.js";
 import type { TokenKey } from "../store/tokens/token-selection.js";
 
-/**
- * Totals above these are recounted only every 30 seconds: of a single index walk, and of compared keys, which take ten
- * times as long.
- */
-export const MAX_FRESH_COUNT = 100_000;
-export const MAX_FRESH_COMPARED = 10_000;
 const COUNT_MS = 30_000;
 /** After this time, one request recounts while the others use the remembered total. */
 const RECOUNT_MS = 15_000;

@@ -4,19 +4,20 @@ import { storedContainer } from "../access/container.js";
 import { mightNeedReason, requireReason } from "../access/reveal-reason.js";
 import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { MAX_PAGE_BYTES, type Page, type PageRequest, pageOffset, pageTooLarge } from "../base/page.js";
-import { countTokenKeys, type KeyPage, listTokenKeys, sumTokenCounts } from "../store/tokens/token-keys.js";
+import { countTokenKeys, type KeyPage, sumTokenCounts } from "../store/tokens/token-keys.js";
 import type { TokenKey, TokenSelection } from "../store/tokens/token-selection.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity, isFirstUse } from "./activity.js";
 import { loggedTokenType } from "./entity.js";
-import { type ListMemory, MAX_FRESH_COMPARED, MAX_FRESH_COUNT } from "./list-memory.js";
+import type { ListMemory } from "./list-memory.js";
 import type { ReadableToken } from "./read.js";
 import { type ReadLimit, readTokenRows } from "./read-rows.js";
 import { visibleScopes } from "./scope.js";
 import { openToken } from "./sealing.js";
 import type { Conjunction } from "./search/conjunctions.js";
 import { findMatches } from "./search/find-matches.js";
+import { countKeys, isDirect, isOneWalk, keysAtOnce, listKeys } from "./selected-keys.js";
 import { selectTokens, type TokenQuery } from "./selection.js";
 import { tokenType } from "./types/registry.js";
 
@@ -99,7 +100,7 @@ function keysFromStart(
   before: TokenKey | undefined,
 ): Promise<readonly TokenKey[]> {
   const offset = before ? 0 : pageOffset(page);
-  return tx.query(listTokenKeys, { selection, order: "newest_first", after: before, offset, limit: page.size });
+  return listKeys(tx, { selection, order: "newest_first", after: before, offset, limit: page.size });
 }
 
 async function keysFromNearerEnd(
@@ -112,53 +113,31 @@ async function keysFromNearerEnd(
   if (offset <= total / 2) return keysFromStart(tx, selection, page, undefined);
   const limit = Math.min(page.size, total - offset);
   const walk: KeyPage = { selection, order: "oldest_first", after: undefined, offset: total - offset - limit, limit };
-  return (await tx.query(listTokenKeys, walk)).toReversed();
+  return (await listKeys(tx, walk)).toReversed();
 }
 
-/** All keys are read in order of age, from one index or from several parts of one. */
-function isOneWalk({ source, also, scopes }: TokenSelection): boolean {
-  return source.kind !== "terms" && also.length === 0 && scopes.length === 0;
-}
-
-/** Exact. A slow count may be 30 seconds old, except for the whole tenant, which has counters. */
+/**
+ * Exact. A total that takes more than one step to count may be 30 seconds old, except for the whole tenant, which has
+ * counters.
+ */
 async function listTotal(
   tx: Transaction,
   selection: TokenSelection,
   list: string,
   memory: ListMemory,
 ): Promise<number> {
-  const isWalk = isOneWalk(selection);
-  if (isWalk && selection.source.kind === "all" && !selection.span?.from && !selection.span?.before)
+  if (isOneWalk(selection) && selection.source.kind === "all" && !selection.span?.from && !selection.span?.before)
     return tx.query(sumTokenCounts, tx.tenantId);
   const remembered = memory.largeTotal(list);
   if (remembered !== undefined) return remembered;
-  const most = isWalk ? MAX_FRESH_COUNT : MAX_FRESH_COMPARED;
-  const few = await tx.query(countTokenKeys, { selection, most: most + 1 });
-  if (few <= most) return few;
-  const total = await countAll(tx, selection);
-  memory.rememberTotal(list, total);
-  return total;
-}
-
-/** Keys counted by one statement: for index walks (0.1 to 0.4 s), and for keys that are looked up or sorted (0.6 s). */
-const COUNTED_AT_ONCE = 500_000;
-const COMPARED_AT_ONCE = 100_000;
-
-/** Counts in steps that each stay within the statement time limit, regardless of the total. */
-async function countAll(tx: Transaction, selection: TokenSelection): Promise<number> {
-  const { source, scopes, without } = selection;
-  // The containers of a scope are read as a whole, so each step would read them again.
-  if (scopes.length > 0) return tx.query(countTokenKeys, { selection, most: Number.MAX_SAFE_INTEGER });
-  const step = source.kind === "terms" || without.kind === "many" ? COMPARED_AT_ONCE : COUNTED_AT_ONCE;
-  let counted = 0;
-  let after: TokenKey | undefined;
-  for (;;) {
-    const last: KeyPage = { selection, order: "newest_first", after, offset: step - 1, limit: 1 };
-    const [end] = await tx.query(listTokenKeys, last);
-    if (!end) return counted + (await tx.query(countTokenKeys, { selection, after, most: step }));
-    counted += step;
-    after = end;
+  const most = keysAtOnce(selection);
+  if (isDirect(selection)) {
+    const few = await tx.query(countTokenKeys, { selection, most: most + 1 });
+    if (few <= most) return few;
   }
+  const total = await countKeys(tx, selection);
+  if (total > most) memory.rememberTotal(list, total);
+  return total;
 }
 
 /** The tokens with these ids that the caller may see, in this order. */

@@ -13,6 +13,7 @@ import {
   type KeySource,
   NONE_EXPIRED,
   type ScopeAlternative,
+  type TokenKey,
   type TokenSelection,
 } from "../../src/store/tokens/token-selection.js";
 import { markTokenActive } from "../../src/store/tokens/tokens.js";
@@ -197,6 +198,44 @@ describe("without statistics", () => {
       { scopes: [[[{ kind: "container_prefix", text: "/a" }], [{ kind: "id", text: "token-1" }]]] },
     );
     expect(await pagesRead(firstPage(placed))).toBeLessThan(10 * PAGE);
+  });
+
+  it("a part of a walk reads no more than that part of each container, type and term beside it", async () => {
+    const bulk =
+      <T>(work: (tx: Transaction) => Promise<T>) =>
+      (opened: Database) =>
+        opened.of(tenantId).bulk(work);
+    const walk = { selection: selection({ kind: "term", term: COMMON }, {}), order: "newest_first" } as const;
+    const ends: TokenKey[] = [];
+    await pagesRead(
+      bulk(async (tx) => {
+        for (const offset of [29_999, 30_999])
+          ends.push(...(await tx.query(listTokenKeys, { ...walk, after: undefined, offset, limit: 1 })));
+      }),
+    );
+    const [after, through] = ends;
+    const below = (term: Buffer): ScopeAlternative => [{ kind: "below", term }];
+    const compared: Partial<TokenSelection>[] = [
+      { scopes: [[below(OTHER), below(RARE)]] },
+      { also: [{ kind: "term", term: OTHER }] },
+      {
+        also: [
+          { kind: "term", term: OTHER },
+          { kind: "type", type: "token" },
+        ],
+        scopes: [[below(OTHER), below(RARE)]],
+      },
+    ];
+    for (const more of compared) {
+      const wanted = selection({ kind: "term", term: COMMON }, more);
+      const read = await pagesRead(
+        bulk(async (tx) => {
+          expect(await tx.query(countTokenKeys, { selection: wanted, after, through, most: TOKENS })).toBe(333);
+        }),
+      );
+      // Of 60,000 keys, some 80 in a page.
+      expect(read).toBeLessThan(150);
+    }
   });
 
   it("a page of one fingerprint is read in order, however many tokens have it", async () => {

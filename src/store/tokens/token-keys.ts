@@ -4,14 +4,14 @@ import { defineCount, defineRows } from "../statements/row-statements.js";
 import type { SqlTag, SqlText } from "../statements/sql-text.js";
 import type { Expired, KeyFilter, Requirement, ScopeAlternative, TokenKey, TokenSelection } from "./token-selection.js";
 
-/** Skipping more keys than this, with a look-up for each, takes longer than reading whole containers. */
-const MAX_LOOKED_UP = 10_000;
-
 export interface KeyPage {
   readonly selection: TokenSelection;
   /** Newest first, unless the page is closer to the old end. */
   readonly order: "newest_first" | "oldest_first";
+  /** Only keys after this one. */
   readonly after: TokenKey | undefined;
+  /** Only this key, and those before it. */
+  readonly through?: TokenKey | undefined;
   readonly offset: number;
   readonly limit: number;
 }
@@ -20,32 +20,30 @@ export interface KeyPage {
  * Reads only keys, and joins rows to the few that are shown, which is four to five times cheaper than reading all rows.
  */
 export const listTokenKeys = defineRows<KeyPage, TokenKey>("tokens", (sql, tenantId, page) => {
-  const { selection, order, after, offset, limit } = page;
-  const enough = offset + limit;
-  const walk = { order, after, enough, isPage: enough <= MAX_LOOKED_UP };
+  const { selection, order, after, through, offset, limit } = page;
+  const walk = { order, after, through, enough: offset + limit, isPage: true };
   const direction = order === "newest_first" ? sql`desc` : sql`asc`;
   return sql`
     select created_at, id from ${keySource(sql, tenantId, selection, walk)}
     where ${keyConditions(sql, tenantId, selection, walk)}
-      ${beyond(sql, KEY, order, after)}
+      ${within(sql, KEY, walk)}
     order by created_at ${direction}, id ${direction}
     limit ${limit} offset ${offset}`;
 });
 
-export interface KeyCount {
-  readonly selection: TokenSelection;
-  /** Only keys older than this one. */
-  readonly after?: TokenKey | undefined;
+/** A count up to a limit, of all keys or of a part of a walk. */
+export interface KeyCount extends Pick<KeyPage, "selection">, Partial<Pick<KeyPage, "order" | "after" | "through">> {
   readonly most: number;
 }
 
-export const countTokenKeys = defineCount<KeyCount>("tokens", (sql, tenantId, { selection, after, most }) => {
-  const walk = { order: "newest_first", after, enough: most, isPage: false } as const;
+export const countTokenKeys = defineCount<KeyCount>("tokens", (sql, tenantId, count) => {
+  const { selection, order = "newest_first", after, through, most } = count;
+  const walk = { order, after, through, enough: most, isPage: false };
   return sql`
     select count(*) as n from (
       select 1 from ${keySource(sql, tenantId, selection, walk)}
       where ${keyConditions(sql, tenantId, selection, walk)}
-        ${beyond(sql, KEY, "newest_first", after)}
+        ${within(sql, KEY, walk)}
       limit ${most}
     ) counted`;
 });
@@ -61,9 +59,9 @@ export const sumTokenCounts = defineCount<TenantId>(
 
 export type Fragment = SqlText;
 
-interface KeyWalk extends Pick<KeyPage, "order" | "after"> {
+interface KeyWalk extends Pick<KeyPage, "order" | "after" | "through"> {
   readonly enough: number;
-  /** Whether they are few. */
+  /** Whether keys are read until a page is full, rather than all of them. */
   readonly isPage: boolean;
 }
 
@@ -71,8 +69,9 @@ function keySource(
   sql: SqlTag,
   tenantId: TenantId,
   { source, also, scopes, without, span }: TokenSelection,
-  { order, after, enough }: KeyWalk,
+  keyWalk: KeyWalk,
 ): Fragment {
+  const { order, enough } = keyWalk;
   switch (source.kind) {
     case "all":
       return sql`(select created_at, id from tokens where tenant_id = ${tenantId}) k`;
@@ -107,7 +106,7 @@ function keySource(
         (term) => sql`
           (select created_at, id from (
             select created_at, token_id as id from token_terms where tenant_id = ${tenantId} and term = ${term}
-          ) k where true ${beyond(sql, KEY, order, after)} ${inSpan(sql, span)} ${isNoneOf(sql, tenantId, without)}
+          ) k where true ${within(sql, KEY, keyWalk)} ${inSpan(sql, span)} ${isNoneOf(sql, tenantId, without)}
           order by created_at ${direction}, id ${direction} ${cut})`,
       );
       return sql`(${walks.reduce((all, walk) => sql`${all} union ${walk}`)}) k`;
@@ -121,12 +120,12 @@ const ROW_KEY = "t.created_at, t.id";
 const TERM_KEY = "x.created_at, x.token_id";
 type KeyColumns = typeof KEY | typeof ROW_KEY | typeof TERM_KEY;
 
-/** The condition for positions after another one. */
-function beyond(sql: SqlTag, key: KeyColumns, order: KeyPage["order"], after: TokenKey | undefined): Fragment {
-  if (!after) return sql``;
-  return order === "newest_first"
-    ? sql`and (${sql.unsafe(key)}) < (${after.created_at}, ${after.id})`
-    : sql`and (${sql.unsafe(key)}) > (${after.created_at}, ${after.id})`;
+/** The condition that a position is part of a walk. */
+function within(sql: SqlTag, key: KeyColumns, { order, after, through }: Omit<KeyWalk, "enough" | "isPage">): Fragment {
+  const columns = sql.unsafe(key);
+  const [isPast, isBefore] = order === "newest_first" ? [sql`<`, sql`>=`] : [sql`>`, sql`<=`];
+  const begins = after ? sql`and (${columns}) ${isPast} (${after.created_at}, ${after.id})` : sql``;
+  return through ? sql`${begins} and (${columns}) ${isBefore} (${through.created_at}, ${through.id})` : begins;
 }
 
 /**
@@ -142,21 +141,31 @@ function keyConditions(
   sql: SqlTag,
   tenantId: TenantId,
   { also, isNarrow, scopes, hasLargeScopes, without, span }: TokenSelection,
-  { order, after, isPage }: KeyWalk,
+  walk: KeyWalk,
 ): Fragment {
   // Bounds what the keys are compared with. Otherwise an index scan beside them would begin at the newest key.
-  const within = (key: KeyColumns) => beyond(sql, key, order, after);
+  const bounds = (key: KeyColumns) => within(sql, key, walk);
   const filters = also.map((filter) => {
-    const row = matchingRow(sql, tenantId, filter, within);
+    const row = matchingRow(sql, tenantId, filter, bounds);
     return sql`and ${isNarrow ? lookedUp(sql, row) : sql`exists (${row})`}`;
   });
-  const isShort = isNarrow || (isPage && hasLargeScopes);
+  const isShort = isNarrow || (walk.isPage && hasLargeScopes);
   return sql`
     true
     ${inSpan(sql, span)}
     ${joined(sql, filters)}
-    ${holdsScopes(sql, tenantId, scopes, isShort)}
+    ${holdsScopes(sql, tenantId, scopes, { isShort, bounds })}
     ${isNoneOf(sql, tenantId, without)}`;
+}
+
+type Bounds = (key: KeyColumns) => Fragment;
+
+/** How keys are compared with containers. */
+interface Comparison {
+  /** There are few keys, each of which is looked up. */
+  readonly isShort: boolean;
+  /** Bounds what is read of the containers beside many keys. */
+  readonly bounds: Bounds;
 }
 
 /** The condition that the token of a key `k` is in each of the scopes. */
@@ -164,10 +173,10 @@ export function holdsScopes(
   sql: SqlTag,
   tenantId: TenantId,
   scopes: TokenSelection["scopes"],
-  isShort = true,
+  comparison: Comparison = { isShort: true, bounds: () => sql`` },
 ): Fragment {
   const visible = scopes.map((alternatives) => {
-    const any = alternatives.map((alternative) => sql`or ${holds(sql, tenantId, alternative, isShort)}`);
+    const any = alternatives.map((alternative) => sql`or ${holds(sql, tenantId, alternative, comparison)}`);
     return sql`and (false ${joined(sql, any)})`;
   });
   return joined(sql, visible);
@@ -194,20 +203,15 @@ function joined(sql: SqlTag, fragments: readonly Fragment[]): Fragment {
 }
 
 /** The row that proves that a key matches a filter. */
-function matchingRow(
-  sql: SqlTag,
-  tenantId: TenantId,
-  filter: KeyFilter,
-  within: (key: KeyColumns) => Fragment = () => sql``,
-): Fragment {
+function matchingRow(sql: SqlTag, tenantId: TenantId, filter: KeyFilter, bounds: Bounds): Fragment {
   if (filter.kind === "term") {
     return sql`
       select true from token_terms x where x.tenant_id = ${tenantId} and x.term = ${filter.term}
-        and x.created_at = k.created_at and x.token_id = k.id ${within(TERM_KEY)}`;
+        and x.created_at = k.created_at and x.token_id = k.id ${bounds(TERM_KEY)}`;
   }
   return sql`
     select true from tokens t where t.tenant_id = ${tenantId} and ${rowCondition(sql, filter)}
-      and t.created_at = k.created_at and t.id = k.id ${within(ROW_KEY)}`;
+      and t.created_at = k.created_at and t.id = k.id ${bounds(ROW_KEY)}`;
 }
 
 function rowCondition(sql: SqlTag, filter: Exclude<KeyFilter, { readonly kind: "term" }>): Fragment {
@@ -221,16 +225,15 @@ function rowCondition(sql: SqlTag, filter: Exclude<KeyFilter, { readonly kind: "
   }
 }
 
-/** @param isShort whether there are few keys, each of which is looked up. */
-function holds(sql: SqlTag, tenantId: TenantId, alternative: ScopeAlternative, isShort: boolean): Fragment {
-  const requirements = alternative.map((requirement) => sql`and ${isMet(sql, tenantId, requirement, isShort)}`);
+function holds(sql: SqlTag, tenantId: TenantId, alternative: ScopeAlternative, comparison: Comparison): Fragment {
+  const requirements = alternative.map((requirement) => sql`and ${isMet(sql, tenantId, requirement, comparison)}`);
   return sql`(true ${joined(sql, requirements)})`;
 }
 
-function isMet(sql: SqlTag, tenantId: TenantId, requirement: Requirement, isShort: boolean): Fragment {
+function isMet(sql: SqlTag, tenantId: TenantId, requirement: Requirement, { isShort, bounds }: Comparison): Fragment {
   switch (requirement.kind) {
     case "below": {
-      const row = matchingRow(sql, tenantId, { kind: "term", term: requirement.term });
+      const row = matchingRow(sql, tenantId, { kind: "term", term: requirement.term }, bounds);
       return isShort ? sql`coalesce(${lookedUp(sql, row)}, false)` : sql`exists (${row})`;
     }
     case "container":

@@ -5,7 +5,7 @@ import { readConfig } from "../../../src/settings/config.js";
 import { connect, type Sql } from "../../../src/store/postgres/connect.js";
 import { openVault, type Vault } from "../../../src/vault/vault.js";
 import { asTenant } from "../../support/databases.js";
-import type { RestClient } from "../../support/rest.js";
+import { type RestClient, restClient } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 
 const COPIES = 100_100;
@@ -119,5 +119,29 @@ describe("the total of a list of more than a hundred thousand tokens", () => {
     expect(await total(clerk, "/tokens?size=1")).toBe(COPIES + 2);
     expect(await total(clerk, "/tokens?size=1&metadata.many=yes")).toBe(COPIES + 2);
     for (const { id } of made) expect((await backEnd("DELETE", `/tokens/${id}`)).status).toBe(204);
+  });
+
+  it("and pages show the few tokens that a session may see whose rules compare each of them", async () => {
+    const made = await make("/seen/");
+    const page = await tenant.application({ type: "public", permissions: ["token:create"] });
+    const { session_key, nonce } = (await page("POST", "/sessions")).body;
+    const rules = ["/seen", "/none"].map((value, index) => ({
+      ...{ priority: index + 1, transform: "redact", permissions: ["token:read"] },
+      conditions: [{ attribute: "container", operator: "starts_with", value }],
+    }));
+    expect((await backEnd("POST", "/sessions/authorize", { body: { nonce, rules } })).status).toBe(200);
+    const session = restClient(tenant.url, session_key);
+    // Behind all others.
+    await asTenant(
+      sql,
+      tenantId,
+      `update tokens set created_at = created_at - interval '1 day' where id = '${made.id}'`,
+    );
+    expect(await total(session, "/tokens?size=1")).toBe(1);
+    for (const path of ["/tokens?size=5", "/v2/tokens?size=5"]) {
+      const { body } = await session("GET", path);
+      expect(body.data.map(({ id }: { id: string }) => id)).toEqual([made.id]);
+    }
+    expect((await backEnd("DELETE", `/tokens/${made.id}`)).status).toBe(204);
   });
 });

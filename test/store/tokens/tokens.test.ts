@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { newUuid } from "../../../src/base/ids.js";
 import { countTokenKeys, listTokenKeys } from "../../../src/store/tokens/token-keys.js";
 import { findToken } from "../../../src/store/tokens/token-reads.js";
 import type { Expired, KeySource } from "../../../src/store/tokens/token-selection.js";
 import { insertTerm } from "../../../src/store/tokens/token-terms.js";
-import { insertToken, insertTokenIfFree, type TokenRow } from "../../../src/store/tokens/tokens.js";
+import { insertToken, insertTokenIfFree } from "../../../src/store/tokens/tokens.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
 import { type BatcherFixture, openFixture } from "../support/batcher-fixture.js";
+import { tokenRow } from "../support/token-row.js";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -14,32 +14,17 @@ beforeAll(async () => {
 });
 afterAll(() => database?.[Symbol.asyncDispose]());
 
-function token(more: Partial<TokenRow>): TokenRow {
-  return {
-    ...{ id: newUuid(), type: "token", data: Buffer.from("sealed"), attributes: null, containers: ["/a/"] },
-    ...{ fingerprint: null, dedupe_key: null, expires_at: null, expires_at_text: null, revision: 1 },
-    ...{
-      active_month: "2026-01-01",
-      created_by: newUuid(),
-      created_at: new Date(),
-      modified_by: null,
-      modified_at: null,
-    },
-    ...more,
-  };
-}
-
 describe("tokens that claim the same id in one batch", () => {
   it("are inserted if their content is free, whichever of them comes first", async () => {
     await using fixture = await openFixture(database, { connections: 1 });
     const [taken, free] = [Buffer.from("1 taken"), Buffer.from("2 free")];
     const outcomes = await fixture.batcher.run(fixture.tenantId, undefined, async (tx) => {
-      tx.enqueue(insertToken, token({ dedupe_key: taken }));
+      tx.enqueue(insertToken, tokenRow({ dedupe_key: taken }));
       const wanted = [
-        token({ id: "wanted", dedupe_key: taken, data: Buffer.from("first") }),
-        token({ id: "wanted", dedupe_key: free, data: Buffer.from("second") }),
-        token({ id: "wanted", dedupe_key: free, data: Buffer.from("third") }),
-        token({ id: "other", data: Buffer.from("fourth") }),
+        tokenRow({ id: "wanted", dedupe_key: taken, data: Buffer.from("first") }),
+        tokenRow({ id: "wanted", dedupe_key: free, data: Buffer.from("second") }),
+        tokenRow({ id: "wanted", dedupe_key: free, data: Buffer.from("third") }),
+        tokenRow({ id: "other", data: Buffer.from("fourth") }),
       ];
       await findToken(tx, "wanted");
       return Promise.all(wanted.map((row) => tx.query(insertTokenIfFree, row)));
@@ -72,7 +57,7 @@ describe("tokens of several containers, the newest of which have expired", () =>
     await fixture.batcher.run(fixture.tenantId, undefined, async (tx) => {
       const add = (id: string, age: number, expires_at: Date | null) => {
         const created_at = new Date(now - age);
-        tx.enqueue(insertToken, token({ id, created_at, expires_at }));
+        tx.enqueue(insertToken, tokenRow({ id, created_at, expires_at }));
         for (const term of terms) tx.enqueue(insertTerm, { term, created_at, token_id: id });
       };
       for (let n = 0; n < EXPIRED; n += 1) add(`expired-${n}`, n, new Date(now - 1));
