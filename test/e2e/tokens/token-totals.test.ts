@@ -121,7 +121,7 @@ describe("the total of a list of more than a hundred thousand tokens", () => {
     for (const { id } of made) expect((await backEnd("DELETE", `/tokens/${id}`)).status).toBe(204);
   });
 
-  it("and pages show the few tokens that a session may see whose rules compare each of them", async () => {
+  it("shows the few tokens that a session may see whose rules compare each of them, and so do pages", async () => {
     const made = await make("/seen/");
     const page = await tenant.application({ type: "public", permissions: ["token:create"] });
     const { session_key, nonce } = (await page("POST", "/sessions")).body;
