@@ -1,5 +1,6 @@
 import type { X509Certificate } from "node:crypto";
 import { BasicConstraints, Certificate, id_ce_basicConstraints, type TBSCertificate } from "@peculiar/asn1-x509";
+import { rememberEach } from "../base/remember-each.js";
 import { readAsn1 } from "./asn1.js";
 
 const MAX_CERTIFICATES = 8;
@@ -9,17 +10,13 @@ export interface CertificateExtension {
   readonly value: ArrayBuffer;
 }
 
-/** What certificates say beside what node:crypto reads. Reading one takes longer than verifying its signature. */
-const read = new WeakMap<X509Certificate, TBSCertificate>();
-
-/** @throws {NotAsn1} */
-export function certificateFields(certificate: X509Certificate): TBSCertificate {
-  const known = read.get(certificate);
-  if (known) return known;
-  const { tbsCertificate } = readAsn1(certificate.raw, Certificate);
-  read.set(certificate, tbsCertificate);
-  return tbsCertificate;
-}
+/**
+ * What a certificate says beside what node:crypto reads. Reading one takes longer than verifying its signature.
+ * @throws {NotAsn1}
+ */
+export const certificateFields = rememberEach(
+  (certificate: X509Certificate): TBSCertificate => readAsn1(certificate.raw, Certificate).tbsCertificate,
+);
 
 /** An extension of a certificate. @throws {NotAsn1} */
 export function certificateExtension(certificate: X509Certificate, id: string): CertificateExtension | undefined {

@@ -1,6 +1,6 @@
-import { type DescMethod, type DescService, getOption } from "@bufbuild/protobuf";
-import { policy as policyOption } from "../../gen/cloakroom/v1/options_pb.js";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { isRole, type Role } from "../access/role.js";
+import { methodPolicy } from "./method-policy.js";
 
 export interface MethodRoles {
   /** Empty: only keys may. */
@@ -11,7 +11,7 @@ export interface MethodRoles {
 
 /** The roles that may call a method, from its policy in the proto. @throws {Error} for a method without one. */
 export function readMethodRoles(desc: DescMethod): MethodRoles {
-  const { roles, secondFactor } = getOption(desc, policyOption);
+  const { roles, secondFactor } = methodPolicy(desc);
   const names = roles.split(" ").filter((name) => name !== "");
   if (names.length === 0) throw new Error(`${operationName(desc)} says in its policy which roles may call it, or none`);
   if (roles === "none") return { roles: [], needsSecondFactor: false };

@@ -85,7 +85,7 @@ function listPage(
   { memory, bins }: { readonly memory: ListMemory; readonly bins: BinTable | undefined },
 ) {
   return call.list(
-    (tx) => listTokens(tx, query, page, memory),
+    (tx) => listTokens(tx, { ...query, signal: call.signal }, page, memory),
     async (found) => ({
       pagination: showPage(found, page),
       data: await showAll(query, found.items, bins),
@@ -104,7 +104,7 @@ function listByCursor(
   { container, start, size = DEFAULT_PAGE_SIZE }: CursorPageRequest,
   bins: BinTable | undefined,
 ) {
-  const readPage = prepareCursorPage(query, start, size);
+  const readPage = prepareCursorPage({ ...query, signal: call.signal }, start, size);
   return call.list(
     async (tx) => {
       if (container !== undefined) requireContainerInScope(query, container);

@@ -3,6 +3,7 @@ import { covers, parseContainer } from "../access/container.js";
 import { denied } from "../access/refusal.js";
 import { invalid } from "../base/fault.js";
 import { readCursor, writeCursor } from "../crypto/cursor.js";
+import type { KeyPage } from "../store/tokens/token-keys.js";
 import type { TokenKey } from "../store/tokens/token-selection.js";
 import { logListing, PAGE_LIMIT, recheckFilter, visibleTokens } from "./offset-list.js";
 import type { ReadableToken } from "./read.js";
@@ -34,13 +35,8 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
   return async (tx: CallerTransaction): Promise<TokenCursorPage> => {
     const selection = await selectTokens(tx, query);
     // One extra row shows whether another page follows.
-    const found = await listKeys(tx, {
-      selection,
-      order: "newest_first",
-      after,
-      offset: 0,
-      limit: size + 1,
-    });
+    const walk: KeyPage = { selection, order: "newest_first", after, offset: 0, limit: size + 1 };
+    const found = await listKeys(tx, walk, { signal: query.signal });
     const ids = found.slice(0, size).map(({ id }) => id);
     const rows = await readTokenRows(tx, ids, permission === "token:export" ? CUT_LIMIT : PAGE_LIMIT);
     const items = visibleTokens(query, rows).filter((token) => recheckFilter(query, token));

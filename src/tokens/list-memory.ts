@@ -42,6 +42,11 @@ export class ListMemory {
   rememberTotal(list: string, total: number): void {
     this.#totals.set(list, { total, at: this.#now(), isRecounted: false });
   }
+
+  /** After a count that is not large any more: other requests would go on to show the former one. */
+  forgetTotal(list: string): void {
+    this.#totals.delete(list);
+  }
 }
 
 interface CountedTotal {

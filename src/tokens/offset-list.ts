@@ -69,14 +69,17 @@ async function listByKeys(
   page: PageRequest,
   memory: ListMemory,
 ): Promise<Page<ReadableToken>> {
+  const { signal } = query;
   const selection = await selectTokens(tx, query);
   const list = listName(query);
   const before = page.page === 1 ? undefined : memory.endOfPage(list, page.size, page.page - 1);
-  const counting = listTotal(tx, selection, list, memory);
-  const near = before || isNearStart(selection, page) ? keysFromStart(tx, selection, page, before) : undefined;
-  const total = await counting;
+  const counting = listTotal(tx, selection, list, { memory, signal });
+  const walking =
+    before || isNearStart(selection, page) ? keysFromStart(tx, selection, page, { before, signal }) : undefined;
+  // Awaited together: if both fail, neither rejection is left unhandled.
+  const [total, near] = await Promise.all([counting, walking]);
   if (pageOffset(page) >= total) return { items: [], total };
-  const keys = await (near ?? keysFromNearerEnd(tx, selection, page, total));
+  const keys = near ?? (await keysFromNearerEnd(tx, selection, page, { total, signal }));
   const end = keys.at(-1);
   if (end && keys.length === page.size) memory.rememberEnd(list, page.size, page.page, end);
   const ids = keys.map(({ id }) => id);
@@ -97,23 +100,24 @@ function keysFromStart(
   tx: Transaction,
   selection: TokenSelection,
   page: PageRequest,
-  before: TokenKey | undefined,
+  { before, signal }: { readonly before: TokenKey | undefined; readonly signal: AbortSignal | undefined },
 ): Promise<readonly TokenKey[]> {
   const offset = before ? 0 : pageOffset(page);
-  return listKeys(tx, { selection, order: "newest_first", after: before, offset, limit: page.size });
+  const walk: KeyPage = { selection, order: "newest_first", after: before, offset, limit: page.size };
+  return listKeys(tx, walk, { signal });
 }
 
 async function keysFromNearerEnd(
   tx: Transaction,
   selection: TokenSelection,
   page: PageRequest,
-  total: number,
+  { total, signal }: { readonly total: number; readonly signal: AbortSignal | undefined },
 ): Promise<readonly TokenKey[]> {
   const offset = pageOffset(page);
-  if (offset <= total / 2) return keysFromStart(tx, selection, page, undefined);
+  if (offset <= total / 2) return keysFromStart(tx, selection, page, { before: undefined, signal });
   const limit = Math.min(page.size, total - offset);
   const walk: KeyPage = { selection, order: "oldest_first", after: undefined, offset: total - offset - limit, limit };
-  return (await listKeys(tx, walk)).toReversed();
+  return (await listKeys(tx, walk, { signal })).toReversed();
 }
 
 /**
@@ -124,7 +128,7 @@ async function listTotal(
   tx: Transaction,
   selection: TokenSelection,
   list: string,
-  memory: ListMemory,
+  { memory, signal }: { readonly memory: ListMemory; readonly signal: AbortSignal | undefined },
 ): Promise<number> {
   if (isOneWalk(selection) && selection.source.kind === "all" && !selection.span?.from && !selection.span?.before)
     return tx.query(sumTokenCounts, tx.tenantId);
@@ -133,10 +137,14 @@ async function listTotal(
   const most = keysAtOnce(selection);
   if (isDirect(selection)) {
     const few = await tx.query(countTokenKeys, { selection, most: most + 1 });
-    if (few <= most) return few;
+    if (few <= most) {
+      memory.forgetTotal(list);
+      return few;
+    }
   }
-  const total = await countKeys(tx, selection);
+  const total = await countKeys(tx, selection, { signal });
   if (total > most) memory.rememberTotal(list, total);
+  else memory.forgetTotal(list);
   return total;
 }
 

@@ -1,3 +1,4 @@
+import { unavailable } from "../base/fault.js";
 import { countTokenKeys, type KeyPage, listTokenKeys } from "../store/tokens/token-keys.js";
 import { NONE_EXPIRED, type TokenKey, type TokenSelection } from "../store/tokens/token-selection.js";
 import type { Transaction } from "../store/transactions/transaction.js";
@@ -23,25 +24,36 @@ export function isDirect({ isNarrow, also, scopes, without }: TokenSelection): b
   return isNarrow || (also.length === 0 && scopes.length === 0 && without.kind === "few");
 }
 
-/** The number of keys of a selection, whatever it takes. */
-export async function countKeys(tx: Transaction, selection: TokenSelection, size = keysAtOnce(selection)) {
+export interface KeyReading {
+  /** Of the request. A list that is not waited for any more ends. */
+  readonly signal?: AbortSignal | undefined;
+  /** Keys of a step. */
+  readonly size?: number;
+}
+
+/** The number of keys of a selection. @throws {Fault} unavailable after {@link MAX_MS}. */
+export async function countKeys(tx: Transaction, selection: TokenSelection, reading: KeyReading = {}) {
+  const { size = keysAtOnce(selection), signal } = reading;
   let total = 0;
-  for await (const step of keySteps(tx, { selection, order: "newest_first", after: undefined }, size)) {
+  for await (const step of keySteps(tx, { selection, order: "newest_first", after: undefined }, signal, size)) {
     total += await countStep(tx, selection, step);
   }
   return total;
 }
 
-/** The keys of a page, however many are skipped and however few of a tenant's tokens are selected. */
+/**
+ * The keys of a page, however many are skipped and however few of a tenant's tokens are selected.
+ * @throws {Fault} unavailable after {@link MAX_MS}.
+ */
 export async function listKeys(
   tx: Transaction,
   page: KeyPage,
-  size = keysAtOnce(page.selection),
+  { size = keysAtOnce(page.selection), signal }: KeyReading = {},
 ): Promise<readonly TokenKey[]> {
   if (isDirect(page.selection) && page.offset < size) return tx.query(listTokenKeys, page);
   const found: TokenKey[] = [];
   let { offset } = page;
-  for await (const step of keySteps(tx, page, size, Math.min(FIRST_COMPARED, size))) {
+  for await (const step of keySteps(tx, page, signal, size, Math.min(FIRST_COMPARED, size))) {
     const { size: most, ...range } = step;
     const rest = { ...page, ...range, offset, limit: page.limit - found.length };
     const keys = offset < most ? await tx.query(listTokenKeys, rest) : [];
@@ -52,6 +64,12 @@ export async function listKeys(
   }
   return found;
 }
+
+/**
+ * A list keeps one of few connections, four of a tenant's at most. After 30 s the transaction itself would be cut off,
+ * and begun again.
+ */
+const MAX_MS = 15_000;
 
 /** Most pages are full after these. */
 const FIRST_COMPARED = 1_000;
@@ -65,12 +83,16 @@ interface KeyStep extends Pick<KeyPage, "order" | "after" | "through"> {
 async function* keySteps(
   tx: Transaction,
   { selection, order, after: start }: Pick<KeyPage, "selection" | "order" | "after">,
+  signal: AbortSignal | undefined,
   size: number,
   first = size,
 ): AsyncGenerator<KeyStep, void> {
   const source: TokenSelection = { ...selection, also: [], scopes: [], without: NONE_EXPIRED };
+  const begun = performance.now();
   let after = start;
   for (let next = first; ; next = size) {
+    if (signal?.aborted) throw unavailable("a list is not waited for any more");
+    if (performance.now() - begun > MAX_MS) throw unavailable("a list compares too many tokens");
     const last: KeyPage = { selection: source, order, after, offset: next - 1, limit: 1 };
     const [through] = await tx.query(listTokenKeys, last);
     yield { order, after, through, size: next };

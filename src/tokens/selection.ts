@@ -21,6 +21,8 @@ export interface TokenQuery {
   /** For lists, searches and exports. Decides what is visible and how it is shown. */
   readonly permission: Extract<TokenPermission, "token:read" | "token:search" | "token:export">;
   readonly filter: TokenFilter;
+  /** Of the request. A list that is not waited for any more ends. */
+  readonly signal?: AbortSignal;
   /** Whether the data of a token is shown as the rules say. Otherwise nothing of it is. Absent: of every token. */
   readonly mayShow?: MayShow;
 }

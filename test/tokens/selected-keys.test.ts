@@ -123,9 +123,9 @@ describe("the keys of a selection, read in steps", () => {
             .map(({ row }) => row.id);
           const page = { selection: wanted, after: undefined, offset, limit };
           const [count, newest, oldest] = await fixture.batcher.run(fixture.tenantId, undefined, async (tx) => [
-            await countKeys(tx, wanted, size),
-            await listKeys(tx, { ...page, order: "newest_first" }, size),
-            await listKeys(tx, { ...page, order: "oldest_first" }, size),
+            await countKeys(tx, wanted, { size }),
+            await listKeys(tx, { ...page, order: "newest_first" }, { size }),
+            await listKeys(tx, { ...page, order: "oldest_first" }, { size }),
           ]);
           expect(count).toBe(newestFirst.length);
           expect(newest.map(({ id }) => id)).toEqual(newestFirst.slice(offset, offset + limit));
@@ -134,6 +134,32 @@ describe("the keys of a selection, read in steps", () => {
       ),
       { numRuns: 100 },
     );
+  });
+
+  it("are not read on when the request is over", async () => {
+    const waiting = new AbortController();
+    const wanted: TokenSelection = {
+      ...{
+        source: { kind: "all" },
+        also: [],
+        isNarrow: false,
+        hasLargeScopes: true,
+        without: { kind: "few", ids: [] },
+      },
+      scopes: [[[{ kind: "id_prefix", text: "none" }]]],
+    };
+    let statements = 0;
+    const reading = fixture.batcher.run(fixture.tenantId, undefined, (tx) => {
+      const query: typeof tx.query = (statement, input) => {
+        statements += 1;
+        if (statements === 3) waiting.abort();
+        return tx.query(statement, input);
+      };
+      return countKeys(Object.assign(Object.create(tx), { query }), wanted, { size: 2, signal: waiting.signal });
+    });
+    await expect(reading).rejects.toMatchObject({ code: "unavailable" });
+    // The step that was begun ends.
+    expect(statements).toBe(4);
   });
 });
 

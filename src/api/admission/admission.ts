@@ -1,5 +1,5 @@
-import { type DescMethod, getOption } from "@bufbuild/protobuf";
-import { AuthMode, PageAccess as PagePolicy, policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
+import type { DescMethod } from "@bufbuild/protobuf";
+import { AuthMode, PageAccess as PagePolicy } from "../../../gen/cloakroom/v1/options_pb.js";
 import type { Authenticator } from "../../access/authenticate.js";
 import { type Caller, callerKeyProof, callerParty } from "../../access/caller.js";
 import type { FramePasses } from "../../access/frame-passes.js";
@@ -9,6 +9,7 @@ import { type Denied, deniedWith, recordDenial, recordingDenials } from "../../a
 import { Fault, permissionDenied } from "../../base/fault.js";
 import type { Uuid } from "../../base/ids.js";
 import type { PersonAuthenticator } from "../../people/person-authenticator.js";
+import { methodPolicy } from "../../services/method-policy.js";
 import type { Database } from "../../store/database.js";
 import type { RequestHead } from "../request/request-head.js";
 import { type Credential, readCredential } from "./credential.js";
@@ -41,7 +42,7 @@ export interface MethodAdmission {
 
 export function createAdmission(desc: DescMethod, parts: AdmissionParts): MethodAdmission {
   const { authenticator, database } = parts;
-  const policy = getOption(desc, policyOption);
+  const policy = methodPolicy(desc);
   const missingFrom = permissionCheck(policy.requires.map(asPermission), policy.requiresOneOf.map(asPermission));
   const personOf = admitPerson(desc, parts);
   const pages = PAGE_ACCESS[policy.pages];

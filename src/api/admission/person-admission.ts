@@ -1,11 +1,12 @@
-import { type DescMethod, getOption } from "@bufbuild/protobuf";
-import { AuthMode, policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
+import type { DescMethod } from "@bufbuild/protobuf";
+import { AuthMode } from "../../../gen/cloakroom/v1/options_pb.js";
 import { type Caller, callingPerson } from "../../access/caller.js";
 import { type Denied, deniedWith, recordDenial } from "../../access/refusal.js";
 import type { Role } from "../../access/role.js";
 import { secondFactorRequired } from "../../access/second-factor.js";
 import { Fault, invalid } from "../../base/fault.js";
 import type { PersonAuthenticator } from "../../people/person-authenticator.js";
+import { methodPolicy } from "../../services/method-policy.js";
 import { type MethodRoles, operationName, readMethodRoles } from "../../services/method-roles.js";
 import type { Database } from "../../store/database.js";
 import type { RequestHead } from "../request/request-head.js";
@@ -25,7 +26,7 @@ export function admitPerson(
   { people, database }: PersonParts,
 ): (head: RequestHead, credential: Credential) => Promise<Caller | undefined> {
   const cell = readMethodRoles(desc);
-  const isSigningIn = getOption(desc, policyOption).auth === AuthMode.SIGNING_IN;
+  const isSigningIn = methodPolicy(desc).auth === AuthMode.SIGNING_IN;
   return async ({ visit, audit, memory }, credential) => {
     if (credential.kind === "key" && credential.text !== undefined) {
       throw invalid("BT-API-KEY", "must not be sent: this operation is for people who are signed in");

@@ -1,8 +1,9 @@
-import { type DescMethod, getOption } from "@bufbuild/protobuf";
-import { RateScope as ProtoScope, policy } from "../../../gen/cloakroom/v1/options_pb.js";
+import type { DescMethod } from "@bufbuild/protobuf";
+import { RateScope as ProtoScope } from "../../../gen/cloakroom/v1/options_pb.js";
 import { Fault } from "../../base/fault.js";
 import type { RateLimits, RateVerdict } from "../../rate-limits/rate-limits.js";
 import type { RateScope } from "../../rate-limits/rate-scope.js";
+import { methodPolicy } from "../../services/method-policy.js";
 import type { ReadClient } from "../connection/client-address.js";
 import type { ArrivedRequest, OpenResponse } from "../connection/exchange.js";
 
@@ -55,7 +56,7 @@ export function findRateRefusal(request: ArrivedRequest): Fault | undefined {
 
 /** The scope of a method by its policy, shared by every way to call it. */
 export function readRateScope(method: DescMethod): RateScope | undefined {
-  switch (getOption(method, policy).rateScope) {
+  switch (methodPolicy(method).rateScope) {
     case ProtoScope.TOKEN_READ:
       return "token_read";
     case ProtoScope.TOKEN_WRITE:

@@ -1,15 +1,8 @@
 import { type DescField, getOption } from "@bufbuild/protobuf";
 import { type FieldRules, field as rulesOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { rememberEach } from "../../base/remember-each.js";
 
-const known = new WeakMap<DescField, number>();
-
-export function fieldMaxEntries(field: DescField): number {
-  const most = known.get(field) ?? readMaxEntries(field);
-  known.set(field, most);
-  return most;
-}
-
-function readMaxEntries(field: DescField): number {
+export const fieldMaxEntries = rememberEach((field: DescField): number => {
   const { type } = getOption(field, rulesOption);
   switch (type.case) {
     case "repeated":
@@ -19,7 +12,7 @@ function readMaxEntries(field: DescField): number {
     default:
       return Number.POSITIVE_INFINITY;
   }
-}
+});
 
 export function tooManyEntries(most: number): string {
   return `must have at most ${most} entries`;
@@ -33,15 +26,7 @@ export interface TextSizes {
   readonly key: number;
 }
 
-const knownTexts = new WeakMap<DescField, TextSizes>();
-
-export function fieldTextSizes(field: DescField): TextSizes {
-  const sizes = knownTexts.get(field) ?? readTextSizes(field);
-  knownTexts.set(field, sizes);
-  return sizes;
-}
-
-function readTextSizes(field: DescField): TextSizes {
+export const fieldTextSizes = rememberEach((field: DescField): TextSizes => {
   const { type } = getOption(field, rulesOption);
   switch (type.case) {
     case "repeated":
@@ -51,7 +36,7 @@ function readTextSizes(field: DescField): TextSizes {
     default:
       return { value: maxLengthIn(getOption(field, rulesOption)), key: Number.POSITIVE_INFINITY };
   }
-}
+});
 
 function maxLengthIn(rules: FieldRules | undefined): number {
   const most = rules?.type.case === "string" ? rules.type.value.maxLen : 0n;

@@ -2,6 +2,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { Fault } from "../../base/fault.js";
 import { MAX_NAMES, MAX_VALUES } from "../../base/json-structure.js";
+import { rememberEach } from "../../base/remember-each.js";
 import { badlyStructured, malformedJson, TOO_MANY_NAMES, TOO_MANY_VALUES } from "./json-text.js";
 import { fieldNumber, tagWireType, WireCursor } from "./wire-cursor.js";
 
@@ -114,11 +115,7 @@ type NestedField =
   | { readonly kind: "message"; readonly shape: () => Shape }
   | { readonly kind: "map"; readonly value: (() => Shape) | undefined };
 
-const shapes = new WeakMap<DescMessage, Shape>();
-
-function shapeOf(desc: DescMessage): Shape {
-  const known = shapes.get(desc);
-  if (known) return known;
+const shapeOf = rememberEach((desc: DescMessage): Shape => {
   const fields = new Map<number, NestedField>();
   for (const field of desc.fields) {
     const { message } = field;
@@ -126,7 +123,5 @@ function shapeOf(desc: DescMessage): Shape {
     if (field.fieldKind === "map") fields.set(field.number, { kind: "map", value: shape });
     else if (shape) fields.set(field.number, { kind: "message", shape });
   }
-  const made: Shape = { uncounted: desc.typeName === "google.protobuf.Value" ? 1 : 0, fields };
-  shapes.set(desc, made);
-  return made;
-}
+  return { uncounted: desc.typeName === "google.protobuf.Value" ? 1 : 0, fields };
+});

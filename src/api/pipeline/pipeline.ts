@@ -1,5 +1,4 @@
-import { type DescMethod, getOption, type Message, toBinary } from "@bufbuild/protobuf";
-import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
+import { type DescMethod, type Message, toBinary } from "@bufbuild/protobuf";
 import type { Caller } from "../../access/caller.js";
 import { withFreshRights } from "../../access/fresh-rights.js";
 import { Denied, recordDenial, unrecordedDenial } from "../../access/refusal.js";
@@ -10,6 +9,7 @@ import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { ResponseHeaders, ServedMethod, VerbatimResponse } from "../../services/call.js";
 import { compileFieldChecks } from "../../services/field-checks.js";
 import { forFrame } from "../../services/frame-faults.js";
+import { methodPolicy } from "../../services/method-policy.js";
 import { operationName } from "../../services/method-roles.js";
 import { StaleAuthorization } from "../../store/postgres/database-error.js";
 import type { Keyring } from "../../tenancy/keyring.js";
@@ -66,7 +66,7 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
   const run = runOf(method, parts);
   return {
     method,
-    takesMask: getOption(desc, policyOption).mergePatch,
+    takesMask: methodPolicy(desc).mergePatch,
     ...createAdmission(desc, parts),
     async run({ head, caller: admitted, renew }, request) {
       let caller = admitted;
@@ -204,7 +204,7 @@ type ReadIdempotency = (
 
 /** Reads the idempotency key of a request. @throws Error where the method takes keys and has no rule for replays. */
 function idempotencyReader({ desc, replay: rule }: ServedMethod): ReadIdempotency {
-  const { idempotent } = getOption(desc, policyOption);
+  const { idempotent } = methodPolicy(desc);
   const rpc = rpcOf(desc);
   if (idempotent && !rule) throw new Error(`${rpc} takes idempotency keys and has no rule for replays`);
   const path = readPathVariables(desc);

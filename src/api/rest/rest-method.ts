@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { type DescField, type DescMessage, getOption, hasOption, isMessage, type Message } from "@bufbuild/protobuf";
-import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
 import { Fault, invalid, invalidFields } from "../../base/fault.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwnProperty } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
+import { methodPolicy } from "../../services/method-policy.js";
 import type { ReceivedRequest } from "../pipeline/pipeline.js";
 import { type HttpVerb, readPattern } from "../routes/http-rule.js";
 import { type PathTemplate, parsePathTemplate } from "../routes/path-template.js";
@@ -50,7 +50,7 @@ export function compileRestMethods(method: ServedMethod, defaultBodyLimit: numbe
 
 function restMethod(method: ServedMethod, rule: HttpRule, defaultBodyLimit: number): RestMethod {
   const { input, output } = method.desc;
-  const policy = getOption(method.desc, policyOption);
+  const policy = methodPolicy(method.desc);
   const { verb, text } = readPattern(rule);
   const path = parsePathTemplate(text);
   const isEmpty = output.typeName === "google.protobuf.Empty";

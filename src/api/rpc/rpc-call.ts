@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { ConnectError, type ContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { policy } from "../../../gen/cloakroom/v1/options_pb.js";
 import { Fault } from "../../base/fault.js";
 import { CompressedBodyMemory } from "../../memory/compressed-body-memory.js";
+import { methodPolicy } from "../../services/method-policy.js";
 import type { Admission } from "../admission/admission.js";
 import { findRateRefusal } from "../admission/rate-gate.js";
 import { dropUnreadBody } from "../connection/unread-body.js";
@@ -28,7 +28,7 @@ export interface RpcLimits {
 
 /** The limits of one method: its own limit overrides the configured one. */
 export function methodLimits(method: DescMethod, limits: RpcLimits): RpcLimits {
-  return { ...limits, messageBytes: getOption(method, policy).bodyLimitBytes || limits.messageBytes };
+  return { ...limits, messageBytes: methodPolicy(method).bodyLimitBytes || limits.messageBytes };
 }
 
 export interface RpcCall {

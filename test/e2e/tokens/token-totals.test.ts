@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { systemClock } from "../../../src/base/clock.js";
+import { DAY_MS, systemClock } from "../../../src/base/clock.js";
 import { isTenantId, type TenantId } from "../../../src/base/ids.js";
 import { readConfig } from "../../../src/settings/config.js";
 import { connect, type Sql } from "../../../src/store/postgres/connect.js";
@@ -132,11 +132,8 @@ describe("the total of a list of more than a hundred thousand tokens", () => {
     expect((await backEnd("POST", "/sessions/authorize", { body: { nonce, rules } })).status).toBe(200);
     const session = restClient(tenant.url, session_key);
     // Behind all others.
-    await asTenant(
-      sql,
-      tenantId,
-      `update tokens set created_at = created_at - interval '1 day' where id = '${made.id}'`,
-    );
+    const dayBefore = new Date(Date.parse(made.created_at) - DAY_MS).toISOString();
+    await asTenant(sql, tenantId, `update tokens set created_at = '${dayBefore}' where id = '${made.id}'`);
     expect(await total(session, "/tokens?size=1")).toBe(1);
     for (const path of ["/tokens?size=5", "/v2/tokens?size=5"]) {
       const { body } = await session("GET", path);
