@@ -35,7 +35,7 @@ export interface KeyReading {
 export async function countKeys(tx: Transaction, selection: TokenSelection, reading: KeyReading = {}) {
   const { size = keysAtOnce(selection), signal } = reading;
   let total = 0;
-  for await (const step of keySteps(tx, { selection, order: "newest_first", after: undefined }, signal, size)) {
+  for await (const step of keySteps(tx, { selection, order: "newest_first", after: undefined }, { signal, size })) {
     total += await countStep(tx, selection, step);
   }
   return total;
@@ -53,7 +53,7 @@ export async function listKeys(
   if (isDirect(page.selection) && page.offset < size) return tx.query(listTokenKeys, page);
   const found: TokenKey[] = [];
   let { offset } = page;
-  for await (const step of keySteps(tx, page, signal, size, Math.min(FIRST_COMPARED, size))) {
+  for await (const step of keySteps(tx, page, { signal, size, first: Math.min(FIRST_COMPARED, size) })) {
     const { size: most, ...range } = step;
     const rest = { ...page, ...range, offset, limit: page.limit - found.length };
     const keys = offset < most ? await tx.query(listTokenKeys, rest) : [];
@@ -83,9 +83,7 @@ interface KeyStep extends Pick<KeyPage, "order" | "after" | "through"> {
 async function* keySteps(
   tx: Transaction,
   { selection, order, after: start }: Pick<KeyPage, "selection" | "order" | "after">,
-  signal: AbortSignal | undefined,
-  size: number,
-  first = size,
+  { signal, size, first = size }: { signal: AbortSignal | undefined; size: number; first?: number },
 ): AsyncGenerator<KeyStep, void> {
   const source: TokenSelection = { ...selection, also: [], scopes: [], without: NONE_EXPIRED };
   const begun = performance.now();
