@@ -75,7 +75,9 @@ function gaugeSealLag(registry: Registry, oldestDue: Database["oldestDue"], now:
     registers: [registry],
     async collect() {
       const oldest = await oldestDue().catch(() => undefined);
-      const at = oldest?.get("log_seal");
+      // Absent rather than 0, which would say that all is sealed.
+      if (!oldest) return this.remove();
+      const at = oldest.get("log_seal");
       this.set(at === undefined ? 0 : Math.max(0, (now() - at.getTime()) / 1_000));
     },
   });

@@ -31,7 +31,7 @@ export async function disableWebhook(
 ): Promise<void> {
   await lockTenant(tx, tx.tenantId);
   if (!(await tx.query(disableWebhookRow, id))) return;
-  tx.enqueue(failWaiting, { webhookId: id, problem: DISABLED });
+  await failWaiting(tx, id, DISABLED);
   tx.enqueue(refreshEventTypes, "once");
   tx.log("webhook", id, "update", REMARKS[because]);
   if (notifyEmail === undefined) return;

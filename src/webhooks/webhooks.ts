@@ -96,7 +96,7 @@ export async function replaceWebhook(
 ): Promise<Webhook> {
   const current = await holdWebhook(tx, id);
   const next = { ...current, ...properties, isEnabled: isEnabled ?? current.isEnabled };
-  if (current.isEnabled && !next.isEnabled) tx.enqueue(failWaiting, { webhookId: id, problem: DISABLED });
+  if (current.isEnabled && !next.isEnabled) await failWaiting(tx, id, DISABLED);
   return writeChange(tx, current, next);
 }
 
@@ -111,7 +111,7 @@ export async function rotateSecret(tx: OrdinaryCallerTransaction, id: Uuid, form
 export async function deleteWebhook(tx: OrdinaryCallerTransaction, id: Uuid): Promise<void> {
   await lockTenant(tx, tx.tenantId);
   await webhooks.delete(tx, id);
-  tx.enqueue(deleteWebhookDeliveries, id);
+  await deleteWebhookDeliveries(tx, id);
   tx.enqueue(refreshEventTypes, "once");
 }
 
