@@ -29,13 +29,16 @@ export interface KeyReading {
   readonly signal?: AbortSignal | undefined;
   /** Keys of a step. */
   readonly size?: number;
+  /** Milliseconds of a monotonic clock. */
+  readonly now?: () => number;
 }
 
 /** The number of keys of a selection. @throws {Fault} unavailable after {@link MAX_MS}. */
 export async function countKeys(tx: Transaction, selection: TokenSelection, reading: KeyReading = {}) {
-  const { size = keysAtOnce(selection), signal } = reading;
+  const { size = keysAtOnce(selection) } = reading;
+  const walk = { selection, order: "newest_first", after: undefined } as const;
   let total = 0;
-  for await (const step of keySteps(tx, { selection, order: "newest_first", after: undefined }, { signal, size })) {
+  for await (const step of keySteps(tx, walk, { ...reading, size })) {
     total += await countStep(tx, selection, step);
   }
   return total;
@@ -45,15 +48,12 @@ export async function countKeys(tx: Transaction, selection: TokenSelection, read
  * The keys of a page, however many are skipped and however few of a tenant's tokens are selected.
  * @throws {Fault} unavailable after {@link MAX_MS}.
  */
-export async function listKeys(
-  tx: Transaction,
-  page: KeyPage,
-  { size = keysAtOnce(page.selection), signal }: KeyReading = {},
-): Promise<readonly TokenKey[]> {
+export async function listKeys(tx: Transaction, page: KeyPage, reading: KeyReading = {}): Promise<readonly TokenKey[]> {
+  const { size = keysAtOnce(page.selection) } = reading;
   if (isDirect(page.selection) && page.offset < size) return tx.query(listTokenKeys, page);
   const found: TokenKey[] = [];
   let { offset } = page;
-  for await (const step of keySteps(tx, page, { signal, size, first: Math.min(FIRST_COMPARED, size) })) {
+  for await (const step of keySteps(tx, page, { ...reading, size, first: Math.min(FIRST_COMPARED, size) })) {
     const { size: most, ...range } = step;
     const rest = { ...page, ...range, offset, limit: page.limit - found.length };
     const keys = offset < most ? await tx.query(listTokenKeys, rest) : [];
@@ -79,18 +79,24 @@ interface KeyStep extends Pick<KeyPage, "order" | "after" | "through"> {
   readonly size: number;
 }
 
+interface SteppedReading extends KeyReading {
+  readonly size: number;
+  /** Keys of the first step, if it is a shorter one. */
+  readonly first?: number;
+}
+
 /** The walk of a selection in steps of one size, but for the first. */
 async function* keySteps(
   tx: Transaction,
   { selection, order, after: start }: Pick<KeyPage, "selection" | "order" | "after">,
-  { signal, size, first = size }: { signal: AbortSignal | undefined; size: number; first?: number },
+  { signal, size, first = size, now = () => performance.now() }: SteppedReading,
 ): AsyncGenerator<KeyStep, void> {
   const source: TokenSelection = { ...selection, also: [], scopes: [], without: NONE_EXPIRED };
-  const begun = performance.now();
+  const begun = now();
   let after = start;
   for (let next = first; ; next = size) {
     if (signal?.aborted) throw unavailable("a list is not waited for any more");
-    if (performance.now() - begun > MAX_MS) throw unavailable("a list compares too many tokens");
+    if (now() - begun > MAX_MS) throw unavailable("a list compares too many tokens");
     const last: KeyPage = { selection: source, order, after, offset: next - 1, limit: 1 };
     const [through] = await tx.query(listTokenKeys, last);
     yield { order, after, through, size: next };

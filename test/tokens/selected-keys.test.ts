@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Fault } from "../../src/base/fault.js";
 import type {
   Expired,
   KeyFilter,
@@ -10,7 +11,7 @@ import type {
 } from "../../src/store/tokens/token-selection.js";
 import { insertTerm } from "../../src/store/tokens/token-terms.js";
 import { insertToken, type TokenRow } from "../../src/store/tokens/tokens.js";
-import { countKeys, listKeys } from "../../src/tokens/selected-keys.js";
+import { countKeys, type KeyReading, listKeys } from "../../src/tokens/selected-keys.js";
 import { type BatcherFixture, openFixture } from "../store/support/batcher-fixture.js";
 import { tokenRow } from "../store/support/token-row.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
@@ -136,8 +137,7 @@ describe("the keys of a selection, read in steps", () => {
     );
   });
 
-  it("are not read on when the request is over", async () => {
-    const waiting = new AbortController();
+  describe("if few of many are selected", () => {
     const wanted: TokenSelection = {
       ...{
         source: { kind: "all" },
@@ -148,18 +148,34 @@ describe("the keys of a selection, read in steps", () => {
       },
       scopes: [[[{ kind: "id_prefix", text: "none" }]]],
     };
-    let statements = 0;
-    const reading = fixture.batcher.run(fixture.tenantId, undefined, (tx) => {
-      const query: typeof tx.query = (statement, input) => {
-        statements += 1;
-        if (statements === 3) waiting.abort();
-        return tx.query(statement, input);
-      };
-      return countKeys(Object.assign(Object.create(tx), { query }), wanted, { size: 2, signal: waiting.signal });
+    /** How a count ends, and after how many statements. `onStatement` is called with the number of each. */
+    async function counted(reading: KeyReading, onStatement: (number: number) => void) {
+      let statements = 0;
+      const ended = await fixture.batcher.run(fixture.tenantId, undefined, (tx) => {
+        const query: typeof tx.query = (statement, input) => {
+          statements += 1;
+          onStatement(statements);
+          return tx.query(statement, input);
+        };
+        const counting = countKeys(Object.assign(Object.create(tx), { query }), wanted, { size: 2, ...reading });
+        return counting.catch((error: unknown) => (error instanceof Fault ? error.code : error));
+      });
+      return { ended, statements };
+    }
+
+    it("are not read on when the request is over", async () => {
+      const waiting = new AbortController();
+      const outcome = await counted({ signal: waiting.signal }, (number) => number === 3 && waiting.abort());
+      // The step that was begun ends.
+      expect(outcome).toEqual({ ended: "unavailable", statements: 4 });
     });
-    await expect(reading).rejects.toMatchObject({ code: "unavailable" });
-    // The step that was begun ends.
-    expect(statements).toBe(4);
+
+    it("are read for 15 seconds at most", async () => {
+      let clock = 0;
+      const passing = (ms: number) => counted({ now: () => clock }, (number) => (clock += number === 5 ? ms : 0));
+      expect(await passing(15_000)).toEqual({ ended: 0, statements: TOKENS + 2 });
+      expect(await passing(15_001)).toEqual({ ended: "unavailable", statements: 6 });
+    });
   });
 });
 
