@@ -162,7 +162,7 @@ async function claim(tenant: ServedTenant, id: Uuid, limit: number) {
     const found = await tx.query(readWebhook, id);
     if (!found?.enabled) return { webhook: undefined, rows: [] };
     const webhook = openWebhook(tx.keys, found);
-    return { webhook, rows: await tx.query(claimDeliveries, { webhookId: id, limit, seconds: LEASE_SECONDS }) };
+    return { webhook, rows: await claimDeliveries(tx, { webhookId: id, limit, seconds: LEASE_SECONDS }) };
   });
 }
 
