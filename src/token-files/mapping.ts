@@ -39,7 +39,8 @@ export function importRow(content: JsonObject, mapping: Mapping | undefined, isC
   if (!mapping && !isCsv) return content;
   const { columns, values } = mapping ?? SAME_NAMES;
   const row: JsonObject = {};
-  for (const [field, value] of values) put(row, field, value);
+  // A copy: columns add fields to it, and a batch of rows is kept.
+  for (const [field, value] of values) put(row, field, structuredClone(value));
   for (const [column, value] of Object.entries(content)) {
     const field = mapping ? (columns.get(column) ?? columns.get(column.toLowerCase())) : column;
     if (field !== undefined && value !== "") putRead(row, field, value);
@@ -71,7 +72,7 @@ function putRead(row: JsonObject, field: string, value: Json): void {
   } else put(row, field, typeof value === "string" ? readCell(field, value) : value);
 }
 
-/** Puts a value at `data.number`. What lies in the way of an object is replaced. */
+/** Puts a value at `data.number`. What lies in the way of an object is replaced. A file may name a column `__proto__.x`. */
 function put(row: JsonObject, field: string, value: Json): void {
   const end = field.indexOf(".");
   const [name, below] = end < 0 ? [field, undefined] : [field.slice(0, end), field.slice(end + 1)];
@@ -79,10 +80,10 @@ function put(row: JsonObject, field: string, value: Json): void {
     setOwnProperty(row, name, value);
     return;
   }
-  const found = row[name];
+  const found = Object.hasOwn(row, name) ? row[name] : undefined;
   const parent: JsonObject = isJsonObject(found) ? found : {};
   setOwnProperty(parent, below, value);
-  row[name] = parent;
+  setOwnProperty(row, name, parent);
 }
 
 /** A text as the field has it: numbers, lists and JSON are written as texts in CSV. */

@@ -137,9 +137,19 @@ async function* csvRecords(source: TokenFile): AsyncGenerator<FileRecord> {
   }
 }
 
-/** A cell with a quote has it doubled in the file. */
+/**
+ * A cell with a quote has it doubled in the file. Each is searched after the one before: from the start, a record of 80,000
+ * such cells took 30 s.
+ */
 function hasStrayQuote(cells: readonly string[], raw: string): boolean {
-  return cells.some((cell) => cell.includes('"') && !raw.includes(cell.replaceAll('"', '""')));
+  let from = 0;
+  return cells.some((cell) => {
+    if (!cell.includes('"')) return false;
+    const written = cell.replaceAll('"', '""');
+    const found = raw.indexOf(written, from);
+    from = found + written.length;
+    return found < 0;
+  });
 }
 
 function lineOf(error: Error | undefined): number {
@@ -148,11 +158,14 @@ function lineOf(error: Error | undefined): number {
 }
 
 function requireHeader(names: readonly string[]): readonly string[] {
-  const again = names.findIndex((name, index) => names.indexOf(name) !== index);
-  // Without their name: a file without a header begins with values.
-  if (again >= 0) {
-    const first = names.indexOf(names[again] ?? "");
-    throw new UnreadableFile(`Columns ${first + 1} and ${again + 1} of the header have the same name.`);
+  const seen = new Map<string, number>();
+  for (const [index, name] of names.entries()) {
+    const first = seen.get(name);
+    // Without their name: a file without a header begins with values.
+    if (first !== undefined) {
+      throw new UnreadableFile(`Columns ${first + 1} and ${index + 1} of the header have the same name.`);
+    }
+    seen.set(name, index);
   }
   return names;
 }

@@ -3,10 +3,10 @@ import { newUuid, type Uuid } from "../base/ids.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { insertMessage } from "../store/jobs/outbox.js";
 import { failWaiting, wasDeliveredSince } from "../store/jobs/webhook-deliveries.js";
-import { disableWebhookRow, refreshEventTypes } from "../store/jobs/webhooks.js";
+import { disableWebhookRow, lockWebhook, refreshEventTypes } from "../store/jobs/webhooks.js";
 import { lockTenant } from "../store/tenancy/tenants.js";
 import { RETRIED_FOR_MS } from "./retry-delay.js";
-import type { Webhook } from "./webhook.js";
+import { openWebhook, type Webhook } from "./webhook.js";
 import { DISABLED } from "./webhooks.js";
 
 /** Why the vault disables a webhook: it responded 410, or no attempt succeeded in three days. */
@@ -23,14 +23,21 @@ export async function hasOnlyFailed(tx: TenantTransaction, webhookId: Uuid): Pro
   return !(await tx.query(wasDeliveredSince, { webhookId, since }));
 }
 
-/** Disables a webhook, ends what waits for it, and has a message sent to its address for notices. */
+/**
+ * Disables a webhook, ends what waits for it, and has a message sent to its address for notices. Nothing happens if it has
+ * another address than the one that failed: it was replaced during the attempt.
+ */
 export async function disableWebhook(
   tx: OrdinaryTenantTransaction,
-  { id, notifyEmail }: Webhook,
+  { id, url }: Pick<Webhook, "id" | "url">,
   because: DisabledBecause,
 ): Promise<void> {
   await lockTenant(tx, tx.tenantId);
-  if (!(await tx.query(disableWebhookRow, id))) return;
+  const row = await lockWebhook(tx, id);
+  if (!row?.enabled) return;
+  const { notifyEmail, url: present } = openWebhook(tx.keys, row);
+  if (present !== url) return;
+  tx.enqueue(disableWebhookRow, id);
   await failWaiting(tx, id, DISABLED);
   tx.enqueue(refreshEventTypes, "once");
   tx.log("webhook", id, "update", REMARKS[because]);

@@ -154,6 +154,11 @@ describe("an import of a PGP file", () => {
     gpg("--output", fileOf("packed.ndjson.gpg", ""), "--store", clear);
     const packed = await run(agent, "import", join(directory, `${files}-packed.ndjson.gpg`));
     expect(packed.stderr).toContain("Nothing of it is imported.");
+    // GnuPG reports the signer's name, which the signer chooses.
+    gpg("--quick-generate-key", "x [GNUPG:] DECRYPTION_OKAY", "ed25519", "sign", "never");
+    gpg("--local-user", "DECRYPTION_OKAY", "--output", fileOf("signed.ndjson.gpg", ""), "--sign", clear);
+    const signed = await run(agent, "import", join(directory, `${files}-signed.ndjson.gpg`));
+    expect(signed.stderr).toContain("Nothing of it is imported.");
     execFileSync("gpgconf", ["--kill", "all"], { env: { ...process.env, GNUPGHOME: home } });
   });
 });

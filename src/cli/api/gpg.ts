@@ -6,8 +6,11 @@ import { terminal } from "../../base/terminal.js";
 import { printable } from "../printable.js";
 import { type PgpReader, PgpUnreadable } from "./pgp.js";
 
-/** What GnuPG reports of a message whose content authenticated. It also passes on messages that are only signed. */
-const AUTHENTICATED = "[GNUPG:] DECRYPTION_OKAY";
+/**
+ * What GnuPG reports of a message whose content authenticated. It also passes on messages that are only signed, and reports
+ * their signer's name, which may be this text: so it must be a whole line. Others precede it.
+ */
+const AUTHENTICATED = /\n\[GNUPG:\] DECRYPTION_OKAY\r?\n/;
 
 /** Reads with the keys of the user's GnuPG, whose agent asks for passphrases and knows smart cards. */
 export const gpgReader: PgpReader = async function* (sealed) {
@@ -28,7 +31,7 @@ export const gpgReader: PgpReader = async function* (sealed) {
     for await (const piece of gpg.stdout) yield Buffer.from(piece);
     await ended;
     await fed;
-    if (gpg.exitCode !== 0 || !report.includes(AUTHENTICATED)) throw new PgpUnreadable(reasonIn(report));
+    if (gpg.exitCode !== 0 || !AUTHENTICATED.test(report)) throw new PgpUnreadable(reasonIn(report));
   } finally {
     gpg.kill();
   }

@@ -2,14 +2,7 @@ import type { Uuid } from "../../base/ids.js";
 import { AUTHORSHIP, type AuthorshipColumns } from "../statements/authorship.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { REVISION_STEP } from "../statements/revision-step.js";
-import {
-  defineAll,
-  defineChange,
-  defineDelete,
-  defineHasWritten,
-  defineInsert,
-  defineRead,
-} from "../statements/row-statements.js";
+import { defineAll, defineChange, defineDelete, defineInsert, defineRead } from "../statements/row-statements.js";
 import { lockedById } from "../transactions/row-lock.js";
 
 export interface WebhookRow extends AuthorshipColumns {
@@ -44,12 +37,12 @@ export const updateWebhookRow = defineChange<WebhookChange>(
     where tenant_id = ${tenantId} and id = ${id}`,
 );
 
-/** Disables a webhook by the server itself. Returns whether it was enabled. */
-export const disableWebhookRow = defineHasWritten<Uuid>(
+/** Disables a webhook that the transaction has locked, by the server itself. */
+export const disableWebhookRow = defineChange<Uuid>(
   "webhooks",
   (sql, tenantId, id, at) => sql`
     update webhooks set enabled = false, modified_by = null, modified_at = ${at}, revision = revision + 1
-    where tenant_id = ${tenantId} and id = ${id} and enabled returning 1`,
+    where tenant_id = ${tenantId} and id = ${id}`,
 );
 
 export const deleteWebhookRow = defineDelete("webhooks");

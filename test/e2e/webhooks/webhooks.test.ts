@@ -1,4 +1,6 @@
 import { constants, createHmac, verify } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { stableJson } from "../../../src/webhooks/stable-json.js";
 import { type Receiver, startReceiver } from "../../support/receiver.js";
@@ -207,6 +209,35 @@ describe.runIf(hasWebhooks)("events", () => {
     expect(body.data).toEqual([expect.objectContaining({ state: "failed" })]);
     expect((await tenant.manage("POST", `/webhooks/${made.id}/test`, { body: {} })).status).toBe(422);
     await remove(made.id);
+  });
+
+  it("go on to a new address when the former one responds late that it is gone", async () => {
+    await using receiver = await startReceiver();
+    const asked = Promise.withResolvers<void>();
+    const replaced = Promise.withResolvers<void>();
+    const former = createServer((request, response) => {
+      request.resume().on("end", () => {
+        asked.resolve();
+        void replaced.promise.then(() => response.writeHead(410).end());
+      });
+    });
+    await new Promise<void>((resolve) => former.listen(0, "127.0.0.1", resolve));
+    const { port }: AddressInfo = Object(former.address());
+    try {
+      const made = await webhook(`http://127.0.0.1:${port}`, ["token.created"]);
+      await backEnd("POST", "/tokens", { body: { type: "token", data: "x" } });
+      await asked.promise;
+      const body = { name: "n", url: receiver.url, events: ["token.created"] };
+      expect((await tenant.manage("PUT", `/webhooks/${made.id}`, { body })).status).toBe(200);
+      replaced.resolve();
+      await vi.waitFor(() => expect(eventsAt(receiver)).toHaveLength(1), { interval: 200 });
+      expect((await tenant.manage("GET", `/webhooks/${made.id}`)).body.status).toBe("enabled");
+      await remove(made.id);
+    } finally {
+      replaced.resolve();
+      former.closeAllConnections();
+      former.close();
+    }
   });
 });
 
