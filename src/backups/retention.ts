@@ -20,14 +20,18 @@ export interface TakenBackup {
   readonly takenAt: Date;
 }
 
-/** The backups that no rule keeps, oldest first. Without rules all stay. */
+/**
+ * The backups that no rule keeps, oldest first. Without rules all stay. Later times than now are of a clock that was
+ * ahead, or of a manifest that somebody wrote: these stay, and take the place of no other.
+ */
 export function expiredBackups(
   backups: readonly TakenBackup[],
   { keep, keepDays }: Retention,
   now: Date,
 ): readonly TakenBackup[] {
   if (keep === undefined && keepDays === undefined) return [];
-  const oldestFirst = backups.toSorted((a, b) => a.takenAt.getTime() - b.takenAt.getTime());
+  const until = backups.filter(({ takenAt }) => takenAt <= now);
+  const oldestFirst = until.toSorted((a, b) => a.takenAt.getTime() - b.takenAt.getTime());
   const candidates = oldestFirst.slice(0, Math.max(0, oldestFirst.length - Math.max(1, keep ?? 1)));
   const youngest = keepDays === undefined ? Number.POSITIVE_INFINITY : now.getTime() - keepDays * DAY_MS;
   return candidates.filter(({ takenAt }) => takenAt.getTime() < youngest);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Manifest } from "../backups/manifest.js";
 import { openTarget } from "../backups/open-target.js";
-import { chosenBackup, readBackup } from "../backups/stored-backups.js";
+import { chosenBackup, readBackup, requireSameTime } from "../backups/stored-backups.js";
 import { systemClock } from "../base/clock.js";
 import { terminal } from "../base/terminal.js";
 import type { Config } from "../settings/config.js";
@@ -37,6 +37,7 @@ export async function backupVerify(input: CommandInput): Promise<void> {
   };
   const onProgress = progressReporter(say, "Restore", backup.bytes, "bytes");
   const started = await startImport(countedBytes(readBackup(target, backup), onProgress));
+  requireSameTime(backup, started.header);
   await using opened = await openForImport(scratchConfig, started.header.migrations, say);
   const { rows, unsealed } = await finishImport(started, opened, say);
   await using vault = await openVault({

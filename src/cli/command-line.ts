@@ -9,6 +9,7 @@ import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "../store/postgres/roles.js";
 import { ExportFileError } from "../store/vault-copy/format.js";
 import type { OperatorCommand } from "./operator-command.js";
+import { printableLines } from "./printable.js";
 import { runOperatorCommand } from "./run-operator-command.js";
 import { UsageError } from "./usage-error.js";
 
@@ -36,7 +37,9 @@ export async function runForOperator(command: OperatorCommand, args: readonly st
     await runOperatorCommand(command, args);
   } catch (error) {
     const isForOperators = FOR_OPERATORS.some((kind) => error instanceof kind);
-    terminal().stderr.write(`${isForOperators && error instanceof Error ? error.message : describe(error)}\n`);
+    const message = isForOperators && error instanceof Error ? error.message : describe(error);
+    // Messages name what is in files and databases that others can write.
+    terminal().stderr.write(`${printableLines(message)}\n`);
     terminal().exitCode = error instanceof UsageError ? 2 : 1;
   }
 }

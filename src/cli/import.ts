@@ -1,7 +1,8 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
+import type { Manifest } from "../backups/manifest.js";
 import { openTarget } from "../backups/open-target.js";
-import { chosenBackup, readBackup } from "../backups/stored-backups.js";
+import { chosenBackup, readBackup, requireSameTime } from "../backups/stored-backups.js";
 import { finishImport, startImport } from "../vault/import-vault.js";
 import { openForImport } from "../vault/vault.js";
 import { countedBytes } from "./counted-bytes.js";
@@ -13,6 +14,7 @@ export async function importCommand(input: CommandInput): Promise<void> {
   const { config, say, printResult } = input;
   const source = await importSource(input);
   const started = await startImport(source.bytes);
+  if (source.backup) requireSameTime(source.backup, started.header);
   await using opened = await openForImport(config, started.header.migrations, say);
   const { rows } = await finishImport(started, opened, say);
   printResult({ file: source.name, tenants: rows.tenants ?? 0, root_key: started.header.key.root_key_id });
@@ -21,6 +23,8 @@ export async function importCommand(input: CommandInput): Promise<void> {
 interface Source {
   readonly name: string;
   readonly bytes: AsyncIterable<Uint8Array>;
+  /** Absent: a file of its own. */
+  readonly backup?: Manifest;
 }
 
 async function importSource({ config, options, say }: CommandInput): Promise<Source> {
@@ -37,5 +41,5 @@ async function importSource({ config, options, say }: CommandInput): Promise<Sou
   const target = openTarget(requiredText(options, "from"), config.buckets);
   const backup = await chosenBackup(target, options.backup);
   const bytes = countedBytes(readBackup(target, backup), progressReporter(say, "Import", backup.bytes, "bytes"));
-  return { name: backup.name, bytes };
+  return { name: backup.name, bytes, backup };
 }

@@ -9,6 +9,11 @@ export function printable(text: string): string {
   return text.replace(UNSAFE, "\u{fffd}");
 }
 
+/** The same for a text of several lines. */
+export function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
+}
+
 /** The value as JSON in one line, with the same characters escaped. */
 export function printableJson(value: unknown): string {
   // JSON.stringify escapes C0 only.

@@ -2,14 +2,14 @@ import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { terminal } from "../base/terminal.js";
 import { type Config, readConfig } from "../settings/config.js";
 import { type CommandInput, OPERATOR_FLAGS, type OperatorCommand } from "./operator-command.js";
-import { printable, printableJson } from "./printable.js";
+import { printableJson, printableLines } from "./printable.js";
 import { refuseTemplate } from "./template-directory.js";
 import { UsageError } from "./usage-error.js";
 
 /** Runs a command. @throws {UsageError} for an invalid call. */
 export async function runOperatorCommand(command: OperatorCommand, args: readonly string[]): Promise<void> {
   const { options, operands } = parseOptions(command, args.slice(command.name.split(" ").length));
-  const say = (line: string) => void terminal().stderr.write(`${line}\n`);
+  const say = (line: string) => void terminal().stderr.write(`${printableLines(line)}\n`);
   const config: Config = readConfig(terminal().env);
   refuseTemplate(config.dataDir);
   const run = await command.load();
@@ -52,15 +52,10 @@ function parseOptions(
 
 function resultText(result: unknown): string {
   if (Array.isArray(result)) return result.map((item) => resultText(item)).join("\n\n");
-  if (typeof result !== "object" || result === null) return printableLines(result);
+  if (typeof result !== "object" || result === null) return printableLines(String(result));
   return Object.entries(result)
     .map(([key, value]) => `${key}: ${valueText(value)}`)
     .join("\n");
-}
-
-/** Some values have several lines, such as a public key. */
-function printableLines(value: unknown): string {
-  return String(value).split("\n").map(printable).join("\n");
 }
 
 /** Formats a part of a result: one line per list item. */
@@ -69,9 +64,9 @@ function valueText(value: unknown): string {
     const isOfThings = value.some((item) => typeof item === "object" && item !== null);
     return isOfThings
       ? value.map((item) => `\n  ${valueText(item)}`).join("")
-      : value.map((item) => printableLines(item)).join(", ");
+      : value.map((item) => printableLines(String(item))).join(", ");
   }
-  if (typeof value !== "object" || value === null) return printableLines(value);
+  if (typeof value !== "object" || value === null) return printableLines(String(value));
   return Object.entries(value)
     .map(([key, part]) => `${key} ${valueText(part)}`)
     .join(", ");

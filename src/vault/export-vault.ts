@@ -52,7 +52,7 @@ function requireWrapping({ rootKeys }: StoreSnapshot, { id }: RootKey): void {
 }
 
 async function* piecesOf(
-  { migrations, logPartitions, rootKeys }: StoreSnapshot,
+  { takenAt, migrations, logPartitions, rootKeys }: StoreSnapshot,
   rootKey: RootKey,
   sections: AsyncIterable<Uint8Array>,
   onProgress: (bytes: number) => void,
@@ -61,6 +61,7 @@ async function* piecesOf(
   const mac = exportMac(key);
   const header: Omit<ExportHeader, "sha256"> = {
     format: FORMAT,
+    taken_at: takenAt.toISOString(),
     migrations,
     log_partitions: logPartitions,
     root_keys: rootKeys.map(({ id, check_value, retired_at, threshold }) => ({

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { PostgresCluster } from "../support/postgres-cluster.js";
 import { type BenchServer, startBenchServer } from "./bench-server.js";
+import { readOnlyNumber } from "./options.js";
 import { setUp } from "./scale/big-database.js";
 import { say } from "./table.js";
 import { CARD_BODY, JSON_TYPE, makeApplication } from "./token-requests.js";
@@ -10,7 +11,7 @@ import { CARD_BODY, JSON_TYPE, makeApplication } from "./token-requests.js";
  * Failovers under load, on two PostgreSQL of this machine: `npm run bench:failover -- 5`. Prints how long writes fail
  * (RTO), and how many acknowledged ones are gone (RPO).
  */
-const ROUNDS = Number(process.argv[2] ?? 5);
+const ROUNDS = readOnlyNumber("ROUNDS", 5);
 const CALLERS = 16;
 const LOADED_MS = 2_000;
 const SETTINGS = { fsync: "on", max_wal_senders: "4", wal_sender_timeout: "60s" };

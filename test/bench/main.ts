@@ -1,5 +1,4 @@
 import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { compareWith } from "./against.js";
 import { startBenchServer } from "./bench-server.js";
 import { compareClient } from "./client.js";
@@ -15,6 +14,7 @@ import { heldBodyRows, longestHolds } from "./hostile-bodies.js";
 import { importRun } from "./import-run.js";
 import { listRows } from "./lists.js";
 import { manyTenantRows } from "./many-tenants.js";
+import { readOptions, wholeNumber } from "./options.js";
 import { compareWithPeers } from "./peers/compare.js";
 import { proxyRows } from "./proxies.js";
 import { reactorRows, runnerMemory } from "./reactors.js";
@@ -37,51 +37,54 @@ import { tokenRows } from "./tokens.js";
  * compares requests over so many tenants with those over one, in as many rounds. `--client` instead measures
  * `@cloakroom/client` next to the generator, in as many rounds.
  */
-const { values: options } = parseArgs({
-  options: {
-    json: { type: "string" },
-    tokens: { type: "string", default: "1000000" },
-    against: { type: "string" },
-    peers: { type: "string" },
-    client: { type: "boolean", default: false },
-    turns: { type: "boolean", default: false },
-    import: { type: "boolean", default: false },
-    export: { type: "boolean", default: false },
-    "hidden-digits": { type: "boolean", default: false },
-    events: { type: "string" },
-    tenants: { type: "string" },
-    rounds: { type: "string", default: "5" },
-    only: { type: "string", default: "" },
-  },
+const options = readOptions({
+  json: { type: "string" },
+  tokens: { type: "string", default: "1000000" },
+  against: { type: "string" },
+  peers: { type: "string" },
+  client: { type: "boolean", default: false },
+  turns: { type: "boolean", default: false },
+  import: { type: "boolean", default: false },
+  export: { type: "boolean", default: false },
+  "hidden-digits": { type: "boolean", default: false },
+  events: { type: "string" },
+  tenants: { type: "string" },
+  rounds: { type: "string", default: "5" },
+  only: { type: "string", default: "" },
 });
+const rounds = wholeNumber("rounds", options.rounds);
+const tokens = wholeNumber("tokens", options.tokens);
 if (options.against !== undefined) {
-  const compared = await compareWith(options.against, { rounds: Number(options.rounds), only: options.only });
+  const compared = await compareWith(options.against, { rounds, only: options.only });
   if (options.json) writeFileSync(options.json, `${JSON.stringify(compared, undefined, 2)}\n`);
   process.exit();
 }
 if (options.peers !== undefined) {
-  const measured = await compareWithPeers(options.peers, { rounds: Number(options.rounds), duration: 3_000 });
+  const measured = await compareWithPeers(options.peers, { rounds, duration: 3_000 });
   if (options.json) writeFileSync(options.json, `${JSON.stringify(measured, undefined, 2)}\n`);
   process.exit();
 }
 if (options.client) {
-  await compareClient(Number(options.rounds));
+  await compareClient(rounds);
   process.exit();
 }
 if (options.import) {
-  await importRun(Number(options.tokens));
+  await importRun(tokens);
   process.exit();
 }
 if (options.export) {
-  await exportRun(Number(options.tokens));
+  await exportRun(tokens);
   process.exit();
 }
 if (options.events !== undefined) {
-  await eventsRun(Number(options.events));
+  await eventsRun(wholeNumber("events", options.events));
   process.exit();
 }
 if (options.tenants !== undefined) {
-  await tenantShares(options.tenants.split(",").map(Number), Number(options.rounds));
+  await tenantShares(
+    options.tenants.split(",").map((each) => wholeNumber("tenants", each)),
+    rounds,
+  );
   process.exit();
 }
 if (options["hidden-digits"]) {
@@ -116,7 +119,7 @@ table.add(await measureGrpcEcho());
 }
 {
   await using server = await startBenchServer();
-  await listRows(table, server, Number(options.tokens));
+  await listRows(table, server, tokens);
 }
 {
   await using server = await startBenchServer({ CLOAKROOM_EGRESS_ALLOW: "127.0.0.1" });

@@ -16,11 +16,12 @@ import { connect } from "../../src/store/postgres/connect.js";
 import { insertRootKey } from "../../src/store/tenancy/root-keys.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
+import { readOnlyNumber } from "./options.js";
 import { childNamed, ownProcessorTime, processorTime } from "./processor-time.js";
 import { say } from "./table.js";
 
 /** Processor time of sealing one minute of many tenants' logs: `npm run bench:sealing -- 10000`. */
-const TENANTS = Number(process.argv[2] ?? 10_000);
+const TENANTS = readOnlyNumber("TENANTS", 10_000);
 const ROWS = 3;
 const MINUTES = 4;
 const AT_ONCE = 50;

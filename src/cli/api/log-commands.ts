@@ -1,4 +1,5 @@
 import { terminal } from "../../base/terminal.js";
+import { printable } from "../printable.js";
 import { readTime } from "../time-argument.js";
 import { UsageError } from "../usage-error.js";
 import type { ApiCall } from "./api-call.js";
@@ -52,6 +53,6 @@ async function followLogs(call: ApiCall): Promise<void> {
     for await (const row of rows) call.output.item(row, COLUMNS);
   } finally {
     if (rows.cursor !== undefined && !call.isSet("quiet"))
-      terminal().stderr.write(`Continue with --after ${rows.cursor}\n`);
+      terminal().stderr.write(`Continue with --after ${printable(rows.cursor)}\n`);
   }
 }

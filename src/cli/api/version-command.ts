@@ -1,5 +1,6 @@
 import { CloakroomError, type ServerVersion } from "@cloakroom/client";
 import { terminal } from "../../base/terminal.js";
+import { printable } from "../printable.js";
 import { readVersion } from "../version.js";
 import type { ApiCall } from "./api-call.js";
 import type { Action } from "./api-command.js";
@@ -17,7 +18,7 @@ export const version: Action = async (call) => {
     call.output.list(rows, ["program", "version", "commit"]);
   } else call.output.one({ client, server: { url, ...server } });
   const warning = versionWarning(client, server);
-  if (warning !== undefined) terminal().stderr.write(`${warning}\n`);
+  if (warning !== undefined) terminal().stderr.write(`${printable(warning)}\n`);
 };
 
 /** Undefined for a server that is too old to say it. */

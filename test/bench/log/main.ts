@@ -16,13 +16,14 @@ import { logSigningKey } from "../../../src/crypto/log-signing.js";
 import { readBuckets } from "../../../src/settings/buckets.js";
 import { writeLog } from "../../../src/store/audit/audit-logs.js";
 import { listLogPartitions, monthStart, monthsPartition } from "../../../src/store/audit/log-partitions.js";
+import { readOnlyNumber } from "../options.js";
 import { childNamed, ownProcessorTime, processorTime } from "../processor-time.js";
 import { say } from "../table.js";
 import { fillMonths, type LoggedTenant, MONTHS, type OldVault, openOldVault } from "./old-vault.js";
 import { timed } from "./timed.js";
 
 /** A log of months: `npm run bench:log -- 100000000` takes an hour and 50 GB of disk, in `BENCH_DIRECTORY`. */
-const ROWS = Number(process.argv[2] ?? 1_000_000);
+const ROWS = readOnlyNumber("ROWS", 1_000_000);
 const WRITTEN_MS = 15_000;
 const WRITERS = 50;
 const ROWS_A_CALL = 12;

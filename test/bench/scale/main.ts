@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { startBenchServer } from "../bench-server.js";
 import { measureEcho } from "../floors.js";
 import { tenantPlans } from "../many-tenants.js";
+import { readOptions, wholeNumber } from "../options.js";
 import { overload } from "../overload.js";
 import { say } from "../table.js";
 import { startBigDatabase } from "./big-database.js";
@@ -15,8 +16,12 @@ import { startUp } from "./start-up.js";
 import { keepWrittenSections } from "./written-sections.js";
 
 /** Takes about 40 minutes and 40 GB of disk; `--largest 10000 --minutes 1` takes eight minutes. */
-const largest = option("largest", 10_000_000);
-const minutes = option("minutes", 10);
+const options = readOptions({
+  largest: { type: "string", default: "10000000" },
+  minutes: { type: "string", default: "10" },
+});
+const largest = wholeNumber("largest", options.largest);
+const minutes = wholeNumber("minutes", options.minutes);
 
 say("bare echo");
 const echoes = [await measureEcho()];
@@ -62,9 +67,4 @@ async function onBigDatabase() {
   const sizes = [10_000, 1_000_000, 10_000_000].filter((size) => size <= largest);
   const { measured, plans } = await atSizes(server, database, sizes);
   return { processes, sizes: measured, plans, sizesVersion: database.version };
-}
-
-function option(name: string, otherwise: number): number {
-  const value = Number(process.argv[process.argv.indexOf(`--${name}`) + 1]);
-  return process.argv.includes(`--${name}`) && value > 0 ? value : otherwise;
 }

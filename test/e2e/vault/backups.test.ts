@@ -117,6 +117,28 @@ describe("a backup in a directory", () => {
     });
   });
 
+  it("is neither verified nor restored if an older one was given its name or its time", async () => {
+    const place = newPlace("renamed");
+    const { backup } = await take(place);
+    const [exported, manifest] = [join(place, `${backup}.export`), join(place, `${backup}.json`)];
+    const text = readFileSync(manifest, "utf8");
+    const later = "cloakroom-20991231T000000Z-00000000";
+    const renamed = text.replaceAll(backup, later);
+    const withTime = renamed.replace(/"taken_at": "[^"]+"/, '"taken_at": "2099-12-31T00:00:00.000Z"');
+    copyFileSync(exported, join(place, `${later}.export`));
+    const problem = `${later} is not the backup of its name`;
+    for (const forged of [renamed, withTime]) {
+      writeFileSync(join(place, `${later}.json`), forged);
+      expect(await verify(place)).toMatchObject({ code: 1, stderr: expect.stringContaining(problem) });
+      const target = { CLOAKROOM_DATA_DIR: newDirectory(), CLOAKROOM_ROOT_KEY_FILE: keyFile };
+      expect(await cloakroom(target, "import", "--from", place)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(problem),
+      });
+    }
+    expect(await verify(place, "--backup", backup)).toMatchObject({ code: 0 });
+  });
+
   it("removes older ones of this vault only, and is in the vault's own log", async () => {
     const place = newPlace("kept");
     const strange = "cloakroom-20200101T000000Z-00000000";

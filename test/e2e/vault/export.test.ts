@@ -190,6 +190,7 @@ describe("an export", () => {
     for (const [migrations, problem] of [
       [others, `from an older release, without ${first}.`],
       [[...head.migrations, "9999_later"], "from a newer release: this one lacks 9999_later."],
+      [[...head.migrations, "\u001b]0;title\u0007"], "this one lacks \u{fffd}]0;title\u{fffd}."],
     ]) {
       const another = join(directory, "another.export");
       const header = headerLine({ ...head, migrations });
