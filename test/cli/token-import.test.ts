@@ -256,6 +256,21 @@ describe("cloakroom tokens import", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("another run")]);
     const { code: wrong } = await run("import", file, "--results", fileOf("other.txt", "mine\n"));
     expect(wrong).toBe(2);
+    const nowhere = await run("import", file, "--results", join(directory, "absent", "results.ndjson"));
+    expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining("cannot be written")]);
+  });
+
+  it("refuses the results of an import into another tenant, whose rows it would not store here", async () => {
+    const file = fileOf("staging.ndjson", '{"type":"token","data":"x"}\n');
+    expect((await run("import", file)).code).toBe(0);
+    const before = readFileSync(`${file}.results.ndjson`);
+    const other = await newTenant();
+    const rules = [{ priority: 1, container: "/", transform: "reveal", permissions: RIGHTS.slice(2) }];
+    const { key: otherKey } = await other.application({ type: "private", permissions: RIGHTS.slice(0, 2), rules });
+    const environment = { CLOAKROOM_URL: inject("serverUrl"), CLOAKROOM_API_KEY: otherKey, XDG_CONFIG_HOME: directory };
+    const { code, stderr } = await cloakroom(environment, "tokens", "import", file);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("another tenant: name a new file")]);
+    expect(readFileSync(`${file}.results.ndjson`)).toEqual(before);
   });
 });
 

@@ -1,12 +1,14 @@
 import { type FileHandle, open, readFile, rm } from "node:fs/promises";
 import { newUuid } from "../../base/ids.js";
+import { isJsonObject, type Json } from "../../base/json.js";
+import { FileExists, writeWholeFile } from "../../base/whole-file.js";
 import { BATCH_ROWS } from "../../token-files/import-batch.js";
 import { isDiskFullError } from "../new-file.js";
 import { UsageError } from "../usage-error.js";
 
 /**
- * The file with the result of each row, in their order, and the id of the import in its first line. It says where a run
- * goes on after a kill: at the last batch whose results are complete in it. Only its owner can read it.
+ * The file with the result of each row, in their order, and the ids of import and tenant in its first line. It says where
+ * a run goes on after a kill: at the last batch whose results are complete in it. Only its owner can read it.
  */
 export class ImportResults implements AsyncDisposable {
   readonly importId: string;
@@ -23,21 +25,21 @@ export class ImportResults implements AsyncDisposable {
     this.rowsBefore = rowsBefore;
   }
 
-  /** @throws {UsageError} if another run writes the file, or it is no file of results. */
-  static async open(path: string): Promise<ImportResults> {
+  /** @throws {UsageError} if another run writes the file, or it has no results of an import into the tenant. */
+  static async open(path: string, tenantId: string): Promise<ImportResults> {
     const lock = lockOf(path);
     await takeLock(lock, path);
     try {
       const file = await open(path, "a+", 0o600).catch(() => {
         throw new UsageError(`--results ${path} cannot be written.`);
       });
-      const { importId, kept, rows } = await readStart(file, path).catch(async (error: unknown) => {
+      const { importId, kept, rows } = await readStart(file, path, tenantId).catch(async (error: unknown) => {
         await file.close();
         throw error;
       });
       await file.truncate(kept);
       const results = new ImportResults(file, path, importId ?? newUuid(), rows);
-      if (importId === undefined) await results.write([{ import_id: results.importId }]);
+      if (importId === undefined) await results.write([{ import_id: results.importId, tenant_id: tenantId }]);
       return results;
     } catch (error) {
       await rm(lock, { force: true });
@@ -73,7 +75,7 @@ interface Start {
 }
 
 /** Reads the file in pieces: a million results take 150 MB. */
-async function readStart(file: FileHandle, path: string): Promise<Start> {
+async function readStart(file: FileHandle, path: string, tenantId: string): Promise<Start> {
   let bytes = 0;
   let lines = 0;
   let first = Buffer.alloc(0);
@@ -91,33 +93,39 @@ async function readStart(file: FileHandle, path: string): Promise<Start> {
     bytes += bytesRead;
   }
   if (lines === 0) return { importId: undefined, kept: 0, rows: 0 };
-  const importId = idIn(first.subarray(0, first.indexOf(10)).toString());
-  if (importId === undefined) throw new UsageError(`--results ${path} is another file: name a new one.`);
-  return { importId, kept, rows: Math.floor((lines - 1) / BATCH_ROWS) * BATCH_ROWS };
+  const head = parseHead(first.subarray(0, first.indexOf(10)).toString());
+  if (head === undefined) throw new UsageError(`--results ${path} is another file: name a new one.`);
+  if (head.tenantId !== tenantId) {
+    throw new UsageError(`--results ${path} has the results of an import into another tenant: name a new file.`);
+  }
+  return { importId: head.importId, kept, rows: Math.floor((lines - 1) / BATCH_ROWS) * BATCH_ROWS };
 }
 
-function idIn(line: string): string | undefined {
+function parseHead(line: string): { readonly importId: string; readonly tenantId: string } | undefined {
   try {
-    const id: unknown = JSON.parse(line).import_id;
-    return typeof id === "string" ? id : undefined;
+    const head: Json = JSON.parse(line);
+    if (!isJsonObject(head)) return undefined;
+    const { import_id: importId, tenant_id: tenantId } = head;
+    return typeof importId === "string" && typeof tenantId === "string" ? { importId, tenantId } : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** A lock that a killed run left is taken over. */
+/** A lock that a killed run left is taken over. It is never without its pid, which would look like one that was left. */
 async function takeLock(lock: string, path: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const file = await open(lock, "wx", 0o600);
-      await file.writeFile(String(process.pid));
-      await file.close();
+      await writeWholeFile(lock, (file) => file.writeFile(String(process.pid)));
       return;
-    } catch {
-      const owner = Number(await readFile(lock, "utf8").catch(() => "0"));
-      if (attempt === 1 && !isRunning(owner)) await rm(lock, { force: true });
-      else throw new UsageError(`--results ${path} is written by another run (process ${owner}).`);
+    } catch (error) {
+      if (!(error instanceof FileExists)) throw new UsageError(`--results ${path} cannot be written.`);
     }
+    const owner = Number(await readFile(lock, "utf8").catch(() => "0"));
+    if (attempt > 1 || isRunning(owner)) {
+      throw new UsageError(`--results ${path} is written by another run (process ${owner}).`);
+    }
+    await rm(lock, { force: true });
   }
 }
 

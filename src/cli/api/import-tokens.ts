@@ -32,7 +32,8 @@ export const importTokens: Action = async (call) => {
   const rows = mappedRows(readRecords(source, format), mapping, format);
   if (call.isSet("dry-run")) return void (await showFirst(call, rows));
   const resultsFile = call.text("results") ?? `${file}.results.ndjson`;
-  await using results = await ImportResults.open(resultsFile);
+  const { tenantId } = await patiently(call, () => call.client.applications.getByKey(call.options()));
+  await using results = await ImportResults.open(resultsFile, tenantId);
   if (results.rowsBefore > 0) terminal().stderr.write(`Going on after row ${results.rowsBefore}.\n`);
   const counts = { imported: 0, deduplicated: 0, failed: 0 };
   for await (const lines of answersOf(call, results, rows)) {
