@@ -7,6 +7,7 @@ import { KeyVersionUnknown, SealBroken } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
 import { scheduleDue } from "../store/jobs/due.js";
+import { deleteWebhookDeliveries, failWaiting, listEndedWebhooks } from "../store/jobs/ended-webhooks.js";
 import {
   type AttemptEnd,
   claimDeliveries,
@@ -15,13 +16,14 @@ import {
   listWebhooksDue,
   releaseDelivery,
 } from "../store/jobs/webhook-deliveries.js";
-import { readWebhook } from "../store/jobs/webhooks.js";
+import { lockWebhook, readWebhook } from "../store/jobs/webhooks.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type AttemptParts, type AttemptResult, attemptDelivery } from "./attempt.js";
 import { disableWebhook, hasOnlyFailed } from "./disable.js";
 import { attemptDelay } from "./retry-delay.js";
 import { openWebhook, type Webhook } from "./webhook.js";
+import { DISABLED } from "./webhooks.js";
 
 export interface DeliveryQueueParts extends AttemptParts {
   readonly database: Database;
@@ -78,12 +80,17 @@ export class DeliveryQueue {
     this.#wakeWebhook(tenantId, webhookId);
   }
 
-  /** Starts to send what is due of a tenant, unless it is in progress. */
+  /**
+   * Starts to send what is due of a tenant, and to end what is left of webhooks that were disabled or deleted, unless it is
+   * in progress.
+   */
   wake(tenantId: TenantId): void {
     this.#start(tenantId, tenantId, async () => {
-      const { database } = this.#parts;
-      const due = await database.of(tenantId).bulk((tx) => tx.query(listWebhooksDue, "due"));
+      const [due, ended] = await this.#parts.database
+        .of(tenantId)
+        .bulk((tx) => Promise.all([tx.query(listWebhooksDue, "due"), tx.query(listEndedWebhooks, "ended")]));
       for (const { webhook_id: id } of due) this.#wakeWebhook(tenantId, id);
+      for (const { webhook_id: id } of ended) this.#start(tenantId, `${tenantId} ${id}`, () => this.#end(tenantId, id));
     });
   }
 
@@ -125,6 +132,18 @@ export class DeliveryQueue {
       if (doubt) this.#doubts.set(name, doubt);
       else this.#doubts.delete(name);
       if (doubt) return;
+    }
+  }
+
+  /** In transactions of 10,000 events: the lock keeps the webhook from being enabled meanwhile. */
+  async #end(tenantId: TenantId, id: Uuid): Promise<void> {
+    let isLeft = true;
+    while (isLeft && !this.#stopping.signal.aborted) {
+      isLeft = await this.#parts.database.of(tenantId).ordinary(async (tx) => {
+        const row = await lockWebhook(tx, id);
+        if (row?.enabled) return false;
+        return row ? failWaiting(tx, id, DISABLED) : deleteWebhookDeliveries(tx, id);
+      });
     }
   }
 

@@ -1,8 +1,9 @@
 import type { OrdinaryTenantTransaction, TenantTransaction } from "../audit/tenant-transaction.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import { scheduleDue } from "../store/jobs/due.js";
+import { failWaiting } from "../store/jobs/ended-webhooks.js";
 import { insertMessage } from "../store/jobs/outbox.js";
-import { failWaiting, wasDeliveredSince } from "../store/jobs/webhook-deliveries.js";
+import { wasDeliveredSince } from "../store/jobs/webhook-deliveries.js";
 import { disableWebhookRow, lockWebhook, refreshEventTypes } from "../store/jobs/webhooks.js";
 import { lockTenant } from "../store/tenancy/tenants.js";
 import { RETRIED_FOR_MS } from "./retry-delay.js";

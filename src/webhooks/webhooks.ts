@@ -8,7 +8,7 @@ import { Fault, invalid } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import { requireNamedDestination, validDestination } from "../egress/destination.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
-import { deleteWebhookDeliveries, failWaiting } from "../store/jobs/webhook-deliveries.js";
+import { deleteWebhookDeliveries, failWaiting, hasWaiting } from "../store/jobs/ended-webhooks.js";
 import {
   deleteWebhookRow,
   insertWebhook,
@@ -88,7 +88,10 @@ export async function listWebhooks(tx: CallerTransaction): Promise<readonly Webh
   return rows.map((row) => openWebhook(tx.keys, row));
 }
 
-/** Disabling ends deliveries that wait. */
+/**
+ * Disabling ends deliveries that wait.
+ * @throws {Fault} conflict if it is to be enabled while those are still being ended: they would be sent.
+ */
 export async function replaceWebhook(
   tx: OrdinaryCallerTransaction,
   id: Uuid,
@@ -97,6 +100,12 @@ export async function replaceWebhook(
   const current = await holdWebhook(tx, id);
   const next = { ...current, ...properties, isEnabled: isEnabled ?? current.isEnabled };
   if (current.isEnabled && !next.isEnabled) await failWaiting(tx, id, DISABLED);
+  if (!current.isEnabled && next.isEnabled && (await tx.query(hasWaiting, id))) {
+    throw new Fault(
+      "conflict",
+      "Events that waited when the webhook was disabled are still being ended. Try again soon.",
+    );
+  }
   return writeChange(tx, current, next);
 }
 

@@ -4,7 +4,6 @@ import { definePage } from "../statements/counted-page.js";
 import { defineRemoval } from "../statements/removal.js";
 import {
   defineChange,
-  defineForEach,
   defineHasRow,
   defineHasWritten,
   defineRow,
@@ -13,7 +12,7 @@ import {
   defineWrittenRows,
 } from "../statements/row-statements.js";
 import type { SqlTag } from "../statements/statement.js";
-import type { OrdinaryTransaction, Transaction } from "../transactions/transaction.js";
+import type { Transaction } from "../transactions/transaction.js";
 
 export type DeliveryState = "waiting" | "delivered" | "failed";
 
@@ -137,11 +136,11 @@ export const listWebhooksDue = defineRows<"due", { readonly webhook_id: Uuid }>(
         and (d.lease_until is null or d.lease_until < now()))`,
 );
 
+/** Whether anything waits, also for a webhook that is disabled or gone, where it must be ended. */
 export const hasDeliveriesDue = defineHasRow<Date>(
   "webhook_deliveries",
   (sql, tenantId, until) => sql`
-    select 1 from webhook_deliveries d join webhooks w on w.tenant_id = d.tenant_id and w.id = d.webhook_id and w.enabled
-    where d.tenant_id = ${tenantId} and d.state = 'waiting' and d.due_at < ${until} limit 1`,
+    select 1 from webhook_deliveries where tenant_id = ${tenantId} and state = 'waiting' and due_at < ${until} limit 1`,
 );
 
 export interface AttemptEnd extends NamedDelivery {
@@ -169,32 +168,6 @@ export const releaseDelivery = defineChange<NamedDelivery & { readonly claim: nu
   (sql, tenantId, { webhookId, eventId, claim }) => sql`
     update webhook_deliveries set lease_until = null
     where tenant_id = ${tenantId} and webhook_id = ${webhookId} and event_id = ${eventId} and claim = ${claim}`,
-);
-
-/**
- * Rows of one statement, and those of the same time as the last. A statement may take 5 s: with a hundred thousand rows it
- * took 3.4 s on a busy machine.
- */
-const CHANGED_AT_ONCE = 10_000;
-
-/** Ends what waits for a webhook, however much that is. */
-export async function failWaiting(tx: OrdinaryTransaction, webhookId: Uuid, problem: string): Promise<void> {
-  while ((await tx.query(failSomeWaiting, { webhookId, problem })) >= CHANGED_AT_ONCE);
-}
-
-const failSomeWaiting = defineForEach<{ readonly webhookId: Uuid; readonly problem: string }, number, unknown>(
-  "write",
-  "webhook_deliveries",
-  (sql, tenantId, { webhookId, problem }) => sql`
-    update webhook_deliveries set state = 'failed', problem = ${problem}, lease_until = null, claim = claim + 1
-    where tenant_id = ${tenantId} and webhook_id = ${webhookId} and state = 'waiting' and number <= (
-      select max(number) from (
-        select number from webhook_deliveries
-        where tenant_id = ${tenantId} and webhook_id = ${webhookId} and state = 'waiting'
-        order by number limit ${CHANGED_AT_ONCE}
-      ) oldest
-    ) returning 1`,
-  ({ length }) => length,
 );
 
 /** Sets a delivery to be sent again at once, and returns it. Null: the webhook has no delivery of this event. */
@@ -255,24 +228,6 @@ export const listDeliveryRows = definePage<DeliveryListing, DeliveryRow>(
         order by created_at desc, event_id desc limit ${size} offset ${pageOffset(listing)}`,
     };
   },
-);
-
-/** Deletes the events of a webhook, however many they are. */
-export async function deleteWebhookDeliveries(tx: OrdinaryTransaction, webhookId: Uuid): Promise<void> {
-  while ((await tx.query(deleteSomeDeliveries, webhookId)) >= CHANGED_AT_ONCE);
-}
-
-const deleteSomeDeliveries = defineForEach<Uuid, number, unknown>(
-  "write",
-  "webhook_deliveries",
-  (sql, tenantId, webhookId) => sql`
-    delete from webhook_deliveries where tenant_id = ${tenantId} and webhook_id = ${webhookId} and created_at <= (
-      select max(created_at) from (
-        select created_at from webhook_deliveries where tenant_id = ${tenantId} and webhook_id = ${webhookId}
-        order by created_at limit ${CHANGED_AT_ONCE}
-      ) oldest
-    ) returning 1`,
-  ({ length }) => length,
 );
 
 /** Deletes events whose time is over, delivered or not. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/base/clock.js";
 import { newTenantId, newUuid } from "../../../src/base/ids.js";
 import { type Database, openDatabase } from "../../../src/store/database.js";
-import { deleteWebhookDeliveries, failWaiting } from "../../../src/store/jobs/webhook-deliveries.js";
+import { deleteWebhookDeliveries, failWaiting, listEndedWebhooks } from "../../../src/store/jobs/ended-webhooks.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
 
 /** More than two statements change. */
@@ -41,11 +41,37 @@ describe("events that wait for a webhook", () => {
     return new Map(rows.map(({ webhook_id, state, n }) => [`${webhook_id} ${state}`, n]));
   };
 
-  it("all end when it is disabled, and all go when it is deleted", async () => {
-    await opened.of(tenantId).ordinary((tx) => failWaiting(tx, webhookId, "disabled"));
+  const addWebhook = (id: string, isEnabled: boolean) =>
+    database.asTenant(
+      tenantId,
+      `insert into webhooks (tenant_id, id, events, enabled, definition, revision, created_at)
+       values ('${tenantId}', '${id}', '{token.created}', ${isEnabled}, 'sealed', 1, now())`,
+    );
+  const listEnded = async () => {
+    const rows = await opened.of(tenantId).bulk((tx) => tx.query(listEndedWebhooks, "ended"));
+    return rows.map(({ webhook_id }) => webhook_id);
+  };
+
+  it("end by 10,000 when it is disabled and when it is deleted, and what is left is noted as due", async () => {
+    await addWebhook(webhookId, false);
+    await addWebhook(other, true);
     const untouched = [`${other} waiting`, 2] as const;
-    expect(await states()).toEqual(new Map([[`${webhookId} failed`, WAITING], untouched]));
-    await opened.of(tenantId).ordinary((tx) => deleteWebhookDeliveries(tx, webhookId));
+    const steps: boolean[] = [];
+    for (const [name, step] of [
+      ["fail", () => opened.of(tenantId).ordinary((tx) => failWaiting(tx, webhookId, "disabled"))],
+      ["delete", () => opened.of(tenantId).ordinary((tx) => deleteWebhookDeliveries(tx, webhookId))],
+    ] as const) {
+      if (name === "delete") await database.asTenant(tenantId, `delete from webhooks where id = '${webhookId}'`);
+      await database.asTenant(tenantId, "delete from due");
+      expect(await listEnded()).toEqual([webhookId]);
+      do steps.push(await step());
+      while (steps.at(-1));
+      expect(await listEnded()).toEqual([]);
+      const kinds = await database.asTenant<{ kind: string }>(tenantId, "select distinct kind from due");
+      expect(kinds).toEqual([{ kind: "webhook_delivery" }]);
+      if (name === "fail") expect(await states()).toEqual(new Map([[`${webhookId} failed`, WAITING], untouched]));
+    }
+    expect(steps).toEqual([true, true, false, true, true, false]);
     expect(await states()).toEqual(new Map([untouched]));
   });
 });
