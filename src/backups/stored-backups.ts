@@ -56,7 +56,9 @@ export async function* readBackup(target: BackupTarget, { name, sha256, bytes }:
  * this, somebody who can write to the target could give an old export the name of a new one.
  * @throws {BackupError}
  */
-export function requireSameTime({ name, taken_at }: Manifest, { taken_at: exported }: ExportHeader): void {
+export function requireSameTime({ name, taken_at }: Manifest, header: Pick<ExportHeader, "taken_at">): void {
+  // Older exports do not say when they were taken.
+  const exported = header.taken_at ?? taken_at;
   const inName = timeInName(name)?.toISOString().slice(0, -5);
   if (exported === taken_at && taken_at.slice(0, -5) === inName) return;
   throw new BackupError(

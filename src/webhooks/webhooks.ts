@@ -8,7 +8,7 @@ import { Fault, invalid } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import { requireNamedDestination, validDestination } from "../egress/destination.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
-import { deleteWebhookDeliveries, failWaiting, hasWaiting } from "../store/jobs/ended-webhooks.js";
+import { deleteWebhookDeliveries, failWaiting } from "../store/jobs/ended-webhooks.js";
 import {
   deleteWebhookRow,
   insertWebhook,
@@ -89,8 +89,8 @@ export async function listWebhooks(tx: CallerTransaction): Promise<readonly Webh
 }
 
 /**
- * Disabling ends deliveries that wait.
- * @throws {Fault} conflict if it is to be enabled while those are still being ended: they would be sent.
+ * Disabling ends deliveries that wait, and enabling what a writer added that had not seen it.
+ * @throws {Fault} conflict if it is to be enabled while more than 10,000 are still being ended: they would be sent.
  */
 export async function replaceWebhook(
   tx: OrdinaryCallerTransaction,
@@ -99,8 +99,8 @@ export async function replaceWebhook(
 ): Promise<Webhook> {
   const current = await holdWebhook(tx, id);
   const next = { ...current, ...properties, isEnabled: isEnabled ?? current.isEnabled };
-  if (current.isEnabled && !next.isEnabled) await failWaiting(tx, id, DISABLED);
-  if (!current.isEnabled && next.isEnabled && (await tx.query(hasWaiting, id))) {
+  const isLeft = current.isEnabled !== next.isEnabled && (await failWaiting(tx, id, DISABLED));
+  if (isLeft && next.isEnabled) {
     throw new Fault(
       "conflict",
       "Events that waited when the webhook was disabled are still being ended. Try again soon.",

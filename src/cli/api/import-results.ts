@@ -1,4 +1,4 @@
-import { type FileHandle, open, readFile, rm } from "node:fs/promises";
+import { type FileHandle, link, open, readFile, rename, rm } from "node:fs/promises";
 import { newUuid } from "../../base/ids.js";
 import { isJsonObject, type Json } from "../../base/json.js";
 import { FileExists, writeWholeFile } from "../../base/whole-file.js";
@@ -121,12 +121,29 @@ async function takeLock(lock: string, path: string): Promise<void> {
     } catch (error) {
       if (!(error instanceof FileExists)) throw new UsageError(`--results ${path} cannot be written.`);
     }
-    const owner = Number(await readFile(lock, "utf8").catch(() => "0"));
-    if (attempt > 1 || isRunning(owner)) {
+    const owner = await ownerOf(lock);
+    if (attempt > 1 || isRunning(owner) || !(await removeLeft(lock))) {
       throw new UsageError(`--results ${path} is written by another run (process ${owner}).`);
     }
-    await rm(lock, { force: true });
   }
+}
+
+/** Removes the lock of a killed run, and no other: a run that saw it too may have replaced it meanwhile. */
+async function removeLeft(lock: string): Promise<boolean> {
+  const taken = `${lock}.${newUuid()}`;
+  try {
+    await rename(lock, taken);
+  } catch {
+    return true;
+  }
+  const isLeft = !isRunning(await ownerOf(taken));
+  if (!isLeft) await link(taken, lock).catch(() => {});
+  await rm(taken, { force: true });
+  return isLeft;
+}
+
+async function ownerOf(lock: string): Promise<number> {
+  return Number(await readFile(lock, "utf8").catch(() => "0"));
 }
 
 function isRunning(process_: number): boolean {

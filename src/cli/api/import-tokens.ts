@@ -32,8 +32,7 @@ export const importTokens: Action = async (call) => {
   const rows = mappedRows(readRecords(source, format), mapping, format);
   if (call.isSet("dry-run")) return void (await showFirst(call, rows));
   const resultsFile = call.text("results") ?? `${file}.results.ndjson`;
-  const { tenantId } = await patiently(call, () => call.client.applications.getByKey(call.options()));
-  await using results = await ImportResults.open(resultsFile, tenantId);
+  await using results = await ImportResults.open(resultsFile, await patiently(call, () => tenantIdFor(call)));
   if (results.rowsBefore > 0) terminal().stderr.write(`Going on after row ${results.rowsBefore}.\n`);
   const counts = { imported: 0, deduplicated: 0, failed: 0 };
   for await (const lines of answersOf(call, results, rows)) {
@@ -47,6 +46,13 @@ export const importTokens: Action = async (call) => {
   call.output.one({ ...counts, rows_before: results.rowsBefore, results: resultsFile });
   if (counts.failed > 0) terminal().exitCode = 1;
 };
+
+async function tenantIdFor(call: ApiCall): Promise<string> {
+  const { url, caFile, identity } = call.credentials();
+  if (identity.kind === "key") return (await call.client.applications.getByKey(call.options())).tenantId;
+  const { SignInClient } = await import("./sign-in-client.js");
+  return (await new SignInClient({ url, caFile }, call.signInOptions(), identity.cookie).whoAmI()).tenantId;
+}
 
 function chosenFormat(call: ApiCall, file: string): FileFormat {
   const given = call.text("format");

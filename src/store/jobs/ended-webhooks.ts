@@ -1,5 +1,6 @@
-import type { Uuid } from "../../base/ids.js";
-import { defineForEach, defineHasRow, defineRows } from "../statements/row-statements.js";
+import type { TenantId, Uuid } from "../../base/ids.js";
+import { defineForEach, defineRows } from "../statements/row-statements.js";
+import type { Query, SqlTag } from "../statements/statement.js";
 import type { Transaction } from "../transactions/transaction.js";
 import { scheduleDue } from "./due.js";
 
@@ -56,20 +57,12 @@ const deleteSomeDeliveries = defineForEach<Uuid, number, unknown>(
   ({ length }) => length,
 );
 
-export const hasWaiting = defineHasRow<Uuid>(
-  "webhook_deliveries",
-  (sql, tenantId, webhookId) => sql`
-    select 1 from webhook_deliveries
-    where tenant_id = ${tenantId} and webhook_id = ${webhookId} and state = 'waiting' limit 1`,
-);
-
 /**
  * Webhooks that are disabled, with events that wait, and deleted ones with any. An event whose writer had not committed by
  * then is one of these too. The ids are read one by one along the index: a tenant has at most five webhooks at a time.
  */
-export const listEndedWebhooks = defineRows<"ended", { readonly webhook_id: Uuid }>(
-  "webhook_deliveries",
-  (sql, tenantId) => sql`
+export function endedWebhooks(sql: SqlTag, tenantId: TenantId): Query<{ readonly webhook_id: Uuid }> {
+  return sql`
     with recursive ids(id) as (
       (select webhook_id from webhook_deliveries where tenant_id = ${tenantId} order by webhook_id limit 1)
       union all
@@ -79,5 +72,10 @@ export const listEndedWebhooks = defineRows<"ended", { readonly webhook_id: Uuid
       from ids where id is not null)
     select ids.id as webhook_id from ids left join webhooks w on w.tenant_id = ${tenantId} and w.id = ids.id
     where ids.id is not null and (w.id is null or not w.enabled and exists (
-      select 1 from webhook_deliveries d where d.tenant_id = ${tenantId} and d.webhook_id = w.id and d.state = 'waiting'))`,
+      select 1 from webhook_deliveries d where d.tenant_id = ${tenantId} and d.webhook_id = w.id and d.state = 'waiting'))`;
+}
+
+export const listEndedWebhooks = defineRows<"ended", { readonly webhook_id: Uuid }>(
+  "webhook_deliveries",
+  (sql, tenantId) => endedWebhooks(sql, tenantId),
 );

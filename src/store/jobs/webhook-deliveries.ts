@@ -13,6 +13,7 @@ import {
 } from "../statements/row-statements.js";
 import type { SqlTag } from "../statements/statement.js";
 import type { Transaction } from "../transactions/transaction.js";
+import { endedWebhooks } from "./ended-webhooks.js";
 
 export type DeliveryState = "waiting" | "delivered" | "failed";
 
@@ -50,39 +51,51 @@ export interface DeliveryClaim {
   readonly limit: number;
   /** How long no other replica may take them, on the database's clock. */
   readonly seconds: number;
+  /** Takes those behind it. Null: from the first. */
+  readonly after: DeliveryPosition | null;
 }
 
 /** A delivery in the order in which they are sent. */
-interface DeliveryPosition {
+export interface DeliveryPosition {
   readonly number: number;
   readonly event_id: Uuid;
 }
 
 interface ClaimStep extends DeliveryClaim {
-  /** Null: from the first. */
-  readonly after: DeliveryPosition | null;
   readonly size: number;
+}
+
+export interface Claimed {
+  readonly rows: readonly DeliveryRow[];
+  /** Where the next claim goes on. Null: at the first delivery. */
+  readonly next: DeliveryPosition | null;
 }
 
 /** Waiting deliveries that a first step reads: some more than a claim takes. */
 const FIRST_STEP = 64;
 /** What each further step reads. It takes 3 ms, and 20 if it looks for the first event of a thousand entities. */
 const NEXT_STEP = 1_000;
+/** More would keep the connection from others, and shorten the leases, which begin with the transaction. */
+const STEPS_AT_ONCE = 10;
 
 /**
  * Takes deliveries of a webhook that are due, longest waiting first. Of each entity only the first that waits: a later
- * event must not overtake it. It reads in steps until one of them has such a delivery: in a single statement, a hundred
- * thousand events that wait for one of their entity took longer than the 2 s that a statement may take.
+ * event must not overtake it. It reads in steps: in a single statement, a hundred thousand events that wait for one of their
+ * entity took longer than the 2 s that a statement may take. Where as many are in front, the next claim goes on behind
+ * them, and other entities do not wait for theirs.
  */
-export async function claimDeliveries(tx: Transaction, claim: DeliveryClaim): Promise<readonly DeliveryRow[]> {
-  let step: ClaimStep = { ...claim, after: null, size: FIRST_STEP };
-  while (true) {
-    const rows = await tx.query(claimInStep, step);
-    if (rows.length > 0) return rows;
-    const after = await tx.query(readStepEnd, step);
-    if (after === null) return [];
-    step = { ...claim, after, size: NEXT_STEP };
+export async function claimDeliveries(tx: Transaction, claim: DeliveryClaim): Promise<Claimed> {
+  const rows: DeliveryRow[] = [];
+  let { after } = claim;
+  for (let steps = 0; steps < STEPS_AT_ONCE; steps += 1) {
+    const size = steps === 0 ? FIRST_STEP : NEXT_STEP;
+    const step = { ...claim, after, size, limit: claim.limit - rows.length };
+    rows.push(...(await tx.query(claimInStep, step)));
+    if (rows.length === claim.limit) return { rows, next: null };
+    after = await tx.query(readStepEnd, step);
+    if (after === null) break;
   }
+  return { rows, next: after };
 }
 
 function behind(sql: SqlTag, after: DeliveryPosition | null) {
@@ -136,11 +149,13 @@ export const listWebhooksDue = defineRows<"due", { readonly webhook_id: Uuid }>(
         and (d.lease_until is null or d.lease_until < now()))`,
 );
 
-/** Whether anything waits, also for a webhook that is disabled or gone, where it must be ended. */
+/** Whether anything is to be sent, or to be ended. */
 export const hasDeliveriesDue = defineHasRow<Date>(
   "webhook_deliveries",
   (sql, tenantId, until) => sql`
-    select 1 from webhook_deliveries where tenant_id = ${tenantId} and state = 'waiting' and due_at < ${until} limit 1`,
+    select 1 where exists (
+      select 1 from webhook_deliveries where tenant_id = ${tenantId} and state = 'waiting' and due_at < ${until})
+    or exists (${endedWebhooks(sql, tenantId)})`,
 );
 
 export interface AttemptEnd extends NamedDelivery {

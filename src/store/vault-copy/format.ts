@@ -12,8 +12,8 @@ export const SECTION_END = Buffer.from("\\.\n");
 
 export interface ExportHeader {
   readonly format: string;
-  /** By the database's clock, ISO 8601. */
-  readonly taken_at: string;
+  /** By the database's clock, ISO 8601. Older exports lack it. */
+  readonly taken_at?: string;
   /** The migrations of the exported database. The importing database must have exactly these. */
   readonly migrations: readonly string[];
   /** The months of the log that had a partition, which an import fills. */
@@ -73,11 +73,12 @@ export function readHeader(line: string): ExportHeader {
   if (format !== FORMAT) throw new ExportFileError(`The file is of another kind (${format}) than this release reads.`);
   if (typeof sha256 !== "string" || sha256 !== digestOf(digested)) throw damaged();
   if (!isTexts(migrations) || !isTexts(log_partitions)) throw damaged();
-  if (typeof taken_at !== "string") throw damaged();
+  if (taken_at !== undefined && typeof taken_at !== "string") throw damaged();
   if (!Array.isArray(root_keys) || !root_keys.every(isRootKey) || !isWrappedKey(key)) {
     throw damaged();
   }
-  return { format, taken_at, migrations, log_partitions, root_keys, key, sha256 };
+  const read = { format, migrations, log_partitions, root_keys, key, sha256 };
+  return taken_at === undefined ? read : { ...read, taken_at };
 }
 
 /** @throws {ExportFileError} */

@@ -74,7 +74,13 @@ describe("a webhook", () => {
   it.runIf(hasWebhooks)("is the fifth at most, also of a hundred that are asked for at once", async () => {
     const own = await newTenant();
     const body = { name: "n", url: "https://shop.example.com/", events: ["token.created"] };
-    const made = await Promise.all(Array.from({ length: 100 }, () => own.manage("POST", "/webhooks", { body })));
+    const ask = async () => {
+      while (true) {
+        const response = await own.manage("POST", "/webhooks", { body });
+        if (response.status !== 503) return response;
+      }
+    };
+    const made = await Promise.all(Array.from({ length: 100 }, ask));
     const statuses = Map.groupBy(made, ({ status }) => status);
     expect([...statuses.keys()].toSorted()).toEqual([201, 422]);
     expect(statuses.get(201)).toHaveLength(5);

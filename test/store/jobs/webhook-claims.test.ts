@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/base/clock.js";
 import { newTenantId, newUuid, type Uuid } from "../../../src/base/ids.js";
 import { type Database, openDatabase } from "../../../src/store/database.js";
-import { claimDeliveries } from "../../../src/store/jobs/webhook-deliveries.js";
+import { claimDeliveries, type DeliveryPosition } from "../../../src/store/jobs/webhook-deliveries.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
 
 const STATES = ["due", "later", "leased", "delivered"] as const;
@@ -42,10 +42,13 @@ describe("a claim of deliveries", () => {
          state, attempts, claim, due_at, lease_until, expires_at, created_at) values ${values.join(", ")}`,
     );
   };
-  const claimed = async (webhookId: Uuid, limit: number) => {
-    const rows = await opened.of(tenantId).bulk((tx) => claimDeliveries(tx, { webhookId, limit, seconds: 60 }));
-    return rows.map(({ entity_id }) => entity_id);
+  const claim = async (webhookId: Uuid, limit: number, after: DeliveryPosition | null = null) => {
+    const { rows, next } = await opened
+      .of(tenantId)
+      .bulk((tx) => claimDeliveries(tx, { webhookId, limit, seconds: 60, after }));
+    return { found: rows.map(({ entity_id }) => entity_id), next };
   };
+  const claimed = async (webhookId: Uuid, limit: number) => (await claim(webhookId, limit)).found;
   /** Entities whose first waiting event is due and free. */
   const ready = (deliveries: readonly Delivery[]) => {
     const waiting = deliveries.filter(({ state }) => state !== "delivered").toSorted((a, b) => a.number - b.number);
@@ -90,6 +93,30 @@ describe("a claim of deliveries", () => {
     await store(webhookId, [...hot, { number: MANY + 1, entity: 2, state: "due" }]);
     expect(await claimed(webhookId, 16)).toEqual(["token-2"]);
     expect(await claimed(webhookId, 16)).toEqual([]);
+  });
+
+  it("is full although one entity has all events in front", async () => {
+    const webhookId = newUuid();
+    const busy = Array.from({ length: MANY }, (_, index): Delivery => ({ number: index + 1, entity: 0, state: "due" }));
+    const others = Array.from({ length: 20 }, (_, index): Delivery => {
+      return { number: MANY + 1 + index, entity: index + 1, state: "due" };
+    });
+    await store(webhookId, [...busy, ...others]);
+    const { found, next } = await claim(webhookId, 16);
+    expect(found).toContain("token-0");
+    expect([found.length, next]).toEqual([16, null]);
+  });
+
+  it("stops after ten steps, and the next one goes on from there", async () => {
+    const webhookId = newUuid();
+    const busy = Array.from({ length: 10_000 }, (_, index): Delivery => {
+      return { number: index + 1, entity: 0, state: index === 0 ? "due" : "later" };
+    });
+    for (let start = 0; start < busy.length; start += 1_000) await store(webhookId, busy.slice(start, start + 1_000));
+    await store(webhookId, [{ number: 10_001, entity: 1, state: "due" }]);
+    const { found, next } = await claim(webhookId, 16);
+    expect([found, next]).toEqual([["token-0"], expect.objectContaining({ number: 64 + 9 * 1_000 })]);
+    expect(await claim(webhookId, 16, next)).toEqual({ found: ["token-1"], next: null });
   });
 
   it("goes on behind events of one number", async () => {
