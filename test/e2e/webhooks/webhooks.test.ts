@@ -77,7 +77,8 @@ describe("a webhook", () => {
     const ask = async () => {
       while (true) {
         const response = await own.manage("POST", "/webhooks", { body });
-        if (response.status !== 503) return response;
+        // Each webhook changes what callers know of the tenant: who meets five changes in a row is asked to try again.
+        if (response.status !== 503 && response.status !== 409) return response;
       }
     };
     const made = await Promise.all(Array.from({ length: 100 }, ask));
