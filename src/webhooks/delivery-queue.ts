@@ -137,7 +137,7 @@ export class DeliveryQueue {
   async #send(tenantId: TenantId, id: Uuid): Promise<void> {
     const name = `${tenantId} ${id}`;
     let after: DeliveryPosition | null = null;
-    /** Since the claim that began at the first event. */
+    // Both since the claim that began at the first event.
     let hasSent = false;
     let isLong = false;
     while (!this.#stopping.signal.aborted) {
@@ -155,7 +155,9 @@ export class DeliveryQueue {
         return;
       }
       after = next;
-      if (next === null) hasSent = false;
+      if (next !== null) continue;
+      hasSent = false;
+      isLong = false;
     }
   }
 
