@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openStored, type Stored } from "../../support/stored.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 
 /** More than one request ends: the delivery queue ends the others. */
 const WAITING = 10_010;
 
-describe.runIf(!inject("isCluster"))("a webhook with many events", () => {
+describe("a webhook with many events", () => {
   let stored: Stored;
   let tenant: TestTenant;
   beforeAll(async () => {
