@@ -7,6 +7,7 @@ import { type Caller, loggedActor } from "./caller.js";
 /** A {@link TenantTransaction} on behalf of a caller, who is the author of its log rows. */
 export interface CallerTransaction extends TenantTransaction {
   readonly caller: Caller;
+  readonly author: Actor;
   /** The same transaction on behalf of another caller, such as the application that a proxy acts as. */
   actingAs(caller: Caller): CallerTransaction;
 }
@@ -26,6 +27,7 @@ export function callerTransaction(tx: Transaction, keys: TenantKeys, caller: Cal
 
 class CallerWork extends TenantWork implements OrdinaryCallerTransaction {
   readonly caller: Caller;
+  #author: Actor | undefined;
 
   constructor(tx: Transaction | OrdinaryTransaction, keys: TenantKeys, caller: Caller) {
     super(tx, keys);
@@ -33,7 +35,8 @@ class CallerWork extends TenantWork implements OrdinaryCallerTransaction {
   }
 
   override get author(): Actor {
-    return loggedActor(this.caller);
+    this.#author ??= loggedActor(this.caller);
+    return this.#author;
   }
 
   /** The caller's revision guards the transaction, and the webhooks with it. */

@@ -34,6 +34,12 @@ export function storedContainer(path: string): ContainerPath {
   return path;
 }
 
+/** The same for all paths of a row. */
+export function storedPaths(paths: readonly string[]): readonly ContainerPath[] {
+  if (!paths.every(isContainerPath)) throw new Error("a malformed container is stored");
+  return paths;
+}
+
 /** A container and all of its ancestors except the root: `/a/b/` gives `/a/` and `/a/b/`. */
 export function withAncestors(path: ContainerPath): ContainerPath[] {
   const ancestors: ContainerPath[] = [];

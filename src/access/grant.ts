@@ -138,6 +138,7 @@ export class Grant {
    * that shows least counts.
    */
   transformForAll(permission: TokenPermission, { id, containers }: AccessTarget): Transform | undefined {
+    if (containers.length === 1) return this.transformFor(permission, { id, containers });
     let careful: Transform | undefined;
     for (const container of containers) {
       const transform = this.transformFor(permission, { id, containers: [container] });

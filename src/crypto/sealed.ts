@@ -61,7 +61,7 @@ export function seal(keys: KeyVersions, context: SealContext, plaintext: Uint8Ar
  *   know, with the format's number.
  */
 export function open(keys: KeyVersions, context: SealContext, sealed: Uint8Array): Buffer {
-  const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
+  const bytes = Buffer.isBuffer(sealed) ? sealed : Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
   if (bytes.length < HEADER + TAG) throw new SealBroken("a sealed value is malformed");
   if (bytes[0] !== FORMAT) throw new SealBroken(unknownFormat("a sealed value", bytes[0], FORMAT));
   const version = bytes.readUInt32BE(1);
@@ -117,9 +117,21 @@ function writable(value: AadValue): Exclude<AadValue, Uint8Array> {
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex");
 }
 
-function additionalData(context: SealContext, version: number): Buffer {
-  const versionBytes = Buffer.allocUnsafe(4);
-  versionBytes.writeUInt32BE(version);
-  const parts = [context.tenantId, context.entity, context.field, versionBytes];
-  return lengthPrefixed(context.bound === undefined ? parts : [...parts, context.bound]);
+function additionalData({ tenantId, entity, field, bound }: SealContext, version: number): Buffer {
+  const versionBytes = bytesOfVersion(version);
+  return lengthPrefixed(
+    bound === undefined ? [tenantId, entity, field, versionBytes] : [tenantId, entity, field, versionBytes, bound],
+  );
+}
+
+/** Of the versions that were loaded, which are few. */
+const versionsInBytes = new Map<number, Buffer>();
+
+function bytesOfVersion(version: number): Buffer {
+  const known = versionsInBytes.get(version);
+  if (known) return known;
+  const made = Buffer.alloc(4);
+  made.writeUInt32BE(version);
+  versionsInBytes.set(version, made);
+  return made;
 }

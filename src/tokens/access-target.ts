@@ -1,5 +1,5 @@
 import type { CallerTransaction } from "../access/caller-transaction.js";
-import { storedContainer } from "../access/container.js";
+import { storedPaths } from "../access/container.js";
 import type { AccessTarget } from "../access/grant.js";
 import { denied } from "../access/refusal.js";
 import { notFound } from "../base/fault.js";
@@ -12,7 +12,7 @@ export async function tokenAccessTarget(tx: CallerTransaction, id: string): Prom
   const row = await findTokenHead(tx, id);
   if (!row) throw notFound("token");
   const entityType = loggedTokenType(tokenType(row.type));
-  const target = { id, containers: row.containers.map(storedContainer) };
+  const target = { id, containers: storedPaths(row.containers) };
   if (!tx.caller.grant.transformFor("token:read", target)) throw denied(tx.caller, "token:read", entityType, id);
   tx.log(entityType, id, "read", "access explained");
   return target;

@@ -1,4 +1,3 @@
-import { type Caller, loggedActor } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
 import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
@@ -57,10 +56,12 @@ export async function createToken(
       return outcome;
     }
     writeCompanions(tx, prepared, row, sealed.cvc);
-    const created = createdToken(tx.caller, prepared, row);
-    if (showing === "reference") return referenceOnlyView(tx.tenantId, created, false);
+    if (showing === "reference") {
+      const { type, fingerprint, containers } = prepared;
+      return referenceOnlyView(tx.tenantId, { id, type, fingerprint, containers }, false);
+    }
     const shown: Showing = { ...showing, masked: prepared.masked, deduplicated: false };
-    return viewToken(tx.tenantId, created, writeResponseTransform(transform), shown);
+    return viewToken(tx.tenantId, createdToken(prepared, row), writeResponseTransform(transform), shown);
   }
   throw new Fault("conflict", "Tokens of the same id or content keep being created. Try again.");
 }
@@ -78,14 +79,14 @@ function newTokenRow(tx: CallerTransaction, { expiry }: PreparedToken, sealed: S
     expires_at: expiry?.at ?? null,
     expires_at_text: expiry?.text ?? null,
     active_month: firstOfMonth(tx.now),
-    created_by: loggedActor(tx.caller).id,
+    created_by: tx.author.id,
     created_at: tx.now,
     modified_by: null,
     modified_at: null,
   };
 }
 
-function createdToken(caller: Caller, prepared: PreparedToken, row: TokenRow): Token {
+function createdToken(prepared: PreparedToken, row: TokenRow): Token {
   const { type, data, attributes, containers, fingerprint, isDeduplicated, indexValues, expiry } = prepared;
   return {
     id: row.id,
@@ -97,7 +98,7 @@ function createdToken(caller: Caller, prepared: PreparedToken, row: TokenRow): T
     isDeduplicated,
     indexValues,
     expiry,
-    createdBy: loggedActor(caller).id,
+    createdBy: row.created_by,
     createdAt: row.created_at,
     modifiedBy: undefined,
     modifiedAt: undefined,
@@ -123,7 +124,7 @@ function writeCompanions(tx: CallerTransaction, prepared: PreparedToken, row: To
   tx.enqueue(countToken, { type: type.name, change: 1, createdAt });
   countActiveToken(tx, row.active_month);
   tx.record(logEntry(loggedTokenType(type), id, "create", { actor: tx.author }), () =>
-    tokenEventContent(createdToken(tx.caller, prepared, row)),
+    tokenEventContent(createdToken(prepared, row)),
   );
 }
 

@@ -1,7 +1,7 @@
 import type { Transform } from "../access/access-rule.js";
 import { type Caller, loggedActor } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
-import { storedContainer } from "../access/container.js";
+import { storedPaths } from "../access/container.js";
 import type { TokenPermission } from "../access/permissions.js";
 import { denied, type LoggedEntity } from "../access/refusal.js";
 import { requireReason } from "../access/reveal-reason.js";
@@ -13,9 +13,8 @@ import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { findReferences, resolveReferences, type TokenLookup } from "../expressions/detokenization.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
-import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import { MAX_READ_BYTES, tooManyBytes } from "../store/transactions/large-reads.js";
-import { countMonthlyActivity } from "./activity.js";
+import { countMonthlyActivities } from "./activity.js";
 import { loggedTokenType } from "./entity.js";
 import type { ReadableToken } from "./read.js";
 import { type FoundToken, findTokenRows, loadTokenRows, type ReadLimit } from "./read-rows.js";
@@ -78,20 +77,30 @@ export async function findTokensAs(
   // Before the limit of bytes: its refusal tells how large the tokens are.
   const early = firstGranted(callers, heads, permission);
   if ("denied" in early) return early;
-  const granted = grantedTokens(callers, await loadTokenRows(tx, heads, REFERENCE_LIMIT), permission);
+  const rows = await loadTokenRows(tx, heads, REFERENCE_LIMIT);
+  // A large token was read again, and may be in other containers by then.
+  const granted = rows === heads ? early : firstGranted(callers, rows, permission);
   if ("denied" in granted) return granted;
-  const found = [...granted.tokens.values()];
-  const actor = loggedActor(granted.caller);
-  for (const { row, transform } of found) {
+  const { caller, transforms } = granted;
+  const actor = loggedActor(caller);
+  const tokens = new Map<string, ReadableToken>();
+  for (const row of rows) {
+    const transform = row && transforms.get(row.id);
+    if (!transform) continue;
     const entityType = loggedTokenType(tokenType(row.type));
-    const containers = row.containers.map(storedContainer);
-    requireReason(granted.caller, permission, transform, { id: row.id, containers, entityType });
+    const containers = storedPaths(row.containers);
+    requireReason(caller, permission, transform, { id: row.id, containers, entityType });
     tx.record(logEntry(entityType, row.id, use, { actor, transform }));
+    tokens.set(row.id, { row, transform });
   }
-  await Promise.all(found.map(({ row }) => countMonthlyActivity(tx, row.id, row.active_month)));
-  return granted;
+  await countMonthlyActivities(
+    tx,
+    Array.from(tokens.values(), ({ row }) => row),
+  );
+  return { caller, tokens };
 }
 
+/** What the first caller with the rights may see of each token, by id. */
 interface Granted {
   readonly caller: Caller;
   readonly transforms: ReadonlyMap<string, Transform>;
@@ -105,7 +114,7 @@ function firstGranted(
   const transforms = new Map<string, Transform>();
   for (const row of rows) {
     if (!row) continue;
-    const target = { id: row.id, containers: row.containers.map(storedContainer) };
+    const target = { id: row.id, containers: storedPaths(row.containers) };
     const transform = caller.grant.transformFor(permission, target);
     if (!transform) {
       const [next, ...rest] = others;
@@ -116,21 +125,6 @@ function firstGranted(
     transforms.set(row.id, transform);
   }
   return { caller, transforms };
-}
-
-function grantedTokens(
-  callers: readonly [Caller, ...Caller[]],
-  rows: readonly (TokenRowWithCvc | undefined)[],
-  permission: TokenPermission,
-): GrantedTokens | DeniedToken {
-  const granted = firstGranted(callers, rows, permission);
-  if ("denied" in granted) return granted;
-  const { caller, transforms } = granted;
-  const readable = rows.flatMap((row) => {
-    const transform = row && transforms.get(row.id);
-    return transform ? [[row.id, { row, transform }] as const] : [];
-  });
-  return { caller, tokens: new Map(readable) };
 }
 
 /** Replaces the references in the body by what the caller may see. A redacted token gives null. */

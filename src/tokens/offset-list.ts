@@ -1,6 +1,6 @@
 import { loggedActor } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
-import { storedContainer } from "../access/container.js";
+import { storedPaths } from "../access/container.js";
 import { mightNeedReason, requireReason } from "../access/reveal-reason.js";
 import { ANY_ENTITY_ID } from "../audit/log-entry.js";
 import { MAX_PAGE_BYTES, type Page, type PageRequest, pageOffset, pageTooLarge } from "../base/page.js";
@@ -8,7 +8,7 @@ import { countTokenKeys, type KeyPage, sumTokenCounts } from "../store/tokens/to
 import type { TokenKey, TokenSelection } from "../store/tokens/token-selection.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { countMonthlyActivity, isFirstUse } from "./activity.js";
+import { countMonthlyActivities } from "./activity.js";
 import { loggedTokenType } from "./entity.js";
 import type { ListMemory } from "./list-memory.js";
 import type { ReadableToken } from "./read.js";
@@ -159,7 +159,7 @@ export function visibleTokens(
 ): ReadableToken[] {
   return rows.flatMap((row) => {
     if (!row) return [];
-    const target = { id: row.id, containers: row.containers.map(storedContainer) };
+    const target = { id: row.id, containers: storedPaths(row.containers) };
     const granted = caller.grant.transformFor(permission, target);
     const transform = granted && !mayShow(row) ? "redact" : granted;
     return transform ? [{ row, transform }] : [];
@@ -197,13 +197,15 @@ export async function logListing(
   for (const { row, transform } of revealed) {
     const entityType = loggedTokenType(tokenType(row.type));
     if (mightAsk) {
-      const containers = row.containers.map(storedContainer);
+      const containers = storedPaths(row.containers);
       requireReason(tx.caller, permission, transform, { id: row.id, containers, entityType });
     }
     tx.log(entityType, row.id, "read", { transform });
   }
-  const firstUses = revealed.filter(({ row }) => isFirstUse(tx, row.active_month));
-  await Promise.all(firstUses.map(({ row }) => countMonthlyActivity(tx, row.id, row.active_month)));
+  await countMonthlyActivities(
+    tx,
+    revealed.map(({ row }) => row),
+  );
 }
 
 /** The same text for the same list with the same rights. */

@@ -49,7 +49,10 @@ export async function findTokenRows(
   return all;
 }
 
-/** Loads the values of tokens that were found. @throws {MemoryNeeded} as {@link readTokenRows}. */
+/**
+ * Loads the values of tokens that were found. Returns `all` itself if all of them were small enough to be read at once.
+ * @throws {MemoryNeeded} as {@link readTokenRows}.
+ */
 export async function loadTokenRows(
   tx: Transaction,
   all: readonly FoundToken[],
@@ -59,11 +62,16 @@ export async function loadTokenRows(
   const bytes = sealedBytesTogether(found);
   if (found.length > 1 && bytes > limit.maxBytes) throw limit.tooMany();
   if (bytes > SMALL_TOKEN_BYTES) tx.reserve(bytes);
-  return Promise.all(found.map((token) => (token && isLargeToken(token) ? readLarge(tx, token, limit) : token)));
+  if (found.every(isLoaded)) return found;
+  return Promise.all(found.map((token) => (isLoaded(token) ? token : readLarge(tx, token, limit))));
 }
 
 /** A token. If it is large, its values are not loaded. Undefined: no token has the id. */
 export type FoundToken = TokenRowWithCvc | LargeToken | undefined;
+
+function isLoaded(token: FoundToken): token is TokenRowWithCvc | undefined {
+  return token === undefined || !isLargeToken(token);
+}
 
 function firstWithin(maxBytes: number, tokens: readonly FoundToken[]): readonly FoundToken[] {
   let bytes = 0;

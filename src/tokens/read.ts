@@ -1,7 +1,7 @@
 import type { Transform } from "../access/access-rule.js";
 import { type Caller, loggedActor } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
-import { storedContainer } from "../access/container.js";
+import { storedPaths } from "../access/container.js";
 import { denied } from "../access/refusal.js";
 import { mightNeedReason, requireReason } from "../access/reveal-reason.js";
 import { logEntry } from "../audit/log-entry.js";
@@ -64,7 +64,7 @@ export async function readToken(tx: CallerTransaction, { id, maxBytes }: Bounded
   const row = await tx.query(findBoundedToken, { id, maxBytes });
   if (!row) throw notFound("token");
   const entityType = loggedTokenType(tokenType(row.type));
-  const target = { id, containers: row.containers.map(storedContainer) };
+  const target = { id, containers: storedPaths(row.containers) };
   const transform = tx.caller.grant.transformFor("token:read", target);
   if (!transform) throw denied(tx.caller, "token:read", entityType, id);
   requireReason(tx.caller, "token:read", transform, { ...target, entityType });

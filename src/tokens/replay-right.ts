@@ -1,5 +1,5 @@
 import type { Transform } from "../access/access-rule.js";
-import { storedContainer } from "../access/container.js";
+import { storedPaths } from "../access/container.js";
 import type { AccessTarget, Grant } from "../access/grant.js";
 
 /** The stored part of a token in an earlier response, without its value. */
@@ -41,7 +41,7 @@ export function replayRight<Row extends ReplayedColumns>(
 ): ReplayRight<Row> {
   // The id may belong to another token by now.
   const row = found && isTime(kept.createdAt, found.created_at) ? found : undefined;
-  const target: AccessTarget = { id: kept.id, containers: (row?.containers ?? kept.containers).map(storedContainer) };
+  const target: AccessTarget = { id: kept.id, containers: storedPaths(row?.containers ?? kept.containers) };
   const type = row?.type ?? kept.type;
   const right =
     permission === "token:create" ? grant.transformForAll(permission, target) : grant.transformFor(permission, target);

@@ -1,7 +1,7 @@
 import type { Transform } from "../access/access-rule.js";
 import { loggedActor } from "../access/caller.js";
 import type { CallerTransaction } from "../access/caller-transaction.js";
-import { storedContainer } from "../access/container.js";
+import { storedPaths } from "../access/container.js";
 import { denied } from "../access/refusal.js";
 import { type LogEntry, logEntry } from "../audit/log-entry.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -91,7 +91,7 @@ export function showReplayedToken(keys: TenantKeys, { row, transform }: Replayed
 export async function findReplayedLeaf(tx: CallerTransaction, id: string, { log }: ResponseReplay): Promise<void> {
   const row = await findTokenHead(tx, id);
   const entityType = loggedTokenType(tokenType(row?.type ?? "token"));
-  const target = { id, containers: (row?.containers ?? []).map(storedContainer) };
+  const target = { id, containers: storedPaths(row?.containers ?? []) };
   const isOwn = row?.created_by === loggedActor(tx.caller).id;
   if (isOwn && !tx.caller.grant.transformForAll("token:create", target)) {
     throw denied(tx.caller, "token:create", entityType, id);

@@ -1,4 +1,4 @@
-import { storedContainer } from "../access/container.js";
+import { storedPaths } from "../access/container.js";
 import type { TenantId } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject, textsIn } from "../base/json.js";
 import { encodeAad, open, type SealContext, seal } from "../crypto/sealed.js";
@@ -69,10 +69,9 @@ export function sealCvc(keys: TenantKeys, tokenId: string, cvc: string): Buffer 
  * Null without any attribute, as for most tokens.
  * @param indexValues are stored together with the token's own search indexes.
  */
-function writeAttributes(
-  { mask, metadata, searchIndexes, fingerprintExpression, inactive }: TokenAttributes,
-  indexValues: readonly string[],
-): JsonObject | null {
+function writeAttributes(attributes: TokenAttributes, indexValues: readonly string[]): JsonObject | null {
+  if (Object.keys(attributes).length === 0) return null;
+  const { mask, metadata, searchIndexes, fingerprintExpression, inactive } = attributes;
   const written: JsonObject = {};
   if (mask !== undefined) written.mask = mask;
   if (metadata !== undefined) written.metadata = { ...metadata };
@@ -99,7 +98,7 @@ export function openToken(keys: TenantKeys, row: TokenRow | TokenRowWithCvc): To
     data: new Sensitive(data),
     attributes,
     indexValues,
-    containers: row.containers.map(storedContainer),
+    containers: storedPaths(row.containers),
     fingerprint: row.fingerprint ?? undefined,
     isDeduplicated: row.dedupe_key !== null,
     expiry: row.expires_at

@@ -37,17 +37,19 @@ export function containerTerm({ search }: TenantKeys, path: ContainerPath): Buff
   return term;
 }
 
-/** All distinct terms of a token. Deterministic for the same token. */
+function distinct<Text extends string>(texts: readonly Text[]): readonly Text[] {
+  return texts.length > 1 ? [...new Set(texts)] : texts;
+}
+
+/** All terms of a token, each once: terms of different parts differ. Deterministic for the same token. */
 export function tokenTerms(
   keys: TenantKeys,
   { id, createdAt, containers, metadata, indexValues }: Findable,
 ): TermRow[] {
-  const distinct = new Map<string, TermRow>();
-  const add = (term: Buffer) => {
-    distinct.set(term.toString("latin1"), { term, created_at: createdAt, token_id: id });
-  };
-  for (const container of containers) for (const path of withAncestors(container)) add(containerTerm(keys, path));
-  for (const [key, value] of Object.entries(metadata)) add(metadataTerm(keys, key, value));
-  for (const value of indexValues) add(indexTerm(keys, value));
-  return [...distinct.values()];
+  const paths = containers.flatMap(withAncestors);
+  // Those of a single container differ.
+  const terms = (containers.length > 1 ? distinct(paths) : paths).map((path) => containerTerm(keys, path));
+  for (const [key, value] of Object.entries(metadata)) terms.push(metadataTerm(keys, key, value));
+  for (const value of distinct(indexValues)) terms.push(indexTerm(keys, value));
+  return terms.map((term) => ({ term, created_at: createdAt, token_id: id }));
 }

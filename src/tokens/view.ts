@@ -163,7 +163,11 @@ function lastingly(showing: Showing): Showing {
 }
 
 /** A token that a caller encounters without the right to read it: enough to show that it exists. */
-export function referenceOnlyView(tenantId: TenantId, token: Token, deduplicated?: boolean): TokenView {
+export function referenceOnlyView(
+  tenantId: TenantId,
+  token: Pick<Token, "id" | "type" | "fingerprint" | "containers">,
+  deduplicated?: boolean,
+): TokenView {
   return {
     id: token.id,
     tenantId,

@@ -1,5 +1,5 @@
 import type { ContainerPath } from "../../access/container.js";
-import { storedContainer } from "../../access/container.js";
+import { storedPaths } from "../../access/container.js";
 import { compactUuid } from "../../base/compact-uuid.js";
 import type { Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
@@ -140,7 +140,7 @@ export function openPayment(keys: TenantKeys, row: PaymentRow): Payment {
     connectionId: row.connection_id,
     tokenId: row.token_id,
     createdAt: row.created_at,
-    containers: row.containers.map(storedContainer),
+    containers: storedPaths(row.containers),
     status: storedStatus(row.status),
     providerId: row.provider_id ?? undefined,
     revision: row.revision,

@@ -1,5 +1,5 @@
 import { sendingTo } from "../../access/caller.js";
-import { storedContainer } from "../../access/container.js";
+import { storedPaths } from "../../access/container.js";
 import { denied } from "../../access/refusal.js";
 import { Fault, invalid } from "../../base/fault.js";
 import { newUuid, type Uuid } from "../../base/ids.js";
@@ -83,7 +83,7 @@ export async function createPayment(
     }),
     connectionId,
     tokenId,
-    containers: row.containers.map(storedContainer),
+    containers: storedPaths(row.containers),
     order: { ...order, threeDS },
     card: snapshotOf(token, card),
     connection: {

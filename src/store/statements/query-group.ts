@@ -36,8 +36,9 @@ export class QueryGroup<Input, Output, Row = unknown> implements StatementGroup 
   readonly #definition: OutputDefinition<Input, Output, Row>;
   readonly #execute: Execute<Input, Row>;
   readonly #onSent: () => void;
-  readonly #items: { input: Input; key: string; deliver: ((output: Output) => void) | undefined }[] = [];
-  #inputs: readonly Input[] = [];
+  #inputs: Input[] = [];
+  /** What waits for the output of each input. */
+  #receivers: (((output: Output) => void) | undefined)[] = [];
   #executions: readonly RowExecution<Row>[] = [];
   #outputs: readonly Output[] = [];
 
@@ -54,36 +55,42 @@ export class QueryGroup<Input, Output, Row = unknown> implements StatementGroup 
   }
 
   add(input: Input, deliver: ((output: Output) => void) | undefined): void {
-    this.#items.push({ input, key: "", deliver });
+    this.#inputs.push(input);
+    this.#receivers.push(deliver);
   }
 
   /** Sorts the inputs first: all transactions lock rows in this order. */
   addTo(connection: Connection, context: StatementContext): void {
     this.#onSent();
-    if (this.#items.length > 1) this.#sort();
-    this.#inputs = this.#items.map(({ input }) => input);
+    if (this.#inputs.length > 1) this.#sort();
     this.#executions = this.#execute(this.#inputs, context);
     for (const execution of this.#executions) connection.add(execution);
   }
 
   #sort(): void {
     const { sortKey = inputKey } = this.#definition;
-    for (const item of this.#items) item.key = sortKey(item.input);
-    this.#items.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+    const keys = this.#inputs.map((input) => sortKey(input));
+    // Ids of the vault rise, so most inputs arrive in order.
+    if (keys.every((key, index) => index === 0 || (keys[index - 1] ?? "") <= key)) return;
+    const sorted = this.#inputs
+      .map((input, index) => ({ input, key: keys[index] ?? "", receiver: this.#receivers[index] }))
+      .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+    this.#inputs = sorted.map(({ input }) => input);
+    this.#receivers = sorted.map(({ receiver }) => receiver);
   }
 
   read(): void {
     const { table } = this.#definition;
     const rows = this.#executions.map((execution) => execution.rows);
     this.#outputs = this.#definition.outputs(rows, this.#inputs);
-    if (this.#outputs.length !== this.#items.length && this.#items.some(({ deliver }) => deliver)) {
-      throw new Error(`a statement on ${table} returned ${this.#outputs.length} of ${this.#items.length} inputs`);
+    if (this.#outputs.length !== this.#inputs.length && this.#receivers.some((receiver) => receiver)) {
+      throw new Error(`a statement on ${table} returned ${this.#outputs.length} of ${this.#inputs.length} inputs`);
     }
   }
 
   deliver(): void {
     this.#outputs.forEach((output, index) => {
-      this.#items[index]?.deliver?.(output);
+      this.#receivers[index]?.(output);
     });
   }
 }

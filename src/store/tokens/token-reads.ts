@@ -66,7 +66,7 @@ export interface SizedRow {
 }
 
 export function readSizedRow(column: Columns): SizedRow {
-  const row = { ...readTokenRow(column), cvc: column.bytesOrNull() };
+  const row = Object.assign(readTokenRow(column), { cvc: column.bytesOrNull() });
   return { row, sealedBytes: column.integer() };
 }
 
