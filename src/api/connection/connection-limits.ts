@@ -15,8 +15,13 @@ export const CONNECTION_LIMITS = {
   headersTimeout: 10_000,
   /** Milliseconds for a whole request to arrive. */
   requestTimeout: 60_000,
-  /** Milliseconds that an idle connection is kept. */
+  /** Milliseconds that an idle connection is kept, as `Keep-Alive` announces. */
   idleTimeout: 72_000,
+  /**
+   * Milliseconds that it is kept longer than announced. A client that ends its connections by then, but looks at its clock
+   * late, would send a request to one that is being closed: undici looks once a second, in a process that may be busy.
+   */
+  idleMargin: 5_000,
   /**
    * Milliseconds without any data after which a connection is ended, including one whose client does not read its
    * responses: longer than any request may take without a byte in either direction.

@@ -160,6 +160,7 @@ function createHttp1Server(limits: ConnectionLimits, certificate: ServerCertific
     headersTimeout: limits.headersTimeout,
     requestTimeout: limits.requestTimeout,
     keepAliveTimeout: limits.idleTimeout,
+    keepAliveTimeoutBuffer: limits.idleMargin,
     connectionsCheckingInterval: CHECK_EVERY_MS,
     // Node's own refusal has no body; the listener refuses these requests.
     requireHostHeader: false,

@@ -3,6 +3,7 @@ import { stat } from "node:fs";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { connect as connectSocket } from "node:net";
 import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { CONNECTION_LIMITS } from "../../../src/api/connection/connection-limits.js";
 import {
@@ -173,3 +174,25 @@ async function expectAllAnswered(vault: MultiProtocolServer, at: (stop: () => vo
   await drained;
   await expect(once(connectSocket(port, "127.0.0.1"), "connect")).rejects.toMatchObject({ code: "ECONNREFUSED" });
 }
+
+it("an idle connection is kept longer than its client expects", async () => {
+  const port = createMultiProtocolServer(
+    (_, response) => void response.end("served"),
+    { ...CONNECTION_LIMITS, idleTimeout: 1_000, idleMargin: 60_000 },
+    undefined,
+  );
+  port.server.listen(0, "127.0.0.1");
+  await once(port.server, "listening");
+  const socket = connectSocket(Object(port.server.address()).port, "127.0.0.1");
+  const ask = async () => {
+    socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const [answer = "the end"] = await Promise.race([once(socket, "data"), once(socket, "close")]);
+    return String(answer);
+  };
+  expect(await ask()).toContain("Keep-Alive: timeout=1\r\n");
+  // Node's own margin is a second.
+  await setTimeout(3_000);
+  expect(await ask()).toContain("served");
+  port.destroy();
+  port.server.close();
+});
