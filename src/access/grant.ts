@@ -89,11 +89,12 @@ export class Grant {
     token: AccessTarget,
     refusals?: Map<AccessRule, RuleRefusal>,
   ): AccessRule | undefined {
-    return this.rules.find((each) => {
-      const refusal = refusalBy(each, permission, token);
-      if (refusal !== undefined) refusals?.set(each, refusal);
-      return refusal === undefined;
-    });
+    for (const rule of this.rules) {
+      const refusal = refusalBy(rule, permission, token);
+      if (refusal === undefined) return rule;
+      refusals?.set(rule, refusal);
+    }
+    return undefined;
   }
 
   #ownTransform(
@@ -218,8 +219,10 @@ function refusalBy({ permissions, scope }: AccessRule, permission: TokenPermissi
 }
 
 function matches(scope: RuleScope, token: AccessTarget): boolean {
-  if (scope.kind === "container") return token.containers.some((container) => covers(scope.container, container));
-  return scope.conditions.every((condition) => meets(condition, token));
+  if (scope.kind === "conditions") return scope.conditions.every((condition) => meets(condition, token));
+  // A loop, because `some` would make a function for each token and rule.
+  for (const container of token.containers) if (covers(scope.container, container)) return true;
+  return false;
 }
 
 function meets({ attribute, operator, value }: AccessCondition, token: AccessTarget): boolean {

@@ -4,13 +4,15 @@ const POOL_BYTES = 12 * 1024;
 const pool = Buffer.alloc(POOL_BYTES);
 let used = POOL_BYTES;
 
-/** Returns 12 random bytes from a pool of 1,024 nonces: one call per nonce would cost a third of a small encryption. */
-export function newNonce(): Buffer {
+/**
+ * Writes 12 random bytes from a pool of 1,024 nonces: one call per nonce would cost a third of a small encryption.
+ * @param nonce receives them. Absent: a new one.
+ */
+export function newNonce(nonce: Buffer = Buffer.allocUnsafe(12)): Buffer {
   if (used + 12 > POOL_BYTES) {
     randomFillSync(pool);
     used = 0;
   }
-  const nonce = Buffer.allocUnsafe(12);
   pool.copy(nonce, 0, used, used + 12);
   pool.fill(0, used, used + 12);
   used += 12;

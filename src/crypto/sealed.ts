@@ -8,6 +8,9 @@ const HEADER = 1 + 4 + 12;
 const TAG = 16;
 const DERIVATION = "cloakroom/seal/1";
 
+/** Of the value at hand. Node copies both at once, so each value writes its own over those of the last. */
+const [nonce, tag] = [Buffer.alloc(12), Buffer.alloc(TAG)];
+
 /** What a sealed value belongs to. A ciphertext opens under exactly the context it was sealed for. */
 export interface SealContext {
   readonly tenantId: TenantId;
@@ -16,7 +19,7 @@ export interface SealContext {
   /** The field of that entity: `data`, `attributes`, `cvc` ... */
   readonly field: string;
   /** Plain columns of the same row. The value no longer opens if they change: see {@link encodeAad}. */
-  readonly bound?: Uint8Array;
+  readonly bound?: string;
 }
 
 /** A plain column as the database client reads it. */
@@ -43,7 +46,7 @@ export class KeyVersionUnknown extends SealBroken {}
  */
 export function seal(keys: KeyVersions, context: SealContext, plaintext: Uint8Array): Buffer {
   const version = keys.current;
-  const nonce = newNonce();
+  newNonce(nonce);
   const cipher = createCipheriv("aes-256-gcm", entityKey(keys, version, context.entity), nonce);
   cipher.setAAD(additionalData(context, version));
   const sealed = Buffer.allocUnsafe(HEADER + plaintext.length + TAG);
@@ -67,13 +70,11 @@ export function open(keys: KeyVersions, context: SealContext, sealed: Uint8Array
   const version = bytes.readUInt32BE(1);
   if (!keys.byVersion.has(version)) throw new KeyVersionUnknown("the key of a sealed value is not loaded");
   try {
-    const decipher = createDecipheriv(
-      "aes-256-gcm",
-      entityKey(keys, version, context.entity),
-      bytes.subarray(5, HEADER),
-    );
+    bytes.copy(nonce, 0, 5);
+    const decipher = createDecipheriv("aes-256-gcm", entityKey(keys, version, context.entity), nonce);
     decipher.setAAD(additionalData(context, version));
-    decipher.setAuthTag(bytes.subarray(bytes.length - TAG));
+    bytes.copy(tag, 0, bytes.length - TAG);
+    decipher.setAuthTag(tag);
     const plaintext = decipher.update(bytes.subarray(HEADER, bytes.length - TAG));
     decipher.final();
     return plaintext;
@@ -107,8 +108,8 @@ function entityKey(keys: KeyVersions, version: number, entity: string): KeyObjec
 export function encodeAad<Column extends string>(
   row: Readonly<Record<Column, AadValue>>,
   columns: readonly Column[],
-): Buffer {
-  return Buffer.from(JSON.stringify(columns.map((column) => writable(row[column]))));
+): string {
+  return JSON.stringify(columns.map((column) => writable(row[column])));
 }
 
 /** Each column has one type, so hexadecimal bytes cannot be confused with text. JSON writes dates itself. */

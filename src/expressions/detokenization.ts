@@ -39,7 +39,7 @@ export interface BodyOptions {
  * cannot use.
  */
 export function findReferences(body: Json, options: BodyOptions = {}): TokenReference[] {
-  const found = new Map<string, boolean>();
+  const found = new Map<string, TokenReference>();
   let count = 0;
   visitTexts(body, (text, place) => {
     const sole = soleExpression(text);
@@ -49,10 +49,11 @@ export function findReferences(body: Json, options: BodyOptions = {}): TokenRefe
         throw invalid(placeName(null, options.root ?? null), `must hold at most ${MAX_EXPRESSIONS} expressions`);
       }
       const { tokenId, form } = tokenReference(span.expression, placeIn(text, span, place, options));
-      found.set(tokenId, form === "token" || found.get(tokenId) === true);
+      const wholeToken = form === "token";
+      if (wholeToken || !found.has(tokenId)) found.set(tokenId, { tokenId, wholeToken });
     }
   });
-  return [...found].map(([tokenId, wholeToken]) => ({ tokenId, wholeToken }));
+  return [...found.values()];
 }
 
 /**

@@ -4,7 +4,7 @@ import type { CallerTransaction } from "../access/caller-transaction.js";
 import { storedPaths } from "../access/container.js";
 import type { TokenPermission } from "../access/permissions.js";
 import { denied, type LoggedEntity } from "../access/refusal.js";
-import { requireReason } from "../access/reveal-reason.js";
+import { mightNeedReason, requireReason } from "../access/reveal-reason.js";
 import { logEntry } from "../audit/log-entry.js";
 import type { TenantTransaction } from "../audit/tenant-transaction.js";
 import { Fault, invalid } from "../base/fault.js";
@@ -83,13 +83,16 @@ export async function findTokensAs(
   if ("denied" in granted) return granted;
   const { caller, transforms } = granted;
   const actor = loggedActor(caller);
+  const mightAsk = mightNeedReason(caller, permission);
   const tokens = new Map<string, ReadableToken>();
-  for (const row of rows) {
-    const transform = row && transforms.get(row.id);
-    if (!transform) continue;
+  for (const [index, row] of rows.entries()) {
+    const transform = transforms[index];
+    if (!row || !transform || tokens.has(row.id)) continue;
     const entityType = loggedTokenType(tokenType(row.type));
-    const containers = storedPaths(row.containers);
-    requireReason(caller, permission, transform, { id: row.id, containers, entityType });
+    if (mightAsk) {
+      const containers = storedPaths(row.containers);
+      requireReason(caller, permission, transform, { id: row.id, containers, entityType });
+    }
     tx.record(logEntry(entityType, row.id, use, { actor, transform }));
     tokens.set(row.id, { row, transform });
   }
@@ -100,10 +103,11 @@ export async function findTokensAs(
   return { caller, tokens };
 }
 
-/** What the first caller with the rights may see of each token, by id. */
+/** What the first caller with the rights may see of each token. */
 interface Granted {
   readonly caller: Caller;
-  readonly transforms: ReadonlyMap<string, Transform>;
+  /** In the order of the tokens. Undefined: none was found. */
+  readonly transforms: readonly (Transform | undefined)[];
 }
 
 function firstGranted(
@@ -111,20 +115,15 @@ function firstGranted(
   rows: readonly FoundToken[],
   permission: TokenPermission,
 ): Granted | DeniedToken {
-  const transforms = new Map<string, Transform>();
-  for (const row of rows) {
-    if (!row) continue;
-    const target = { id: row.id, containers: storedPaths(row.containers) };
-    const transform = caller.grant.transformFor(permission, target);
-    if (!transform) {
-      const [next, ...rest] = others;
-      return next
-        ? firstGranted([next, ...rest], rows, permission)
-        : { denied: { type: loggedTokenType(tokenType(row.type)), id: row.id } };
-    }
-    transforms.set(row.id, transform);
-  }
-  return { caller, transforms };
+  const transforms = rows.map(
+    (row) => row && caller.grant.transformFor(permission, { id: row.id, containers: storedPaths(row.containers) }),
+  );
+  const refused = rows.find((row, index) => row && !transforms[index]);
+  if (!refused) return { caller, transforms };
+  const [next, ...rest] = others;
+  return next
+    ? firstGranted([next, ...rest], rows, permission)
+    : { denied: { type: loggedTokenType(tokenType(refused.type)), id: refused.id } };
 }
 
 /** Replaces the references in the body by what the caller may see. A redacted token gives null. */

@@ -51,9 +51,11 @@ export function sealToken(
 ): Pick<TokenRow, "data" | "attributes"> {
   const bound = encodeAad(row, AAD_COLUMNS.tokens);
   const written = writeAttributes(attributes, indexValues);
-  const sealPart = (field: string, part: Buffer) =>
-    seal(keys.data, { tenantId: keys.tenantId, entity: row.id, field, bound }, part);
-  return { data: sealPart("data", text), attributes: written && sealPart("attributes", tokenDataText(written)) };
+  const context = { tenantId: keys.tenantId, entity: row.id, field: "data", bound };
+  return {
+    data: seal(keys.data, context, text),
+    attributes: written && seal(keys.data, { ...context, field: "attributes" }, tokenDataText(written)),
+  };
 }
 
 export function tokenDataText(value: Json): Buffer {

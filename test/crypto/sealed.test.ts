@@ -16,7 +16,7 @@ import { openName, sealName } from "../../src/crypto/sealed-name.js";
 import { newTenantKeys, newVersions } from "../support/tenant-keys.js";
 
 const keys = newVersions();
-const place: SealContext = { tenantId: newTenantId(), entity: "order-1", field: "data", bound: Buffer.from("card") };
+const place: SealContext = { tenantId: newTenantId(), entity: "order-1", field: "data", bound: "card" };
 const secret = Buffer.from("4242424242424242");
 const sealed = seal(keys, place, secret);
 
@@ -46,7 +46,7 @@ describe("a sealed value", () => {
     ["entity", { entity: "order-2" }],
     ["field", { field: "attributes" }],
     ["entity and field, written together", { entity: "order-1data", field: "" }],
-    ["bound columns", { bound: Buffer.from("bank") }],
+    ["bound columns", { bound: "bank" }],
   ])("does not open under another %s", (_, change) => {
     const there: SealContext = { ...place, ...change };
     expect(() => open(keys, there, sealed)).toThrow(SealBroken);
@@ -83,10 +83,8 @@ describe("a sealed value", () => {
   it("is not opened with columns left out that it is bound to, nor with columns that it is not bound to", () => {
     const { bound, ...free } = place;
     expect(() => open(keys, free, sealed)).toThrow(SealBroken);
-    expect(() => open(keys, { ...free, bound: bound ?? Buffer.alloc(0) }, seal(keys, free, secret))).toThrow(
-      SealBroken,
-    );
-    expect(() => open(keys, { ...free, bound: Buffer.alloc(0) }, seal(keys, free, secret))).toThrow(SealBroken);
+    expect(() => open(keys, { ...free, bound: bound ?? "" }, seal(keys, free, secret))).toThrow(SealBroken);
+    expect(() => open(keys, { ...free, bound: "" }, seal(keys, free, secret))).toThrow(SealBroken);
   });
 
   it("is changed neither by opening nor by failing to open", () => {
@@ -156,7 +154,7 @@ describe("the columns that a value is bound to", () => {
     ["entries that are joined", { list: ["a,b"] }],
   ])("differ by %s", (_, change) => {
     const changed: Record<(typeof columns)[number], AadValue> = { ...row, ...change };
-    expect(encodeAad(changed, columns).equals(encodeAad<(typeof columns)[number]>(row, columns))).toBe(false);
+    expect(encodeAad(changed, columns)).not.toBe(encodeAad<(typeof columns)[number]>(row, columns));
   });
 
   it("are the same for the same values in other objects", () => {
