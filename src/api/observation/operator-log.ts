@@ -55,6 +55,8 @@ const FIELDS = [
   "pid",
 ] as const;
 
+const MEMBERS = FIELDS.map((name) => ({ name, prefix: `,"${name}":` }));
+
 export type LogLines = DestinationStream;
 
 /**
@@ -127,9 +129,11 @@ function linesOfOneTurn(maxAtOnce?: number): DestinationStream {
 /** The members of the fields that are listed, each behind a comma. */
 function listed(fields: LogFields): string {
   let members = "";
-  for (const name of FIELDS) {
+  for (const { name, prefix } of MEMBERS) {
     const value = fields[name];
-    if (value !== undefined) members += `,"${name}":${JSON.stringify(value)}`;
+    if (value === undefined) continue;
+    members += prefix;
+    members += Number.isFinite(value) ? value : JSON.stringify(value);
   }
   return members;
 }

@@ -85,8 +85,8 @@ function bound<Input, Output, Row>(definition: Definition<Input, Output, Row>): 
     kind,
     isAtCommit: definition.isAtCommit,
     hasWritten: (output) => definition.hasWritten(output),
-    joinTo(batch, input, deliver) {
-      current.in(batch, makeGroup).add(input, deliver);
+    joinTo(batch, input, receiver) {
+      current.in(batch, makeGroup).add(input, receiver);
     },
   };
 }

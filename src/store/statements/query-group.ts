@@ -1,6 +1,6 @@
 import type { Connection } from "../wire/connection.js";
 import type { Execution } from "../wire/step.js";
-import type { StatementBatch, StatementContext, StatementGroup } from "./statement-batch.js";
+import type { Receiver, StatementBatch, StatementContext, StatementGroup } from "./statement-batch.js";
 import type { Table } from "./tables.js";
 
 interface RowExecution<Row> extends Execution {
@@ -38,7 +38,7 @@ export class QueryGroup<Input, Output, Row = unknown> implements StatementGroup 
   readonly #onSent: () => void;
   #inputs: Input[] = [];
   /** What waits for the output of each input. */
-  #receivers: (((output: Output) => void) | undefined)[] = [];
+  #receivers: (Receiver<Output> | undefined)[] = [];
   #executions: readonly RowExecution<Row>[] = [];
   #outputs: readonly Output[] = [];
 
@@ -54,9 +54,9 @@ export class QueryGroup<Input, Output, Row = unknown> implements StatementGroup 
     this.#onSent = onSent;
   }
 
-  add(input: Input, deliver: ((output: Output) => void) | undefined): void {
+  add(input: Input, receiver: Receiver<Output> | undefined): void {
     this.#inputs.push(input);
-    this.#receivers.push(deliver);
+    this.#receivers.push(receiver);
   }
 
   /** Sorts the inputs first: all transactions lock rows in this order. */
@@ -90,7 +90,7 @@ export class QueryGroup<Input, Output, Row = unknown> implements StatementGroup 
 
   deliver(): void {
     this.#outputs.forEach((output, index) => {
-      this.#receivers[index]?.(output);
+      this.#receivers[index]?.receive(output);
     });
   }
 }

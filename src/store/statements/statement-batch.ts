@@ -19,8 +19,13 @@ export interface Statement<Input, Output> {
   readonly isAtCommit: boolean;
   /** Whether a write has changed anything, judged by its output. */
   hasWritten(output: Output): boolean;
-  /** Adds an input to the next step of a transaction. Without `deliver` the output is dropped. */
-  joinTo(batch: StatementBatch, input: Input, deliver?: (output: Output) => void): void;
+  /** Adds an input to the next step of a transaction. Without a receiver the output is dropped. */
+  joinTo(batch: StatementBatch, input: Input, receiver?: Receiver<Output>): void;
+}
+
+/** What waits for the output of one input. */
+export interface Receiver<Output> {
+  receive(output: Output): void;
 }
 
 export interface StatementGroup {

@@ -43,8 +43,8 @@ export function defineStatement<Input, Output, Row>(
     kind: definition.kind,
     isAtCommit: false,
     hasWritten: () => true,
-    joinTo(batch, input, deliver) {
-      current.in(batch, makeGroup).add(input, deliver);
+    joinTo(batch, input, receiver) {
+      current.in(batch, makeGroup).add(input, receiver);
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { TenantId } from "../../base/ids.js";
 import type { Engine } from "../postgres/open-connection.js";
-import type { Statement, StatementBatch } from "../statements/statement-batch.js";
+import type { Receiver, Statement, StatementBatch } from "../statements/statement-batch.js";
 import type { LargeReads } from "./large-reads.js";
 import type { CommitMarker, OrdinaryTransaction, RowLock, TransactionStart, Work } from "./transaction.js";
 
@@ -15,26 +15,54 @@ interface Wanted {
 
 /** A statement with its input. A class, because each would make a function of its own. */
 class WantedStatement<Input, Output> implements Wanted {
-  readonly #statement: Statement<Input, Output>;
-  readonly #input: Input;
-  readonly #deliver: ((output: Output) => void) | undefined;
+  protected readonly statement: Statement<Input, Output>;
+  protected readonly input: Input;
 
-  constructor(statement: Statement<Input, Output>, input: Input, deliver?: (output: Output) => void) {
-    this.#statement = statement;
-    this.#input = input;
-    this.#deliver = deliver;
+  constructor(statement: Statement<Input, Output>, input: Input) {
+    this.statement = statement;
+    this.input = input;
   }
 
   get kind(): Wanted["kind"] {
-    return this.#statement.kind;
+    return this.statement.kind;
   }
 
   get isQuery(): boolean {
-    return this.#deliver !== undefined;
+    return false;
   }
 
   joinTo(batch: StatementBatch): void {
-    this.#statement.joinTo(batch, this.#input, this.#deliver);
+    this.statement.joinTo(batch, this.input);
+  }
+}
+
+/** A statement whose output the work of a request awaits. */
+class WantedQuery<Input, Output> extends WantedStatement<Input, Output> implements Receiver<Output> {
+  readonly #request: Pick<BatchedRequest, "received">;
+  readonly #resolve: (output: Output) => void;
+
+  constructor(
+    request: Pick<BatchedRequest, "received">,
+    statement: Statement<Input, Output>,
+    input: Input,
+    resolve: (output: Output) => void,
+  ) {
+    super(statement, input);
+    this.#request = request;
+    this.#resolve = resolve;
+  }
+
+  override get isQuery(): boolean {
+    return true;
+  }
+
+  override joinTo(batch: StatementBatch): void {
+    this.statement.joinTo(batch, this.input, this);
+  }
+
+  receive(output: Output): void {
+    this.#request.received(this.statement.kind === "write" && this.statement.hasWritten(output));
+    this.#resolve(output);
   }
 }
 
@@ -97,14 +125,15 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
   query<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output> {
     this.#waiting += 1;
     return new Promise((resolve) => {
-      const deliver = (output: Output) => {
-        this.#waiting -= 1;
-        if (statement.kind === "write" && statement.hasWritten(output)) this.hasWritten = true;
-        resolve(output);
-      };
-      this.#wanted.push(new WantedStatement(statement, input, deliver));
+      this.#wanted.push(new WantedQuery(this, statement, input, resolve));
       this.#wake();
     });
+  }
+
+  /** An output that it awaits has arrived. */
+  received(hasWritten: boolean): void {
+    this.#waiting -= 1;
+    if (hasWritten) this.hasWritten = true;
   }
 
   lock<Input, Output>({ lock }: RowLock<Input, Output>, input: Input): Promise<Output> {
