@@ -25,7 +25,7 @@ export function writeCursor(key: KeyObject, scope: readonly string[], { createdA
 /** Returns undefined if the text is not a cursor of this format, tenant and scope. */
 export function readCursor(key: KeyObject, scope: readonly string[], text: string): ListPosition | undefined {
   const bytes = Buffer.from(text, "base64url");
-  if (bytes.length < 26 || bytes[0] !== FORMAT) return undefined;
+  if (bytes.length < 25 || bytes[0] !== FORMAT) return undefined;
   const time = bytes.subarray(1, 9);
   const id = bytes.subarray(25).toString();
   if (!macEquals(proof(key, scope, time, id), bytes.subarray(9, 25))) return undefined;

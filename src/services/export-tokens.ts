@@ -19,7 +19,7 @@ export function exportingTokens(bins: BinTable | undefined): ServedStream {
     for (let after = start; !call.signal.aborted; ) {
       const { query, page } = await call.read(async (tx) => {
         // The rights and keys of now: both may have changed since the last page.
-        const exporter = prepareExporter(tx.caller, tx.keys, fields);
+        const exporter = prepareExporter(tx.caller, tx.keys, fields, call.signal);
         return { query: exporter.query, page: await exporter.page(after, size)(tx) };
       });
       const { items, next } = page;

@@ -65,7 +65,7 @@ export function tokenLists(bins: BinTable | undefined): ServedMethod[] {
       return listByCursor(call, query, { ...request, container }, bins);
     }),
     serve(method.exportTokenPage, async ({ start, size = EXPORTED, ...fields }, call) => {
-      const { query, page } = prepareExporter(call.caller, call.keys, fields);
+      const { query, page } = prepareExporter(call.caller, call.keys, fields, call.signal);
       return call.list(page(start, size), showCursorPage(query, size, bins));
     }),
     serve(method.searchTokensByCursor, async (request, call) => {

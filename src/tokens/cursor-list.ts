@@ -3,12 +3,11 @@ import { covers, parseContainer } from "../access/container.js";
 import { denied } from "../access/refusal.js";
 import { invalid } from "../base/fault.js";
 import { readCursor, writeCursor } from "../crypto/cursor.js";
-import type { KeyPage } from "../store/tokens/token-keys.js";
 import type { TokenKey } from "../store/tokens/token-selection.js";
 import { logListing, PAGE_LIMIT, recheckFilter, visibleTokens } from "./offset-list.js";
 import type { ReadableToken } from "./read.js";
 import { type ReadLimit, readTokenRows } from "./read-rows.js";
-import { listKeys } from "./selected-keys.js";
+import { findNewestKeys } from "./selected-keys.js";
 import { selectTokens, type TokenQuery } from "./selection.js";
 
 export interface TokenCursorPage {
@@ -20,8 +19,9 @@ export interface TokenCursorPage {
 }
 
 /**
- * Prepares a page by cursor, newest first. A page may be short although more tokens follow: the index
- * ignores the case of metadata, which is compared afterwards, and an export ends a page before too many bytes.
+ * Prepares a page by cursor, newest first. A page may be short or empty although more tokens follow: the index ignores
+ * the case of metadata, which is compared afterwards, an export ends a page before too many bytes, and a list that
+ * compares many tokens ends one after a time.
  * @throws {Fault} validation_failed naming `start`.
  */
 export function prepareCursorPage(query: TokenQuery, start: string | undefined, size: number) {
@@ -35,16 +35,15 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
   return async (tx: CallerTransaction): Promise<TokenCursorPage> => {
     const selection = await selectTokens(tx, query);
     // One extra row shows whether another page follows.
-    const walk: KeyPage = { selection, order: "newest_first", after, offset: 0, limit: size + 1 };
-    const found = await listKeys(tx, walk, { signal: query.signal });
+    const walk = { selection, after, limit: size + 1 };
+    const { keys: found, reached } = await findNewestKeys(tx, walk, { signal: query.signal });
     const ids = found.slice(0, size).map(({ id }) => id);
     const rows = await readTokenRows(tx, ids, permission === "token:export" ? CUT_LIMIT : PAGE_LIMIT);
     const items = visibleTokens(query, rows).filter((token) => recheckFilter(query, token));
     await logListing(tx, query, items);
-    const last = found[rows.length - 1];
-    const hasMore = found.length > rows.length && last !== undefined;
+    const last = found.length > rows.length ? found[rows.length - 1] : reached;
     const cursorAfter = (key: TokenKey) => writeCursor(keys.proof, scope, { createdAt: key.created_at, id: key.id });
-    return { items, next: hasMore ? cursorAfter(last) : undefined, after: ({ row }) => cursorAfter(row) };
+    return { items, next: last && cursorAfter(last), after: ({ row }) => cursorAfter(row) };
   };
 }
 

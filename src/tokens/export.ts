@@ -23,8 +23,16 @@ export interface TokenExporter {
   page(start: string | undefined, size: number): (tx: CallerTransaction) => Promise<TokenCursorPage>;
 }
 
-/** @throws {Fault} validation_failed naming a field. */
-export function prepareExporter(caller: Caller, keys: TenantKeys, fields: ExportFields): TokenExporter {
+/**
+ * @param signal of the request: a page that is not waited for any more ends.
+ * @throws {Fault} validation_failed naming a field.
+ */
+export function prepareExporter(
+  caller: Caller,
+  keys: TenantKeys,
+  fields: ExportFields,
+  signal: AbortSignal,
+): TokenExporter {
   const { query: text, withoutData: isWithoutData = false } = fields;
   if (text !== undefined && (fields.container !== undefined || fields.type !== undefined)) {
     throw invalid("query", "must stand without container and type: name them in the query");
@@ -33,7 +41,7 @@ export function prepareExporter(caller: Caller, keys: TenantKeys, fields: Export
   const plain = { container, type, fingerprint: undefined, data: undefined, metadata: {} };
   const named = text === undefined ? plain : exportSearchFields(text);
   const filter = cursorFilter(keys, named, text === undefined ? undefined : "query");
-  const query: TokenQuery = { caller, keys, permission: "token:export", filter };
+  const query: TokenQuery = { caller, keys, permission: "token:export", filter, signal };
   return {
     query,
     page(start, size) {

@@ -1,4 +1,4 @@
-import { unavailable } from "../base/fault.js";
+import { type Fault, unavailable } from "../base/fault.js";
 import { countTokenKeys, type KeyPage, listTokenKeys } from "../store/tokens/token-keys.js";
 import { NONE_EXPIRED, type TokenKey, type TokenSelection } from "../store/tokens/token-selection.js";
 import type { Transaction } from "../store/transactions/transaction.js";
@@ -39,6 +39,7 @@ export async function countKeys(tx: Transaction, selection: TokenSelection, read
   const walk = { selection, order: "newest_first", after: undefined } as const;
   let total = 0;
   for await (const step of keySteps(tx, walk, { ...reading, size })) {
+    if (step.isLate) throw tooMany();
     total += await countStep(tx, selection, step);
   }
   return total;
@@ -49,12 +50,42 @@ export async function countKeys(tx: Transaction, selection: TokenSelection, read
  * @throws {Fault} unavailable after {@link MAX_MS}.
  */
 export async function listKeys(tx: Transaction, page: KeyPage, reading: KeyReading = {}): Promise<readonly TokenKey[]> {
+  const { keys, reached } = await walkKeys(tx, page, reading);
+  if (reached) throw tooMany();
+  return keys;
+}
+
+export interface FoundKeys {
+  readonly keys: readonly TokenKey[];
+  /** Where the walk ended because its time was up: what is newer was compared. Absent if the page is full, or the last. */
+  readonly reached?: TokenKey;
+}
+
+/** The newest keys, as {@link listKeys} finds them, but after {@link MAX_MS} with those found by then. */
+export async function findNewestKeys(
+  tx: Transaction,
+  { selection, after, limit }: Pick<KeyPage, "selection" | "after" | "limit">,
+  reading: KeyReading = {},
+): Promise<FoundKeys> {
+  const page: KeyPage = { selection, order: "newest_first", after, offset: 0, limit };
+  const found = await walkKeys(tx, page, reading);
+  if (!found.reached) return found;
+  // To the end of the moment: callers read a position in their cursor, and the last token may be one they may not see.
+  const through: TokenKey = { created_at: found.reached.created_at, id: "" };
+  const rest = { ...page, after: found.reached, through, limit: limit - found.keys.length };
+  const keys = [...found.keys, ...(await tx.query(listTokenKeys, rest))];
+  return keys.length === limit ? { keys } : { keys, reached: through };
+}
+
+/** `reached` is the last key that was compared. */
+async function walkKeys(tx: Transaction, page: KeyPage, reading: KeyReading): Promise<FoundKeys> {
   const { size = keysAtOnce(page.selection) } = reading;
-  if (isDirect(page.selection) && page.offset < size) return tx.query(listTokenKeys, page);
+  if (isDirect(page.selection) && page.offset < size) return { keys: await tx.query(listTokenKeys, page) };
   const found: TokenKey[] = [];
   let { offset } = page;
   for await (const step of keySteps(tx, page, { ...reading, size, first: Math.min(FIRST_COMPARED, size) })) {
-    const { size: most, ...range } = step;
+    if (step.isLate) return { keys: found, reached: step.reached };
+    const { size: most, isLate: _, ...range } = step;
     const rest = { ...page, ...range, offset, limit: page.limit - found.length };
     const keys = offset < most ? await tx.query(listTokenKeys, rest) : [];
     found.push(...keys);
@@ -62,7 +93,7 @@ export async function listKeys(tx: Transaction, page: KeyPage, reading: KeyReadi
     if (keys.length > 0) offset = 0;
     else if (offset > 0) offset -= await countStep(tx, page.selection, step);
   }
-  return found;
+  return { keys: found };
 }
 
 /**
@@ -77,6 +108,13 @@ const FIRST_COMPARED = 1_000;
 /** A part of a walk: this many keys of its source, or fewer at the end. Each of them may be selected or not. */
 interface KeyStep extends Pick<KeyPage, "order" | "after" | "through"> {
   readonly size: number;
+  readonly isLate: false;
+}
+
+/** The end of a walk whose time is up, after the key that it has reached. */
+interface LateStep {
+  readonly reached: TokenKey;
+  readonly isLate: true;
 }
 
 interface SteppedReading extends KeyReading {
@@ -85,24 +123,31 @@ interface SteppedReading extends KeyReading {
   readonly first?: number;
 }
 
-/** The walk of a selection in steps of one size, but for the first. */
+/** The walk of a selection in steps of one size, but for the first, which is read whatever the time. */
 async function* keySteps(
   tx: Transaction,
   { selection, order, after: start }: Pick<KeyPage, "selection" | "order" | "after">,
   { signal, size, first = size, now = () => performance.now() }: SteppedReading,
-): AsyncGenerator<KeyStep, void> {
+): AsyncGenerator<KeyStep | LateStep, void> {
   const source: TokenSelection = { ...selection, also: [], scopes: [], without: NONE_EXPIRED };
   const begun = now();
   let after = start;
   for (let next = first; ; next = size) {
     if (signal?.aborted) throw unavailable("a list is not waited for any more");
-    if (now() - begun > MAX_MS) throw unavailable("a list compares too many tokens");
     const last: KeyPage = { selection: source, order, after, offset: next - 1, limit: 1 };
     const [through] = await tx.query(listTokenKeys, last);
-    yield { order, after, through, size: next };
+    yield { order, after, through, size: next, isLate: false };
     if (!through) return;
+    if (now() - begun > MAX_MS) {
+      yield { reached: through, isLate: true };
+      return;
+    }
     after = through;
   }
+}
+
+function tooMany(): Fault {
+  return unavailable("a list compares too many tokens");
 }
 
 function countStep(tx: Transaction, selection: TokenSelection, { size, ...range }: KeyStep): Promise<number> {

@@ -7,11 +7,12 @@ import type {
   KeySource,
   Requirement,
   ScopeAlternative,
+  TokenKey,
   TokenSelection,
 } from "../../src/store/tokens/token-selection.js";
 import { insertTerm } from "../../src/store/tokens/token-terms.js";
 import { insertToken, type TokenRow } from "../../src/store/tokens/tokens.js";
-import { countKeys, type KeyReading, listKeys } from "../../src/tokens/selected-keys.js";
+import { countKeys, findNewestKeys, type KeyReading, listKeys } from "../../src/tokens/selected-keys.js";
 import { type BatcherFixture, openFixture } from "../store/support/batcher-fixture.js";
 import { tokenRow } from "../store/support/token-row.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
@@ -131,6 +132,40 @@ describe("the keys of a selection, read in steps", () => {
           expect(count).toBe(newestFirst.length);
           expect(newest.map(({ id }) => id)).toEqual(newestFirst.slice(offset, offset + limit));
           expect(oldest.map(({ id }) => id)).toEqual(newestFirst.toReversed().slice(offset, offset + limit));
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it("are found page after page by lists that run out of time at any step, none twice and none left out", async () => {
+    const expected = (wanted: TokenSelection) =>
+      known
+        .filter((token) => isSelected(token, wanted))
+        .sort(byAge)
+        .map(({ row }) => row.id);
+    await fc.assert(
+      fc.asyncProperty(
+        selection,
+        fc.integer({ min: 2, max: 9 }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.integer({ min: 0, max: 4 }),
+        async (wanted, size, limit, steps) => {
+          const found: string[] = [];
+          let after: TokenKey | undefined;
+          do {
+            let readings = 0;
+            // The first is the beginning.
+            const now = () => (readings++ > steps ? 15_001 : 0);
+            const page = { selection: wanted, after, limit };
+            const { keys, reached } = await fixture.batcher.run(fixture.tenantId, undefined, (tx) =>
+              findNewestKeys(tx, page, { size, now }),
+            );
+            found.push(...keys.map(({ id }) => id));
+            expect(reached?.id ?? "").toBe("");
+            after = keys.length === limit ? keys.at(-1) : reached;
+          } while (after);
+          expect(found).toEqual(expected(wanted));
         },
       ),
       { numRuns: 100 },

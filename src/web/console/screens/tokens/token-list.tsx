@@ -34,8 +34,10 @@ export function TokenList() {
     { ...searched, page: usePageNumber() },
     { enabled: !isByCursor },
   );
-  const shown = (data: readonly Token[]) =>
-    data.length === 0 ? <NoTokens isFiltered={Boolean(query || container)} /> : <TokenTable tokens={data} />;
+  const shown = (data: readonly Token[], next = "") => {
+    if (data.length > 0) return <TokenTable tokens={data} />;
+    return next === "" ? <NoTokens isFiltered={Boolean(query || container)} /> : <NoneYet />;
+  };
   return (
     <Screen title="Tokens" actions={<NewTokenLink />}>
       <Search key={params.toString()} query={query ?? ""} container={container ?? ""} />
@@ -43,7 +45,7 @@ export function TokenList() {
         <Loaded read={byCursor} lines={12}>
           {({ data, pagination }) => (
             <>
-              {shown(data)}
+              {shown(data, pagination?.next)}
               <CursorPages next={pagination?.next} />
             </>
           )}
@@ -111,6 +113,15 @@ function Search({ query, container }: { query: string; container: string }) {
         </button>
       </Form>
     </search>
+  );
+}
+
+/** A list that compares many tokens ends a page after a time, also without a match. */
+function NoneYet() {
+  return (
+    <Empty>
+      <p>None of the tokens compared so far match. “Older” compares more.</p>
+    </Empty>
   );
 }
 
