@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { Ajv } from "ajv";
@@ -66,4 +66,35 @@ describe("the Helm chart", () => {
       }
     },
   );
+
+  it.runIf(spawnSync("helm", ["version"]).status === 0)("writes numbers of a file as they are there", () => {
+    const folder = mkdtempSync(join(tmpdir(), "values-"));
+    try {
+      const settings = { CLOAKROOM_BODY_LIMIT_BYTES: 5_242_880, CLOAKROOM_PROCESSES: 2, CLOAKROOM_LOG_LEVEL: "warn" };
+      const file = join(folder, "values.yaml");
+      writeFileSync(file, JSON.stringify({ settings, env: { OTEL_TRACES_SAMPLER_ARG: 0.25 } }));
+      const args = ["template", "x", CHART, "--kube-version", "1.33.0", "--show-only", "templates/deployment.yaml"];
+      const { stdout } = spawnSync("helm", [...args, "--values", file], { encoding: "utf8" });
+      const { env } = parse(stdout).spec.template.spec.containers[0];
+      const values = new Map(env.map(({ name, value }: { name: string; value: string }) => [name, value]));
+      expect([...Object.keys(settings), "OTEL_TRACES_SAMPLER_ARG"].map((name) => values.get(name))).toEqual([
+        "5242880",
+        "2",
+        "warn",
+        "0.25",
+      ]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  it.runIf(spawnSync("helm", ["version"]).status === 0).each([
+    [["backup.enabled=true"], "backup.claimName is empty"],
+    [["backup.enabled=true", "backup.claimName=backups"], ""],
+    [["backup.enabled=true", "backup.to=s3://bucket/vault"], ""],
+  ])("renders %j with the error %j", (set, error) => {
+    const args = ["template", "x", CHART, "--kube-version", "1.33.0", ...set.flatMap((each) => ["--set", each])];
+    const { status, stderr } = spawnSync("helm", args, { encoding: "utf8" });
+    expect([status === 0, stderr]).toEqual([error === "", expect.stringContaining(error)]);
+  });
 });

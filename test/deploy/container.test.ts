@@ -7,6 +7,7 @@ import { parse } from "yaml";
 import { readConfig } from "../../src/settings/config.js";
 import { startFlags } from "../support/start-flags.js";
 
+const CHART = "deploy/helm/cloakroom";
 const dockerfile = readFileSync("deploy/Dockerfile", "utf8");
 
 describe("the Dockerfile", () => {
@@ -31,6 +32,13 @@ describe("the Dockerfile", () => {
     const entry = "dist/src/main.js";
     expect(JSON.parse(entryPoint)).toEqual(["node", ...startFlags(), `/app/${entry}`]);
     expect(existsSync(entry), `${entry} after npm run build`).toBe(true);
+  });
+
+  it("has the commands under the name by which the documents call them in a container", () => {
+    const called = [readFileSync("docs/kubernetes.md", "utf8"), readFileSync(`${CHART}/templates/NOTES.txt`, "utf8")];
+    for (const text of called) expect(text).toMatch(/exec [\s\S]*-- [\s\S]*\bcloakroom (?:backup|tenants)/);
+    const [, target, link] = /^RUN ln -s (\S+) (\S+)$/m.exec(dockerfile) ?? [];
+    expect([target, link]).toEqual(["/app/dist/src/main.js", "/usr/local/bin/cloakroom"]);
   });
 
   it("adds the embedded database alone for the full image", () => {

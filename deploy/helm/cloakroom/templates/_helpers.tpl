@@ -37,6 +37,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if and .Values.gateway.enabled (not .Values.gateway.parentRefs) }}{{ fail "gateway.parentRefs is empty: name the Gateway that routes attach to" }}{{ end }}
 {{- end }}
 
+{{/* The text of a setting. Numbers of a file are floats, and from seven digits on quote writes 5.24288e+06. */}}
+{{- define "cloakroom.text" -}}
+{{- if kindIs "string" . }}{{ . | quote }}{{ else }}{{ . | toJson | quote }}{{ end -}}
+{{- end }}
+
 {{- define "cloakroom.env" -}}
 - name: CLOAKROOM_HOST
   value: 0.0.0.0
@@ -83,7 +88,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- range $name, $value := .Values.settings }}
 - name: {{ $name }}
-  value: {{ $value | quote }}
+  value: {{ include "cloakroom.text" $value }}
 {{- end }}
 {{- range $name, $from := .Values.settingsFromSecrets }}
 - name: {{ $name }}
@@ -94,7 +99,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- range $name, $value := .Values.env }}
 - name: {{ $name }}
-  value: {{ $value | quote }}
+  value: {{ include "cloakroom.text" $value }}
 {{- end }}
 {{- end }}
 
