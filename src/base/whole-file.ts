@@ -1,5 +1,7 @@
+import { rmSync } from "node:fs";
 import { type FileHandle, link, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { atExit } from "./at-exit.js";
 import { newUuid } from "./ids.js";
 
 export class FileExists extends Error {
@@ -17,6 +19,7 @@ export const UNFINISHED = ".unfinished";
 export async function writeWholeFile(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
   const draft = `${path}.${newUuid()}${UNFINISHED}`;
   const file = await open(draft, "wx", 0o600);
+  using _atExit = atExit(() => rmSync(draft, { force: true }));
   try {
     await write(file).finally(() => file.close());
     await nameWhole(draft, path);

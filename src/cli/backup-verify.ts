@@ -1,9 +1,11 @@
+import { globSync, rmSync } from "node:fs";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Manifest } from "../backups/manifest.js";
 import { openTarget } from "../backups/open-target.js";
 import { chosenBackup, readBackup, requireSameTime } from "../backups/stored-backups.js";
+import { atExit } from "../base/at-exit.js";
 import { systemClock } from "../base/clock.js";
 import { terminal } from "../base/terminal.js";
 import type { Config } from "../settings/config.js";
@@ -72,11 +74,32 @@ interface Scratch extends AsyncDisposable {
   readonly directory: string;
 }
 
-/** A directory that PostgreSQL's account may enter; its files have modes of their own. */
+/**
+ * A directory that PostgreSQL's account may enter; its files have modes of their own. It is removed after a signal too: no
+ * other command would find it.
+ */
 async function newScratch(): Promise<Scratch> {
   const directory = await mkdtemp(join(tmpdir(), "cloakroom-verify-"));
+  const removal = atExit(() => removeOnceStopped(directory));
   await chmod(directory, 0o711);
-  return { directory, [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }) };
+  return {
+    directory,
+    async [Symbol.asyncDispose]() {
+      await rm(directory, { recursive: true, force: true });
+      removal[Symbol.dispose]();
+    },
+  };
+}
+
+/** How long PostgreSQL may take to stop. */
+const STOP_MS = 10_000;
+
+/** An exit waits for nothing that is not done at once: PostgreSQL would write into what is removed. */
+function removeOnceStopped(directory: string): void {
+  const isServed = () => globSync(join(directory, "data", "*", "data", "postmaster.pid")).length > 0;
+  const pausing = new Int32Array(new SharedArrayBuffer(4));
+  for (const end = Date.now() + STOP_MS; isServed() && Date.now() < end; ) Atomics.wait(pausing, 0, 0, 20);
+  rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
 }
 
 /** The tables whose numbers of rows differ from those that were exported. */

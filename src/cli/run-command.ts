@@ -5,6 +5,7 @@ import { API_COMMANDS } from "./api/commands.js";
 import { argumentAt, completionScript, findCompletions } from "./api/completion.js";
 import { commandHelp, overview } from "./api/help.js";
 import { isNamed } from "./command.js";
+import { exitOnSignals } from "./exit-on-signals.js";
 import { OPERATOR_FLAGS, type OperatorCommand } from "./operator-command.js";
 import { OPERATOR_COMMANDS } from "./operator-commands.js";
 import { printable } from "./printable.js";
@@ -64,6 +65,8 @@ async function runOperator(command: OperatorCommand, args: readonly string[]): P
   // Settings of the API's commands, in the same shell. The server refuses them: CLOAKROOM_URL may be meant as PUBLIC_URL.
   if (command.name !== "serve") for (const key of ["CLOAKROOM_URL", "CLOAKROOM_API_KEY"]) delete terminal().env[key];
   const { runForOperator } = await import("./command-line.js");
+  // The server ends at signals in a way of its own.
+  using _signals = command.name === "serve" ? undefined : exitOnSignals();
   await runForOperator(command, args);
 }
 

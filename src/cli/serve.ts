@@ -97,7 +97,7 @@ function exitIn(ms: number, onExit?: () => void): void {
 /** Resolves at the first signal to stop. A second signal ends the process at once. */
 function signalled(): Promise<undefined> {
   return new Promise((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
       process.on(signal, () => {
         resolve(undefined);
         process.once(signal, () => process.exit(130));

@@ -25,8 +25,8 @@ export async function serveAsWorker(config: Config): Promise<void> {
   const begun = Promise.withResolvers<StartMessage>();
   const stopped = Promise.withResolvers<undefined>();
   const stop = () => stopped.resolve(undefined);
-  // A ^C reaches every process of the terminal, and the primary decides how to react.
-  process.on("SIGINT", () => {});
+  // A ^C, and the end of a terminal, reach all its processes, and the primary decides how to react.
+  for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
   process.on("SIGTERM", stop);
   let server: Server | undefined;
   let countFailure: (source: CodeSource) => void = () => {};

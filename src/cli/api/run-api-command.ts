@@ -1,4 +1,5 @@
 import { terminal } from "../../base/terminal.js";
+import { exitOnSignals } from "../exit-on-signals.js";
 import { ApiCall } from "./api-call.js";
 import { type ApiCommand, COMMON_FLAGS } from "./api-command.js";
 import { parseArguments } from "./arguments.js";
@@ -11,6 +12,7 @@ export async function runApiCommand(command: ApiCommand, args: readonly string[]
   const interrupt = new AbortController();
   const onInterrupt = () => interrupt.abort(new Interrupted());
   process.once("SIGINT", onInterrupt);
+  using _signals = exitOnSignals(["SIGTERM", "SIGHUP"]);
   try {
     refuseSecretArguments(args);
     const given = parseArguments(command, args);

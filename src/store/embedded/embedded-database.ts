@@ -206,7 +206,8 @@ async function leave(running: UsedDatabase): Promise<void> {
 
 /** @param end `atExit` runs if the process exits without a stop, by an uncaught error or a second Ctrl-C */
 function opened(running: RunningDatabase, end: { atExit(): void; leave(): Promise<void> }): EmbeddedDatabase {
-  process.once("exit", end.atExit);
+  // Before other listeners, which may remove its files.
+  process.prependOnceListener("exit", end.atExit);
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     stopping ??= end.leave().finally(() => process.removeListener("exit", end.atExit));

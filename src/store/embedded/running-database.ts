@@ -140,7 +140,7 @@ async function tryToStart(program: string, cluster: Cluster, opening: Opening): 
   const settings = serverSettings(socketDirectory, PORT, availableMemory());
   const server = startPostgres({ postgres: program, data: cluster.data, settings, account, log: log.fd });
   const stopAtExit = () => signalServer(server, "SIGINT");
-  process.once("exit", stopAtExit);
+  process.prependOnceListener("exit", stopAtExit);
   try {
     const running = await untilReady(server, cluster, opening);
     if (running) return running;

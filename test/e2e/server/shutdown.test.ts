@@ -65,7 +65,7 @@ describe("a server that is asked to stop", () => {
       )[0],
     );
 
-  it.each(["SIGTERM", "SIGINT"] as const)(
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
     "by %s lets requests in flight finish, takes no more, and exits with 0",
     async (signal) => {
       server = await startServerProcess();
