@@ -1,8 +1,12 @@
+import { execFile } from "node:child_process";
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import fc from "fast-check";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { csvLine } from "../../src/cli/api/export-tokens.js";
+import { RunLock } from "../../src/cli/api/run-lock.js";
+import { CONTAINER, canContain } from "../store/embedded/support/processes.js";
 import { type CommandResult, cloakroom } from "../support/command.js";
 import { newDirectory } from "../support/new-directory.js";
 import { canMount, SmallDisk } from "../support/small-disk.js";
@@ -207,8 +211,8 @@ describe("cloakroom tokens import", () => {
     await fc.assert(
       fc.asyncProperty(cuts, async (cut) => {
         writeFileSync(results, whole.subarray(0, cut));
-        // A process id that no process has: the lock of a run that was killed.
-        writeFileSync(`${results}.lock`, "99999999");
+        // As a run that was killed leaves it.
+        writeFileSync(`${results}.lock`, "");
         expect((await run("import", file)).code).toBe(0);
         expect(readFileSync(results)).toEqual(whole);
         expect(existsSync(`${results}.lock`)).toBe(false);
@@ -216,6 +220,47 @@ describe("cloakroom tokens import", () => {
       { numRuns: 8, examples: [[header], [whole.length]] },
     );
   });
+
+  it.runIf(canContain)(
+    "goes on in another container after a kill in one, where both have the same process id",
+    async () => {
+      const rows = Array.from({ length: 400 }, (_, index) =>
+        JSON.stringify({ type: "token", data: `contained ${index}` }),
+      );
+      const file = fileOf("contained.ndjson", rows.join("\n"));
+      // It ends its process without a word when the first results are written: none can kill the first of its container.
+      const preload = fileOf(
+        "preload.mjs",
+        `import fs from "node:fs/promises";
+      const probe = await fs.open(${JSON.stringify(file)});
+      const { appendFile } = Object.getPrototypeOf(probe);
+      await probe.close();
+      Object.getPrototypeOf(probe).appendFile = async function (text) {
+        await appendFile.call(this, text);
+        if (text.includes("position")) process.reallyExit(137);
+      };`,
+      );
+      const contained = (...flags: string[]) => {
+        const env = { CLOAKROOM_URL: inject("serverUrl"), CLOAKROOM_API_KEY: key, XDG_CONFIG_HOME: directory };
+        const [command, ...words] = [
+          ...CONTAINER,
+          process.execPath,
+          ...flags,
+          "dist/src/main.js",
+          "tokens",
+          "import",
+          file,
+        ];
+        return promisify(execFile)(command ?? "", words, { env: { PATH: process.env.PATH, ...env } });
+      };
+      await expect(contained("--import", preload)).rejects.toThrow();
+      expect(readFileSync(`${file}.results.ndjson`, "utf8")).toContain('"position":1,');
+      expect(existsSync(`${file}.results.ndjson.lock`)).toBe(true);
+      await contained();
+      expect(linesOf(file).map(({ line }) => line)).toEqual(rows.map((_, index) => index + 1));
+      expect(existsSync(`${file}.results.ndjson.lock`)).toBe(false);
+    },
+  );
 
   it.runIf(canMount)("ends when the disk of the results is full, and goes on once it has space", async () => {
     using disk = new SmallDisk(1);
@@ -251,9 +296,16 @@ describe("cloakroom tokens import", () => {
 
   it("refuses a second run beside the first, and results of something else", async () => {
     const file = fileOf("busy.ndjson", '{"type":"token","data":"x"}\n');
-    writeFileSync(`${file}.results.ndjson.lock`, String(process.pid));
+    const lock = `${file}.results.ndjson.lock`;
+    const first = RunLock.tryTake(lock);
     const { code, stderr } = await run("import", file);
     expect([code, stderr]).toEqual([2, expect.stringContaining("another run")]);
+    first?.[Symbol.dispose]();
+    expect((await run("import", file)).code).toBe(0);
+    writeFileSync(lock, "a text of somebody");
+    const locked = await run("import", file);
+    expect([locked.code, locked.stderr]).toEqual([2, expect.stringContaining("must be a new or an empty file")]);
+    expect(readFileSync(lock, "utf8")).toBe("a text of somebody");
     const { code: wrong } = await run("import", file, "--results", fileOf("other.txt", "mine\n"));
     expect(wrong).toBe(2);
     const nowhere = await run("import", file, "--results", join(directory, "absent", "results.ndjson"));

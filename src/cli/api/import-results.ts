@@ -1,10 +1,10 @@
-import { type FileHandle, link, open, readFile, rename, rm } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { newUuid } from "../../base/ids.js";
 import { isJsonObject, type Json } from "../../base/json.js";
-import { FileExists, writeWholeFile } from "../../base/whole-file.js";
 import { BATCH_ROWS } from "../../token-files/import-batch.js";
 import { isDiskFullError } from "../new-file.js";
 import { UsageError } from "../usage-error.js";
+import { RunLock } from "./run-lock.js";
 
 /**
  * The file with the result of each row, in their order, and the ids of import and tenant in its first line. It says where
@@ -15,20 +15,24 @@ export class ImportResults implements AsyncDisposable {
   readonly rowsBefore: number;
   readonly #file: FileHandle;
   readonly #path: string;
-  readonly #lock: string;
+  readonly #lock: RunLock;
 
-  private constructor(file: FileHandle, path: string, importId: string, rowsBefore: number) {
+  private constructor(
+    file: FileHandle,
+    path: string,
+    lock: RunLock,
+    { importId, rowsBefore }: Pick<ImportResults, "importId" | "rowsBefore">,
+  ) {
     this.#file = file;
     this.#path = path;
-    this.#lock = lockOf(path);
+    this.#lock = lock;
     this.importId = importId;
     this.rowsBefore = rowsBefore;
   }
 
   /** @throws {UsageError} if another run writes the file, or it has no results of an import into the tenant. */
   static async open(path: string, tenantId: string): Promise<ImportResults> {
-    const lock = lockOf(path);
-    await takeLock(lock, path);
+    const lock = takeLock(path);
     try {
       const file = await open(path, "a+", 0o600).catch(() => {
         throw new UsageError(`--results ${path} cannot be written.`);
@@ -38,11 +42,12 @@ export class ImportResults implements AsyncDisposable {
         throw error;
       });
       await file.truncate(kept);
-      const results = new ImportResults(file, path, importId ?? newUuid(), rows);
+      const start = { importId: importId ?? newUuid(), rowsBefore: rows };
+      const results = new ImportResults(file, path, lock, start);
       if (importId === undefined) await results.write([{ import_id: results.importId, tenant_id: tenantId }]);
       return results;
     } catch (error) {
-      await rm(lock, { force: true });
+      lock[Symbol.dispose]();
       throw error;
     }
   }
@@ -59,12 +64,8 @@ export class ImportResults implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#file.close();
-    await rm(this.#lock, { force: true });
+    this.#lock[Symbol.dispose]();
   }
-}
-
-function lockOf(path: string): string {
-  return `${path}.lock`;
 }
 
 interface Start {
@@ -112,46 +113,17 @@ function parseHead(line: string): { readonly importId: string; readonly tenantId
   }
 }
 
-/** A lock that a killed run left is taken over. It is never without its pid, which would look like one that was left. */
-async function takeLock(lock: string, path: string): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await writeWholeFile(lock, (file) => file.writeFile(String(process.pid)));
-      return;
-    } catch (error) {
-      if (!(error instanceof FileExists)) throw new UsageError(`--results ${path} cannot be written.`);
-    }
-    const owner = await ownerOf(lock);
-    if (attempt > 1 || isRunning(owner) || !(await removeLeft(lock))) {
-      throw new UsageError(`--results ${path} is written by another run (process ${owner}).`);
-    }
-  }
-}
-
-/** Removes the lock of a killed run, and no other: a run that saw it too may have replaced it meanwhile. */
-async function removeLeft(lock: string): Promise<boolean> {
-  const taken = `${lock}.${newUuid()}`;
+/** @throws {UsageError} if another run has it, or there can be none. */
+function takeLock(path: string): RunLock {
+  const lock = `${path}.lock`;
+  let taken: RunLock | undefined;
   try {
-    await rename(lock, taken);
+    taken = RunLock.tryTake(lock);
   } catch {
-    return true;
+    throw new UsageError(
+      `--results ${path} cannot be written: ${lock} must be a new or an empty file, in a folder that this user may write to.`,
+    );
   }
-  const isLeft = !isRunning(await ownerOf(taken));
-  if (!isLeft) await link(taken, lock).catch(() => {});
-  await rm(taken, { force: true });
-  return isLeft;
-}
-
-async function ownerOf(lock: string): Promise<number> {
-  return Number(await readFile(lock, "utf8").catch(() => "0"));
-}
-
-function isRunning(process_: number): boolean {
-  if (process_ <= 0) return false;
-  try {
-    process.kill(process_, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
+  if (!taken) throw new UsageError(`--results ${path} is written by another run.`);
+  return taken;
 }

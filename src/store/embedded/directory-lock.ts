@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { FileLock } from "../../base/file-lock.js";
 import { databaseErrorCode } from "../postgres/database-error.js";
 import { EmbeddedDatabaseError, toOperatorError } from "./embedded-database-error.js";
 
@@ -23,43 +23,23 @@ import { EmbeddedDatabaseError, toOperatorError } from "./embedded-database-erro
  */
 export type LockFile = "cloakroom.lock" | "users.lock" | "start.lock";
 
-type Mode = "exclusive" | "shared";
-
-/** SQLite's result code for a lock that another connection holds. */
-const SQLITE_BUSY = 5;
 const SERVER_FILE = "server.pid";
 
 /**
  * A lock on an empty file in the data directory. PostgreSQL guards its directory by pid and shared memory, which a process
- * in another container on the same volume cannot see. The kernel's file locks work there too, and end with their process.
- * Node has no call for them, but SQLite transactions take them. The file must stay: if it is deleted, two processes can
- * lock it. No other code of this process may open it: closing any descriptor of a file drops the process's locks on it.
+ * in another container on the same volume cannot see. The file must stay: if it is deleted, two processes can lock it.
  */
-export class DirectoryLock {
-  readonly #connection: DatabaseSync;
-
-  private constructor(connection: DatabaseSync) {
-    this.#connection = connection;
-  }
-
+export const DirectoryLock = {
   /**
    * Returns undefined if another process, or another caller in this one, holds the lock.
    * @throws EmbeddedDatabaseError if the file system has no locks or the file cannot be created
    */
-  static tryTake(dataDir: string, name: LockFile, mode: Mode = "exclusive"): DirectoryLock | undefined {
+  tryTake(dataDir: string, name: LockFile, mode: "exclusive" | "shared" = "exclusive"): FileLock | undefined {
     const file = join(dataDir, name);
-    let connection: DatabaseSync | undefined;
     try {
       createLockFile(dataDir, file);
-      connection = new DatabaseSync(file, { timeout: 0 });
-      // A journal file could not be written on a full disk.
-      connection.exec("pragma journal_mode = memory");
-      // The read transaction keeps its shared lock until the connection closes.
-      connection.exec(mode === "exclusive" ? "begin exclusive" : "begin; select count(*) from sqlite_schema");
-      return new DirectoryLock(connection);
+      return FileLock.tryTake(file, mode);
     } catch (error) {
-      connection?.close();
-      if (error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY) return undefined;
       const failure = toOperatorError(error, dataDir);
       if (failure instanceof EmbeddedDatabaseError) throw failure;
       const problem =
@@ -67,16 +47,8 @@ export class DirectoryLock {
         "If that file is anything but an empty file, remove it while no Cloakroom process uses the directory.";
       throw new EmbeddedDatabaseError(problem, { cause: error });
     }
-  }
-
-  release(): void {
-    if (this.#connection.isOpen) this.#connection.close();
-  }
-
-  [Symbol.dispose](): void {
-    this.release();
-  }
-}
+  },
+};
 
 /** Whether any process holds the lock. Two processes can ask at once, unless they ask for the shared `users.lock`. */
 export function isLocked(dataDir: string, name: LockFile): boolean {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { FileLock } from "../../base/file-lock.js";
 import { majorsIn } from "./cluster.js";
 import { createDataDirectory, locateData } from "./data-location.js";
 import { DirectoryLock, describeServer, isLocked, removeServerFile, writeServerFile } from "./directory-lock.js";
@@ -133,7 +134,7 @@ export async function shareEmbeddedDatabase(options: CommandOptions): Promise<Em
 
 interface UsedDatabase extends RunningDatabase {
   /** A command's share of `users.lock`. */
-  readonly use: DirectoryLock | undefined;
+  readonly use: FileLock | undefined;
 }
 
 async function findOrStart(opening: Opening, mayCreate: boolean): Promise<UsedDatabase> {
