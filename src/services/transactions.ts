@@ -31,7 +31,7 @@ function paymentReads({ engine, hosts }: TransactionServiceParts): ServedMethod[
     serve(method.listTransactions, async ({ status, externalIdentifier, reconciliationId, ...request }, call) => {
       const page = pageRequest(request);
       return call.list(
-        (tx) => listPayments(tx, { ...page, status, externalIdentifier, reconciliationId }),
+        (tx) => listPayments(tx, { ...page, status, externalIdentifier, reconciliationId }, call.signal),
         showItems(page, showPayment),
       );
     }),

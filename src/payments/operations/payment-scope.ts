@@ -11,7 +11,18 @@ export function visiblePayments(grant: Grant): readonly (readonly PaymentScope[]
     .filter(({ permissions }) => !permissions.includes("token:use"))
     .map(({ rules }) =>
       rules.filter(({ permissions }) => permissions.includes("token:use")).map(({ scope }) => conditionsOn(scope)),
-    );
+    )
+    .filter((scopes) => !scopes.some(isEverything));
+}
+
+/** Every token is below the root: nothing has to be compared. */
+function isEverything([condition, ...others]: PaymentScope): boolean {
+  return (
+    condition !== undefined &&
+    others.length === 0 &&
+    "containerPrefix" in condition &&
+    condition.containerPrefix === "/"
+  );
 }
 
 function conditionsOn(scope: RuleScope): PaymentScope {

@@ -4,11 +4,11 @@ import { expandUuid } from "../../base/compact-uuid.js";
 import { notFound } from "../../base/fault.js";
 import type { Uuid } from "../../base/ids.js";
 import type { Page, PageRequest } from "../../base/page.js";
-import { listPaymentRows } from "../../store/payments/payments.js";
 import { listRefundRows, readRefund } from "../../store/payments/refunds.js";
 import { externalTerm, openPayment, type Payment } from "../lifecycle/payment.js";
 import { openRefund, type Refund } from "../lifecycle/refund.js";
 import { findPayment, type PaymentRight } from "./payment-access.js";
+import { pageOfPayments } from "./payment-pages.js";
 import { visiblePayments } from "./payment-scope.js";
 
 export async function getPayment(tx: CallerTransaction, id: Uuid, right: PaymentRight = "token:use"): Promise<Payment> {
@@ -26,13 +26,15 @@ export interface PaymentFilter extends PageRequest {
 export async function listPayments(
   tx: CallerTransaction,
   { externalIdentifier, reconciliationId, ...filter }: PaymentFilter,
+  signal: AbortSignal,
 ): Promise<Page<Payment>> {
   tx.log("transaction", ANY_ENTITY_ID, "list");
   const id = reconciliationId === undefined ? undefined : expandUuid(reconciliationId);
   if (reconciliationId !== undefined && id === undefined) return { items: [], total: 0 };
   const externalTermOf = externalIdentifier === undefined ? undefined : externalTerm(tx.keys, externalIdentifier);
   const scopes = visiblePayments(tx.caller.grant);
-  const { items, total } = await tx.query(listPaymentRows, { ...filter, id, externalTerm: externalTermOf, scopes });
+  const listing = { ...filter, id, externalTerm: externalTermOf, scopes };
+  const { items, total } = await pageOfPayments(tx, listing, { signal });
   return { items: items.map((row) => openPayment(tx.keys, row)), total };
 }
 

@@ -1,10 +1,18 @@
-import type { Uuid } from "../../base/ids.js";
+import type { TenantId, Uuid } from "../../base/ids.js";
 import type { PageRequest } from "../../base/page.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { defineList } from "../statements/counted-page.js";
 import { defineDueWork } from "../statements/due-work.js";
 import { bytes, text, time, uuid } from "../statements/parameter.js";
-import { defineChange, defineForEach, defineRead } from "../statements/row-statements.js";
+import {
+  defineChange,
+  defineCount,
+  defineForEach,
+  defineRead,
+  defineRow,
+  defineRows,
+} from "../statements/row-statements.js";
+import type { SqlTag, SqlText } from "../statements/sql-text.js";
 import { lockedById } from "../transactions/row-lock.js";
 
 export interface PaymentRow {
@@ -110,7 +118,7 @@ export type PaymentCondition =
 /** Payments whose token meets all of these. */
 export type PaymentScope = readonly PaymentCondition[];
 
-export interface PaymentListing extends PageRequest {
+export interface PaymentFilter {
   readonly status: string | undefined;
   readonly externalTerm: Buffer | undefined;
   readonly id: Uuid | undefined;
@@ -118,8 +126,68 @@ export interface PaymentListing extends PageRequest {
   readonly scopes: readonly (readonly PaymentScope[])[];
 }
 
-export const listPaymentRows = defineList<PaymentListing, PaymentRow>("payments", COLUMNS, (sql, listing) => {
-  const { status, externalTerm, id, scopes } = listing;
+export type PaymentListing = PaymentFilter & PageRequest;
+
+export const listPaymentRows = defineList<PaymentListing, PaymentRow>(
+  "payments",
+  COLUMNS,
+  (sql, listing) => sql`${indexed(sql, listing)} ${inScopes(sql, listing.scopes)}`,
+);
+
+/** The position of a payment in a list. */
+export interface PaymentKey {
+  readonly created_at: Date;
+  readonly id: Uuid;
+}
+
+/** A part of a list, newest first: after one key, through another. */
+export interface PaymentRange extends PaymentFilter {
+  readonly after: PaymentKey | undefined;
+  readonly through: PaymentKey | undefined;
+}
+
+/** The key that ends a step of this many payments, of which scopes hide some. */
+export const findStepEnd = defineRow<Omit<PaymentRange, "through"> & { readonly size: number }, PaymentKey>(
+  "payments",
+  (sql, tenantId, { size, ...range }) => sql`
+    select created_at, id from payments
+    where tenant_id = ${tenantId} ${indexed(sql, range)} ${within(sql, { ...range, through: undefined })}
+    order by created_at desc, id desc limit 1 offset ${size - 1}`,
+);
+
+export const countPaymentsWithin = defineCount<PaymentRange>(
+  "payments",
+  (sql, tenantId, range) => sql`select count(*) as n from payments where ${visibleWithin(sql, tenantId, range)}`,
+);
+
+export const listPaymentsWithin = defineRows<
+  PaymentRange & { readonly offset: number; readonly limit: number },
+  PaymentRow
+>(
+  "payments",
+  (sql, tenantId, { offset, limit, ...range }) => sql`
+    select ${sql.unsafe(COLUMNS)} from payments where ${visibleWithin(sql, tenantId, range)}
+    order by created_at desc, id desc limit ${limit} offset ${offset}`,
+);
+
+function visibleWithin(sql: SqlTag, tenantId: TenantId, range: PaymentRange): SqlText {
+  return sql`tenant_id = ${tenantId} ${indexed(sql, range)} ${within(sql, range)} ${inScopes(sql, range.scopes)}`;
+}
+
+function within(sql: SqlTag, { after, through }: PaymentRange): SqlText {
+  const begins = after ? sql`and (created_at, id) < (${after.created_at}, ${after.id})` : sql``;
+  return through ? sql`${begins} and (created_at, id) >= (${through.created_at}, ${through.id})` : begins;
+}
+
+/** The conditions that have indexes. */
+function indexed(sql: SqlTag, { status, externalTerm, id }: PaymentFilter): SqlText {
+  return sql`${status === undefined ? sql`` : sql`and status = ${status}`}
+      ${externalTerm === undefined ? sql`` : sql`and external_term = ${externalTerm}`}
+      ${id === undefined ? sql`` : sql`and id = ${id}`}`;
+}
+
+/** The conditions that each payment is compared with. */
+function inScopes(sql: SqlTag, scopes: PaymentFilter["scopes"]): SqlText {
   const isMet = (condition: PaymentCondition) => {
     if ("tokenId" in condition) return sql`token_id = ${condition.tokenId}`;
     if ("tokenIdPrefix" in condition) return sql`starts_with(token_id, ${condition.tokenIdPrefix})`;
@@ -130,9 +198,5 @@ export const listPaymentRows = defineList<PaymentListing, PaymentRow>("payments"
     scope.reduce((all, condition) => sql`${all} and ${isMet(condition)}`, sql`true`);
   const matchesOne = (group: readonly PaymentScope[]) =>
     group.reduce((one, scope) => sql`${one} or (${matches(scope)})`, sql`false`);
-  const visible = scopes.reduce((all, group) => sql`${all} and (${matchesOne(group)})`, sql``);
-  return sql`${status === undefined ? sql`` : sql`and status = ${status}`}
-      ${externalTerm === undefined ? sql`` : sql`and external_term = ${externalTerm}`}
-      ${id === undefined ? sql`` : sql`and id = ${id}`}
-      ${visible}`;
-});
+  return scopes.reduce((all, group) => sql`${all} and (${matchesOne(group)})`, sql``);
+}
