@@ -31,6 +31,9 @@ const FOR_OPERATORS = [
 /** A full disk, by the system's word for it and by PostgreSQL's. */
 const DISK_FULL = ["ENOSPC", "EDQUOT", "53100"];
 
+/** A connection that ended half-way, by the client's word for it, the system's and PostgreSQL's. */
+const CONNECTION_LOST = /^(?:CONNECTION_[A-Z]+|ECONNRESET|EPIPE|08[0-9A-Z]{3}|57P0[1-3])$/;
+
 /** Runs a command for operators, and says what they can do about an error. */
 export async function runForOperator(command: OperatorCommand, args: readonly string[]): Promise<void> {
   try {
@@ -50,6 +53,9 @@ function describe(error: unknown): string {
   const code = "code" in error ? ` (${String(error.code)})` : "";
   if ("code" in error && DISK_FULL.includes(String(error.code))) {
     return `No space is left on a disk${code}. Make room on those of CLOAKROOM_DATA_DIR and the database, then run this again.`;
+  }
+  if ("code" in error && CONNECTION_LOST.test(String(error.code))) {
+    return `The connection to the database was lost${code}. Once cloakroom doctor finds the database again, run this again.`;
   }
   const frames = error.stack?.split("\n").filter((line) => line.trimStart().startsWith("at ")) ?? [];
   return [`${error.name}${code}: the command failed. Run: cloakroom doctor`, ...frames].join("\n");

@@ -9,21 +9,21 @@ import { cloakroom } from "../support/command.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 
-/** The source of a module that signals its process when it first sends a message that contains this text to the database. */
-const signalledAt = (statement: string, signal: NodeJS.Signals) => `
+/** The source of a module with what happens when its process first sends a message with this text to the database. */
+const happeningAt = (statement: string, what: string) => `
 import { Socket } from "node:net";
 const write = Socket.prototype.write;
 let isSent = false;
 Socket.prototype.write = function (chunk, ...rest) {
   if (!isSent && Buffer.from(chunk).includes(${JSON.stringify(statement)})) {
     isSent = true;
-    process.kill(process.pid, ${JSON.stringify(signal)});
+    ${what};
   }
   return write.call(this, chunk, ...rest);
 };
 `;
 
-describe("an operator's command that a signal ends", () => {
+describe("an operator's command that is cut off", () => {
   const directory = newDirectory();
   const temporary = join(directory, "temporary");
   const environment = { CLOAKROOM_DATA_DIR: join(directory, "vault"), TMPDIR: temporary };
@@ -36,23 +36,38 @@ describe("an operator's command that a signal ends", () => {
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-  const ended = async (signal: NodeJS.Signals, statement: string, ...args: readonly string[]) => {
+  const started = (preloaded: string, ...args: readonly string[]) => {
     const preload = join(directory, "preload.mjs");
-    writeFileSync(preload, signalledAt(statement, signal));
+    writeFileSync(preload, preloaded);
     const env = { PATH: process.env.PATH, ...environment };
-    const child = spawn(process.execPath, ["--import", preload, "dist/src/main.js", ...args], { env, stdio: "ignore" });
-    const [code] = await once(child, "exit");
+    const words = ["--import", preload, "dist/src/main.js", ...args];
+    return spawn(process.execPath, words, { env, stdio: ["ignore", "ignore", "pipe"] });
+  };
+  const ended = async (signal: NodeJS.Signals, statement: string, ...args: readonly string[]) => {
+    const child = started(happeningAt(statement, `process.kill(process.pid, "${signal}")`), ...args);
+    const [[code]] = await Promise.all([once(child, "exit"), text(child.stderr)]);
     return code;
   };
   /** PostgreSQL servers whose data is in the directory. */
   const servers = () =>
     readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && commandLine(Number(pid)).includes(`-D ${directory}/`));
 
+  it("says in one line that the database has closed its connection", async () => {
+    const file = join(directory, "out", "vault.export");
+    const child = started(happeningAt("token_terms", "this.destroy()"), "export", "--file", file);
+    const [[code], said] = await Promise.all([once(child, "exit"), text(child.stderr)]);
+    expect([code, said.trimEnd().split("\n")]).toEqual([
+      1,
+      [expect.stringMatching(/^The connection to the database was lost \(CONNECTION_CLOSED\)\./)],
+    ]);
+    expect(readdirSync(join(directory, "out"))).toEqual([]);
+  });
+
   it.each<[NodeJS.Signals, number]>([
     ["SIGINT", 130],
     ["SIGTERM", 143],
     ["SIGHUP", 129],
-  ])("leaves no part of a file and no database running: %s", async (signal, code) => {
+  ])("leaves no part of a file and no database running at %s", async (signal, code) => {
     const out = join(directory, "out");
     expect(await ended(signal, "token_terms", "export", "--file", join(out, "vault.export"))).toBe(code);
     expect(readdirSync(out)).toEqual([]);
