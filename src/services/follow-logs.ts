@@ -60,7 +60,7 @@ async function* follow(
   call: StreamCall,
 ): AsyncGenerator<Found> {
   const feedStart = await reader.begin(call);
-  const own = new LogFollower(filter, start ?? (await call.read(endOfLog)), POLL_ROWS);
+  const own = new LogFollower(filter, start ?? (await call.read(endOfLog)), { batch: POLL_ROWS });
   let isAtEnd = false;
   while (!call.signal.aborted) {
     // The feed does not have rows of before its start that commit later.

@@ -18,7 +18,7 @@ export interface SearchBounds {
   readonly ranges: number;
 }
 
-const BOUNDS: SearchBounds = { rows: 100_000, ranges: 10 };
+export const SEARCH_BOUNDS: SearchBounds = { rows: 100_000, ranges: 10 };
 /** Rows of the first range: where many rows match, the page is full after them. */
 const FIRST_ROWS = 1_000;
 
@@ -32,7 +32,7 @@ export interface FoundRows {
  * Lists rows newest first. A filter of one field follows its index. With several fields, one index gives rows to compare
  * with the others: range by range, up to a bound, because none of millions may match.
  */
-export async function findLogRows(tx: Transaction, listing: LogListing, bounds = BOUNDS): Promise<FoundRows> {
+export async function findLogRows(tx: Transaction, listing: LogListing, bounds = SEARCH_BOUNDS): Promise<FoundRows> {
   const by = comparedBy(listing);
   if (!by) return { rows: await tx.query(listLogRows, listing), endedAt: undefined };
   const { from, until, offset } = listing;

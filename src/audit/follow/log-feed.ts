@@ -108,7 +108,7 @@ class LogFeed {
   async #read(caller: FeedCaller): Promise<void> {
     if (!this.#follower) {
       this.#start = await caller.read(endOfLog);
-      this.#follower = new LogFollower({ entityTypes: undefined, entityId: undefined }, this.#start, BATCH);
+      this.#follower = new LogFollower({ entityTypes: undefined, entityId: undefined }, this.#start, { batch: BATCH });
     }
     const follower = this.#follower;
     const polled = await caller.read((tx) => follower.poll(tx));

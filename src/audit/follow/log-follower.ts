@@ -1,9 +1,10 @@
 import { Fault } from "../../base/fault.js";
 import type { ListPosition } from "../../crypto/cursor.js";
-import { listFollowedRows } from "../../store/audit/followed-logs.js";
+import { endOfFollowedRange, listFollowedRows } from "../../store/audit/followed-logs.js";
 import { readLogClosing } from "../../store/audit/log-clock.js";
 import type { LogRow } from "../../store/audit/log-listing.js";
 import type { Transaction } from "../../store/transactions/transaction.js";
+import { SEARCH_BOUNDS, type SearchBounds } from "./find-log-rows.js";
 
 const BATCH = 100;
 const PAGE = 500;
@@ -48,6 +49,13 @@ export interface PollOptions {
   readonly isFull?: boolean;
 }
 
+export interface FollowerLimits {
+  /** Rows of one poll. */
+  readonly batch?: number;
+  /** How many rows one poll compares with the filter. */
+  readonly bounds?: SearchBounds;
+}
+
 /**
  * Finds each committed log row once. A row commits later than its time, so the newest row is nothing to continue from:
  * the last seconds are read again, without the rows that were sent, and each minute once more after it is closed, when
@@ -56,6 +64,7 @@ export interface PollOptions {
 export class LogFollower {
   readonly #filter: FollowFilter;
   readonly #batch: number;
+  readonly #bounds: SearchBounds;
   /** All rows up to here were sent, and no row can appear before it. */
   #final: ListPosition;
   /** Rows after `#final` that were sent. */
@@ -63,9 +72,14 @@ export class LogFollower {
   #newest: Date;
 
   /** @param start a position that {@link position} returned, or the time to begin at. */
-  constructor(filter: FollowFilter, start: ListPosition | Date, batch = BATCH) {
+  constructor(
+    filter: FollowFilter,
+    start: ListPosition | Date,
+    { batch = BATCH, bounds = SEARCH_BOUNDS }: FollowerLimits = {},
+  ) {
     this.#filter = filter;
     this.#batch = batch;
+    this.#bounds = bounds;
     this.#final = start instanceof Date ? { createdAt: start, id: NO_ID } : start;
     this.#newest = this.#final.createdAt;
   }
@@ -84,9 +98,9 @@ export class LogFollower {
   async poll(tx: Transaction, { isFull = false }: PollOptions = {}): Promise<PollResult> {
     const closing = await tx.query(readLogClosing, "closing");
     const closedUntil = closing?.closed_until ?? undefined;
-    const { rows: late, ...closed } = await this.#finish(tx, closedUntil);
+    const { rows: late, isEnd, ...closed } = await this.#finish(tx, closedUntil);
     const remembered = this.#sent.size - closed.passed.length;
-    if (late.length >= this.#batch || remembered > MAX_REMEMBERED) {
+    if (!isEnd || remembered > MAX_REMEMBERED) {
       return { rows: late, isAll: false, found: { ...closed, fresh: [] } };
     }
     const limit = this.#batch - late.length;
@@ -103,23 +117,37 @@ export class LogFollower {
     }
   }
 
-  /** Reads closed minutes to their end, and returns the rows that were not sent. */
+  /**
+   * Reads closed minutes to their end, or to the bound of a search, and returns the rows that were not sent: a filter may
+   * match none of the millions of rows of a follower that was away for days.
+   */
   async #finish(tx: Transaction, until: Date | undefined) {
     const [rows, passed]: [LogRow[], string[]] = [[], []];
     let final = this.#final;
-    if (until === undefined || until <= final.createdAt) return { rows, passed, final };
-    for (;;) {
-      const page = await this.#page(tx, final, until);
-      for (const row of page) {
-        if (rows.length >= this.#batch) return { rows, passed, final };
-        if (this.#sent.has(row.id)) passed.push(row.id);
-        else rows.push(row);
-        final = rowPosition(row);
-      }
-      if (page.length < PAGE) break;
+    for (let range = 0; until !== undefined && until > final.createdAt; range += 1) {
+      if (range === this.#bounds.ranges) return { rows, passed, final, isEnd: false };
+      const end = await this.#endOfRange(tx, final, until);
+      let page: readonly LogRow[] = [];
+      do {
+        page = await this.#page(tx, final, end);
+        for (const row of page) {
+          if (rows.length >= this.#batch) return { rows, passed, final, isEnd: false };
+          if (this.#sent.has(row.id)) passed.push(row.id);
+          else rows.push(row);
+          final = rowPosition(row);
+        }
+      } while (page.length === PAGE);
+      if (end > final.createdAt) final = { createdAt: end, id: NO_ID };
     }
-    if (until > final.createdAt) final = { createdAt: until, id: NO_ID };
-    return { rows, passed, final };
+    return { rows, passed, final, isEnd: rows.length < this.#batch };
+  }
+
+  /** Where the next rows end that one statement compares. Without a filter, its page bounds it. */
+  async #endOfRange(tx: Transaction, after: ListPosition, until: Date): Promise<Date> {
+    const { entityTypes, entityId } = this.#filter;
+    if (entityTypes === undefined && entityId === undefined) return until;
+    const end = await tx.query(endOfFollowedRange, { from: after.createdAt, until, rows: this.#bounds.rows });
+    return end ?? until;
   }
 
   async #fresh(tx: Transaction, final: ListPosition, limit: number, isFull: boolean): Promise<readonly LogRow[]> {
