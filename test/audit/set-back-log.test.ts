@@ -97,6 +97,41 @@ describe("after fast clocks were corrected, a tenant's log", () => {
     expect(row?.message).toBe("Log updated: clock set back");
   });
 
+  it("is set back at a cost that grows with its rows, not with their square", async () => {
+    const tenantId = await fastTenant();
+    const many = 40_000;
+    await ledger.log(tenantId, 1);
+    await ledger.tamper(
+      tenantId,
+      `insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome)
+       select '${tenantId}', to_timestamp(${ledger.clock.time / 1_000}) + n * interval '1 ms', gen_random_uuid(), 'token', 'many',
+         'read', '', 'allowed' from generate_series(1, ${many}) n`,
+    );
+    await wait(3);
+    expect((await ledger.runJob()).failed).toEqual([]);
+    await setRight();
+    const read = async () => {
+      const [row] = await ledger.stored.owner<{ n: number }[]>`
+        select sum(idx_tup_fetch)::int as n from pg_stat_user_tables where relname like 'audit_logs%'`;
+      return row?.n ?? Number.NaN;
+    };
+    const backends = async () => {
+      const [row] = await ledger.stored.owner<{ n: number }[]>`
+        select count(*)::int as n from pg_stat_activity where backend_type = 'client backend'`;
+      return row?.n ?? Number.NaN;
+    };
+    // A connection reports what it has read once it has been idle for a while, or ends.
+    await ledger.stored.owner`select pg_stat_force_next_flush()`;
+    const known = await backends();
+    const before = await read();
+    const server = ledger.another();
+    expect(await setBackLog(server, tenantId)).toMatchObject({ kind: "set back", rows: many + 16 });
+    await server.database[Symbol.asyncDispose]();
+    await expect.poll(backends).toBeLessThanOrEqual(known);
+    expect(((await read()) - before) / many).toBeLessThan(4.5);
+    expect(await ledger.verify(tenantId)).toMatchObject({ findings: [] });
+  });
+
   it("has second seals for the same minutes once real time reaches them", async () => {
     const tenantId = await fastTenant();
     await setRight();
