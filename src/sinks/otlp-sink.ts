@@ -37,6 +37,8 @@ export class OtlpSink implements LogSink {
     await this.send(records.slice(middle), signal);
   }
 
+  async confirm(): Promise<void> {}
+
   takeLost(): boolean {
     return false;
   }
