@@ -85,8 +85,12 @@ async function* share(
   call: StreamCall,
 ): AsyncGenerator<Found> {
   let position = own.position;
+  let taking: ListPosition | undefined;
   while (!call.signal.aborted) {
     const taken = await reader.take(call);
+    // The clocks were set back. Of the rows that this stream has sent, its own follower knows which are of the present.
+    if (taking && comparePositions(taken.position, taking) < 0) return yield* follow(filter, position, reader, call);
+    taking = taken.position;
     const rows = taken.rows.filter((row) => matches(filter, row) && !own.hasSent(row));
     const before = position;
     if (comparePositions(taken.position, position) > 0) position = taken.position;

@@ -113,6 +113,8 @@ class LogFeed {
     const follower = this.#follower;
     const polled = await caller.read((tx) => follower.poll(tx));
     follower.accept(polled);
+    // After the clocks were set back the feed has all rows from there on.
+    if (this.#start && follower.position.createdAt < this.#start) this.#start = follower.position.createdAt;
     this.#revision = caller.revision;
     this.#polledAt = performance.now();
     this.#hasMore = !polled.isAll && polled.rows.length > 0;

@@ -10,6 +10,8 @@ export interface FollowedRows {
   /** created_at less than this. */
   readonly until: Date | undefined;
   readonly limit: number;
+  /** Without rows that were set aside when the log's time was set back. */
+  readonly isPresent?: boolean;
 }
 
 /**
@@ -18,10 +20,11 @@ export interface FollowedRows {
  */
 export const listFollowedRows = defineRows<FollowedRows, LogRow>(
   "audit_logs",
-  (sql, tenantId, { entityTypes, entityId, after, until, limit }) => sql`
+  (sql, tenantId, { entityTypes, entityId, after, until, limit, isPresent }) => sql`
     select ${sql.unsafe(LOG_COLUMNS)} from audit_logs l
     where l.tenant_id = ${tenantId} and (l.created_at, l.id) > (${after.createdAt}, ${after.id}::uuid)
       ${until ? sql`and l.created_at < ${until}` : sql``}
+      ${isPresent ? sql`and l.set_aside is null` : sql``}
       ${entityId === undefined ? sql`` : sql`and l.entity_id = ${entityId}`}
       ${entityTypes === undefined ? sql`` : sql`and l.entity_type = any(${[...entityTypes]})`}
     order by l.created_at, l.id limit ${limit}`,
