@@ -426,6 +426,30 @@ describe("an OTLP receiver", () => {
     });
   });
 
+  it.each([200, 503])("is read up to a bound if it responds with %d and a body without an end", async (status) => {
+    const most = 256 * 1024 * 1024;
+    let written = 0;
+    const url = await receiver((_, response) => {
+      const chunk = Buffer.alloc(64 * 1024, " ");
+      response.writeHead(status);
+      const write = () => {
+        while (written < most && !response.destroyed) {
+          written += chunk.length;
+          if (!response.write(chunk)) return;
+        }
+        response.end();
+      };
+      response.on("drain", write);
+      write();
+    });
+    await sealedTenant("otlp");
+    const sending = sendingTo(new OtlpSink({ url, headers: new Map(), onRejected: () => {} }));
+    await sending.run();
+    expect(sending.states).toEqual([expect.stringContaining("CLOAKROOM_AUDIT_OTLP_URL")]);
+    // What the sockets of both ends hold.
+    expect(written).toBeLessThan(most / 8);
+  });
+
   it.each(["<html>Welcome</html>", "", "[]", '{"partialSuccess":{"rejectedLogRecords":"many"}}'])(
     "treats a 200 with body %j as a failed export and keeps the records",
     async (text) => {
