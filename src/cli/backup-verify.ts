@@ -115,7 +115,7 @@ async function openValues({ database, keyring, ownerAddress }: Vault, rows: numb
   let opened = 0;
   const broken: string[] = [];
   for (const tenantId of await listActiveTenants(ownerAddress)) {
-    const sample = await openSample(database, tenantId, await keyring.of(tenantId), rows);
+    const sample = await openSample(database, tenantId, await keyring.of(tenantId), { rows });
     opened += sample.opened;
     broken.push(...sample.broken.named.map(({ table, key }) => `${table} ${key} of tenant ${tenantId}`));
   }

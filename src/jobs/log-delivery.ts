@@ -49,7 +49,6 @@ export function logDeliveryJob(parts: LogDeliveryParts): Job {
         parts.onLag(sink.name, 0);
         return;
       }
-      await pump.settle();
       await sendDue({ ...parts, pump, failures, outages, backlog }, { signal, holdsLease: () => lease.hold() });
     },
     async end() {
@@ -89,8 +88,9 @@ async function sendDue(parts: SendParts, running: Running): Promise<void> {
   const now = new Date(clock.now());
   if (failures.isResting) return parts.onLag(sink.name, secondsSince(backlog.oldest, now));
   const { left, oldest } = await dueMinutes(database, `log_${sink.name}`, now);
-  let isBehind = false;
-  const turns = new Set([...(takesVault(backlog) ? [VAULT_TENANT_ID] : []), ...left.keys()]);
+  const isSettled = await settles(parts, running.signal);
+  let isBehind = !isSettled;
+  const turns = new Set(isSettled ? [...(takesVault(backlog) ? [VAULT_TENANT_ID] : []), ...left.keys()] : []);
   const mayContinue = async () => !running.signal.aborted && (await running.holdsLease());
   while (turns.size > 0) {
     for (const tenantId of [...turns]) {
@@ -129,6 +129,18 @@ function takesVault(backlog: Backlog): boolean {
 
 function secondsSince(time: Date | undefined, now: Date): number {
   return time ? (now.getTime() - time.getTime()) / 1_000 : 0;
+}
+
+/** Whether nothing is known to be lost, and the receiver reads. */
+async function settles({ pump, failures }: SendParts, signal: AbortSignal): Promise<boolean> {
+  try {
+    await pump.settle(signal);
+    return true;
+  } catch (error) {
+    if (!(error instanceof SinkFailed)) throw error;
+    if (!signal.aborted) failures.failed(error.message, error.waitMs);
+    return false;
+  }
 }
 
 interface DueMinutes {

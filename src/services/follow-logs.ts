@@ -60,7 +60,7 @@ async function* follow(
   call: StreamCall,
 ): AsyncGenerator<Found> {
   const feedStart = await reader.begin(call);
-  const own = new LogFollower(filter, start ?? (await call.read(endOfLog)), POLL_ROWS);
+  const own = new LogFollower(filter, start ?? (await call.read(endOfLog)), { batch: POLL_ROWS });
   let isAtEnd = false;
   while (!call.signal.aborted) {
     // The feed does not have rows of before its start that commit later.
@@ -85,8 +85,12 @@ async function* share(
   call: StreamCall,
 ): AsyncGenerator<Found> {
   let position = own.position;
+  let taking: ListPosition | undefined;
   while (!call.signal.aborted) {
     const taken = await reader.take(call);
+    // The clocks were set back. Of the rows that this stream has sent, its own follower knows which are of the present.
+    if (taking && comparePositions(taken.position, taking) < 0) return yield* follow(filter, position, reader, call);
+    taking = taken.position;
     const rows = taken.rows.filter((row) => matches(filter, row) && !own.hasSent(row));
     const before = position;
     if (comparePositions(taken.position, position) > 0) position = taken.position;

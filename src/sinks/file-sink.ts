@@ -37,6 +37,8 @@ export class FileSink implements LogSink {
     }
   }
 
+  async confirm(): Promise<void> {}
+
   takeLost(): boolean {
     return false;
   }

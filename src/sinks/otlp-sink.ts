@@ -11,6 +11,8 @@ export interface OtlpSinkOptions {
 }
 
 const TIMEOUT_MS = 10_000;
+/** Bytes of a response, decompressed. One has the number of rejected records, and a message. */
+const MAX_RESPONSE = 64 * 1024;
 /** Statuses for which the same request is sent again (OTLP specification, "Retryable Response Codes"). */
 const RETRYABLE = [429, 502, 503, 504];
 /** INFO, WARN and ERROR. */
@@ -37,6 +39,8 @@ export class OtlpSink implements LogSink {
     await this.send(records.slice(middle), signal);
   }
 
+  async confirm(): Promise<void> {}
+
   takeLost(): boolean {
     return false;
   }
@@ -55,8 +59,8 @@ export class OtlpSink implements LogSink {
         headers: [["content-type", "application/json"], ...headers],
         body: JSON.stringify(otlpLogs(records, Date.now())),
       });
-      const text = await response.text();
-      if (response.ok) return rejectedOf(text);
+      if (response.ok) return rejectedOf(await responseText(response));
+      await response.body?.cancel();
       const wait = RETRYABLE.includes(response.status)
         ? Number(response.headers.get("retry-after") ?? Number.NaN)
         : Number.NaN;
@@ -66,6 +70,19 @@ export class OtlpSink implements LogSink {
       throw sinkFailure("the receiver of CLOAKROOM_AUDIT_OTLP_URL cannot be reached", error);
     }
   }
+}
+
+/** The text of a response; empty if it is longer than that of any OTLP receiver. */
+async function responseText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop ends the response.
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > MAX_RESPONSE) return "";
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 /** @throws {SinkFailed} for a 200 of something that is no OTLP receiver, which would lose the records. */

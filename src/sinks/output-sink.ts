@@ -23,6 +23,8 @@ export class OutputSink implements LogSink {
     });
   }
 
+  async confirm(): Promise<void> {}
+
   takeLost(): boolean {
     return false;
   }

@@ -28,6 +28,11 @@ export interface LogSink {
    * @throws {SinkFailed} if not all were sent. The same records will be sent again.
    */
   send(records: readonly SinkRecord[], signal: AbortSignal): Promise<void>;
+  /**
+   * Returns once the receiver has read all that was sent before the call.
+   * @throws {SinkFailed} if it does not say so. What is unsure will be sent again.
+   */
+  confirm(signal: AbortSignal): Promise<void>;
   /** Whether a connection has ended since the last call, with what was unsure on it. */
   takeLost(): boolean;
   close(): Promise<void>;

@@ -17,7 +17,8 @@ const TIMEOUT_MS = 10_000;
 const CLOSING_MS = 1_000;
 /**
  * Syslog over TCP has no acknowledgement: of 480,067 messages that a socket took, rsyslog had written 383,192 when it
- * was killed. After a lost connection, records are sent again from this long before.
+ * was killed. After a lost connection, records are sent again from this long before. Time alone proves nothing: a socket
+ * takes records for a quarter of an hour after the receiver's machine is gone, and for days from one that does not read.
  */
 const UNSURE_MS = 60_000;
 
@@ -45,6 +46,22 @@ export class SyslogSink implements LogSink {
     } catch (error) {
       this.#end();
       throw sinkFailure("the syslog server of CLOAKROOM_AUDIT_SYSLOG does not accept messages", error);
+    }
+  }
+
+  /** Ends the connection, in favour of another one: a receiver ends its side once it has read to the end. */
+  async confirm(signal: AbortSignal): Promise<void> {
+    const socket = this.#socket;
+    if (!socket) return;
+    try {
+      this.#socket = await this.#connect(signal);
+      if (socket.destroyed) throw new SinkFailed("the syslog server has closed the connection");
+      await within(socket, signal, (done) => socket.once("end", () => done()).end());
+    } catch (error) {
+      this.#end();
+      throw sinkFailure("the syslog server of CLOAKROOM_AUDIT_SYSLOG does not confirm messages", error);
+    } finally {
+      socket.destroy();
     }
   }
 

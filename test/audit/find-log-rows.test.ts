@@ -1,9 +1,11 @@
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findLogRows } from "../../src/audit/follow/find-log-rows.js";
 import { logEntry } from "../../src/audit/log-entry.js";
 import type { TenantId } from "../../src/base/ids.js";
 import { writeLog } from "../../src/store/audit/audit-logs.js";
 import type { LogFilter, LogPosition } from "../../src/store/audit/log-listing.js";
+import type { Statement } from "../../src/store/statements/statement.js";
 import { type Ledger, openLedger } from "./support/ledger.js";
 
 let ledger: Ledger;
@@ -74,6 +76,34 @@ describe("a search of the log with a bound", () => {
     for (const limit of [1, 4, 100]) {
       expect((await follow(filter, limit)).ids).toEqual(expected.map(({ id }) => id));
     }
+  });
+
+  it("skips the rows before a page of a number without reading them", async () => {
+    const filter = { operation: "read", from };
+    const everything = { rows: 7, ranges: 1_000 };
+    const all = await ledger.rows<{ id: string }>(
+      tenantId,
+      "select id from audit_logs where operation = 'read' order by created_at desc, id desc",
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.nat(50), fc.integer({ min: 1, max: 20 }), async (offset, limit) => {
+        let read = 0;
+        const found = await ledger.database.of(tenantId).bulk((tx) => {
+          const counting = {
+            async query<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output> {
+              const output = await tx.query(statement, input);
+              if (Array.isArray(output)) read += output.length;
+              return output;
+            },
+          };
+          read = 0;
+          return findLogRows(counting, { ...filter, after: undefined, offset, limit }, everything);
+        });
+        expect(found.rows.map(({ id }) => id)).toEqual(all.slice(offset, offset + limit).map(({ id }) => id));
+        expect(read).toBe(found.rows.length);
+      }),
+      { numRuns: 40 },
+    );
   });
 
   it("ends at the bound, and continues from there", async () => {

@@ -172,6 +172,7 @@ describe("a file", () => {
         await removeRows(ledger.database, gone, signal);
         await file.send(records);
       },
+      confirm: () => file.confirm(),
       takeLost: () => file.takeLost(),
       close: () => file.close(),
     };
@@ -215,12 +216,18 @@ describe("a file", () => {
 async function syslogServer(tls?: { readonly key: string; readonly cert: string }) {
   const messages: string[] = [];
   const sockets = new Set<Socket>();
+  let hangs = false;
+  const waiting = new Set<() => void>();
   const onConnection = (socket: Socket) => {
+    if (hangs) socket.pause();
+    for (const resolve of waiting) resolve();
+    waiting.clear();
     let rest: Buffer = Buffer.alloc(0);
     sockets.add(socket);
     socket
       .on("error", () => {})
       .on("data", (chunk: Buffer) => {
+        if (hangs) return;
         rest = Buffer.concat([rest, chunk]);
         for (;;) {
           const length = /^(\d+) /.exec(rest.toString("latin1", 0, 10));
@@ -243,7 +250,20 @@ async function syslogServer(tls?: { readonly key: string; readonly cert: string 
     cut();
     server.close();
   });
-  return { port, messages, cut };
+  return {
+    ...{ port, messages, cut },
+    connected: () => new Promise<void>((resolve) => waiting.add(resolve)),
+    /** Its socket takes messages that it does not read, as one does whose disk is full. */
+    hang() {
+      hangs = true;
+    },
+    /** Ends as a killed program does, and starts again. */
+    restart() {
+      hangs = false;
+      for (const socket of sockets) socket.resetAndDestroy();
+      sockets.clear();
+    },
+  };
 }
 
 describe("a syslog server", () => {
@@ -282,6 +302,62 @@ describe("a syslog server", () => {
       )
       .toBeGreaterThanOrEqual(9 + 11);
     expect(new Set(own().map((message) => / id="([^"]+)"/.exec(message)?.[1])).size).toBeGreaterThanOrEqual(8);
+  });
+
+  it("gets messages again that its socket took for longer than a minute, if it ends without having read them", async () => {
+    const { port, messages, connected, hang, restart } = await syslogServer();
+    const now = performance.now.bind(performance);
+    let passed = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => now() + passed);
+    ends.push(async () => vi.restoreAllMocks());
+    const tenantId = await sealedTenant("syslog");
+    const sending = sendingTo(new SyslogSink({ host: "127.0.0.1", port, isTls: false, ca: undefined }));
+    hang();
+    await sending.run();
+    passed += 61_000;
+    const again = connected();
+    const running = sending.run();
+    await Promise.race([running, again]);
+    restart();
+    await running;
+    expect(await ledger.rows(tenantId, "select 1 from audit_sinks")).toEqual([]);
+    await expect
+      .poll(
+        async () => {
+          passed += 5_000;
+          await sending.run();
+          return messages.filter((message) => message.includes(tenantId)).length;
+        },
+        { interval: 100 },
+      )
+      .toBe(9);
+    expect(sending.states[0]).toMatch(/CLOAKROOM_AUDIT_SYSLOG does not confirm messages|closed the connection/);
+  });
+
+  it("has what its position says once it has ended a connection after the last message", async () => {
+    const { port, messages } = await syslogServer();
+    const now = performance.now.bind(performance);
+    let passed = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => now() + passed);
+    ends.push(async () => vi.restoreAllMocks());
+    const tenantId = await sealedTenant("syslog");
+    const sending = sendingTo(new SyslogSink({ host: "127.0.0.1", port, isTls: false, ca: undefined }));
+    await sending.run();
+    passed += 61_000;
+    await sending.run();
+    const positions = () => ledger.rows(tenantId, "select number::int from audit_sinks");
+    const [{ last } = { last: 0 }] = await ledger.rows<{ last: number }>(
+      tenantId,
+      "select max(number)::int as last from audit_seals",
+    );
+    expect(await positions()).toEqual([{ number: last }]);
+    await sealMore(tenantId, 1, "syslog");
+    await sending.run();
+    passed += 61_000;
+    await sending.run();
+    expect(await positions()).toEqual([{ number: last + 1 }]);
+    await received(messages, tenantId, 11);
+    expect(sending.states).toEqual([]);
   });
 
   it("is checked over TLS by the certificates that are given", async () => {
@@ -348,6 +424,30 @@ describe("an OTLP receiver", () => {
       eventName: expect.stringMatching(/^cloakroom\.audit\.\w+\.create$/),
       attributes: expect.arrayContaining([{ key: "cloakroom.tenant_id", value: { stringValue: tenantId } }]),
     });
+  });
+
+  it.each([200, 503])("is read up to a bound if it responds with %d and a body without an end", async (status) => {
+    const most = 256 * 1024 * 1024;
+    let written = 0;
+    const url = await receiver((_, response) => {
+      const chunk = Buffer.alloc(64 * 1024, " ");
+      response.writeHead(status);
+      const write = () => {
+        while (written < most && !response.destroyed) {
+          written += chunk.length;
+          if (!response.write(chunk)) return;
+        }
+        response.end();
+      };
+      response.on("drain", write);
+      write();
+    });
+    await sealedTenant("otlp");
+    const sending = sendingTo(new OtlpSink({ url, headers: new Map(), onRejected: () => {} }));
+    await sending.run();
+    expect(sending.states).toEqual([expect.stringContaining("CLOAKROOM_AUDIT_OTLP_URL")]);
+    // What the sockets of both ends hold.
+    expect(written).toBeLessThan(most / 8);
   });
 
   it.each(["<html>Welcome</html>", "", "[]", '{"partialSuccess":{"rejectedLogRecords":"many"}}'])(

@@ -88,6 +88,9 @@ it("rsyslog gets every row and seal over TLS, in order, with the fields of an ex
   const noteFailure = (_: unknown, error: unknown) => failed.push(error);
   const job = logDeliveryJob({ database, clock, sink, onLag() {}, onState: noteFailure, onFailure: noteFailure });
   await job.run(new AbortController().signal);
+  // It ends its side of the first connection once it has read all.
+  await sink.confirm(new AbortController().signal);
+  expect(sink.takeLost()).toBe(false);
   const rows = await ledger.rows<{ id: string }>(tenantId, "select id from audit_logs order by created_at, id");
   // Those of the tenant's creation, and of this test.
   const ids = rows.map(({ id }) => id);

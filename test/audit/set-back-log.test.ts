@@ -4,6 +4,7 @@ import { LogClock } from "../../src/audit/chain/log-clock.js";
 import type { SealParts } from "../../src/audit/chain/seal-log.js";
 import { setBackLog } from "../../src/audit/chain/set-back-log.js";
 import { exportRange } from "../../src/audit/export/export-range.js";
+import { endOfLog, LogFollower } from "../../src/audit/follow/log-follower.js";
 import { verifyExport } from "../../src/audit/verify/verify-export.js";
 import { type TenantId, VAULT_TENANT_ID } from "../../src/base/ids.js";
 import { logSigningKey } from "../../src/crypto/log-signing.js";
@@ -95,6 +96,108 @@ describe("after fast clocks were corrected, a tenant's log", () => {
       "select message from audit_logs where entity_type = 'log'",
     );
     expect(row?.message).toBe("Log updated: clock set back");
+  });
+
+  it("is set back at a cost that grows with its rows, not with their square", async () => {
+    const tenantId = await fastTenant();
+    const many = 40_000;
+    await ledger.log(tenantId, 1);
+    await ledger.tamper(
+      tenantId,
+      `insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome)
+       select '${tenantId}', to_timestamp(${ledger.clock.time / 1_000}) + n * interval '1 ms', gen_random_uuid(), 'token', 'many',
+         'read', '', 'allowed' from generate_series(1, ${many}) n`,
+    );
+    await wait(3);
+    expect((await ledger.runJob()).failed).toEqual([]);
+    await setRight();
+    const read = async () => {
+      const [row] = await ledger.stored.owner<{ n: number }[]>`
+        select sum(idx_tup_fetch)::int as n from pg_stat_user_tables where relname like 'audit_logs%'`;
+      return row?.n ?? Number.NaN;
+    };
+    const backends = async () => {
+      const [row] = await ledger.stored.owner<{ n: number }[]>`
+        select count(*)::int as n from pg_stat_activity where backend_type = 'client backend'`;
+      return row?.n ?? Number.NaN;
+    };
+    // A connection reports what it has read once it has been idle for a while, or ends.
+    await ledger.stored.owner`select pg_stat_force_next_flush()`;
+    const known = await backends();
+    const before = await read();
+    const server = ledger.another();
+    expect(await setBackLog(server, tenantId)).toMatchObject({ kind: "set back", rows: many + 16 });
+    await server.database[Symbol.asyncDispose]();
+    await expect.poll(backends).toBeLessThanOrEqual(known);
+    expect(((await read()) - before) / many).toBeLessThan(4.5);
+    expect(await ledger.verify(tenantId)).toMatchObject({ findings: [] });
+  });
+
+  it("is followed on, each row once", async () => {
+    const tenantId = await ledger.newTenant();
+    await wait(3);
+    const log = () => ledger.log(tenantId, 1);
+    const idsNow = async () =>
+      (await ledger.rows<{ id: string }>(tenantId, "select id from audit_logs")).map(({ id }) => id);
+    const found: string[] = [];
+    await beFast(HOUR);
+    const filter = { entityTypes: undefined, entityId: undefined };
+    const known = new Set(await idsNow());
+    const start = await ledger.database.of(tenantId).bulk(endOfLog);
+    await wait(1);
+    let follower = new LogFollower(filter, start);
+    const poll = async () => {
+      const polled = await ledger.database.of(tenantId).bulk((tx) => follower.poll(tx));
+      follower.accept(polled);
+      found.push(...polled.rows.map(({ id }) => id));
+    };
+    for (let minute = 0; minute < 5; minute += 1) {
+      await log();
+      await poll();
+      await wait(1);
+    }
+    await wait(2);
+    await ledger.runJob();
+    await poll();
+    await setRight();
+    await poll();
+    await setBackLog(ledger, tenantId);
+    await log();
+    await poll();
+    for (let minute = 0; minute < 4; minute += 1) {
+      await log();
+      await poll();
+      await wait(1);
+      await ledger.runJob();
+      await poll();
+      // A client that was cut off may get rows again that its stream had.
+      if (minute === 1) follower = new LogFollower(filter, follower.position);
+      else if (minute === 0) expect(found.length).toBe(new Set(found).size);
+    }
+    // Beside rows with times to come, which it gets again, those of now come once their minute is closed.
+    await wait(2);
+    await ledger.runJob();
+    await poll();
+    const written = (await idsNow()).filter((id) => !known.has(id));
+    expect([...new Set(found)].sort()).toEqual(written.sort());
+  });
+
+  it("is followed on from a cursor of the fast clock", async () => {
+    const tenantId = await fastTenant();
+    const filter = { entityTypes: undefined, entityId: undefined };
+    const poll = (follower: LogFollower) => ledger.database.of(tenantId).bulk((tx) => follower.poll(tx));
+    const before = new LogFollower(filter, new Date(0));
+    before.accept(await poll(before));
+    await setRight();
+    const cut = new LogFollower(filter, before.position);
+    expect(await poll(cut)).toMatchObject({ rows: [], isAll: true });
+    await setBackLog(ledger, tenantId);
+    await ledger.log(tenantId, 2);
+    await wait(3);
+    await ledger.runJob();
+    const again = new LogFollower(filter, before.position);
+    const { rows } = await poll(again);
+    expect(rows.map(({ operation }) => operation)).toEqual(["update", "read", "read"]);
   });
 
   it("has second seals for the same minutes once real time reaches them", async () => {
@@ -232,7 +335,7 @@ describe("after fast clocks were corrected, a tenant's log", () => {
     await ledger.runJob();
     const keys = await ledger.keyring.of(tenantId);
     const log = { tenantId, keys, isWhole: true, tokenOf: async () => undefined };
-    const range = { since: new Date(0), until: new Date(truth + 10 * 24 * HOUR) };
+    const range = { since: new Date(0), until: new Date(ledger.clock.time + 24 * HOUR) };
     let text = "";
     await readLogSnapshot(ledger.stored.address, tenantId, async (snapshot) => {
       for await (const piece of exportRange(snapshot, log, range, () => {})) text += piece;

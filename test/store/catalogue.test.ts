@@ -97,7 +97,7 @@ describe("every table", () => {
       where c.relname = any(array['${ours.join("','")}']) and a.attname <> 'tenant_id'`);
     // Rows of all tenants come in the order of their ids: that takes 59 bytes a row of the log, and tenants first 105.
     // The hash of an entity is one of the tenant too. Sweeps look for due rows of any tenant.
-    expect(others.toSorted()).toEqual(["audit_logs_entity", "audit_logs_pkey", "due_at"]);
+    expect(others.toSorted()).toEqual(["audit_logs_entity", "audit_logs_pkey", "due_by_kind"]);
     const foreign = await column(`
       select conname::text as value from pg_constraint where contype = 'f' and not exists (
         select from pg_attribute where attrelid = conrelid and attnum = conkey[1] and attname = 'tenant_id')`);

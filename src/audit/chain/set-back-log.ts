@@ -2,6 +2,7 @@ import { DAY_MS, MINUTE_MS } from "../../base/clock.js";
 import type { TenantId } from "../../base/ids.js";
 import { NO_SEAL } from "../../crypto/log-seal.js";
 import { insertSeal, moveChainHead } from "../../store/audit/audit-seals.js";
+import { endOfFollowedRange } from "../../store/audit/followed-logs.js";
 import {
   countSetAside,
   lockSetBack,
@@ -11,6 +12,7 @@ import {
   type SetBack,
   setRowsAside,
 } from "../../store/audit/log-clock.js";
+import type { TenantTransactions } from "../../store/database.js";
 import { ANY_ENTITY_ID } from "../log-entry.js";
 import { openTenant } from "../tenant-database.js";
 import { nextPosition } from "./attestations.js";
@@ -66,21 +68,13 @@ export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<
   const chain = await work.bulk(readChain);
   const isWhole = (await history.stateOf(parts, tenantId, chain)) === "whole";
   const { number, previous } = nextPosition({ ...chain, isWhole }, history.reached(tenantId));
-  const range = { from: to, until: closedUntil, number };
   try {
-    let moved = BATCH;
-    while (moved >= BATCH) {
-      moved = await log.bulk(async (tx) => {
-        if (!(await tx.query(lockSetBack, plan))) throw new ChainConflict();
-        return tx.query(setRowsAside, { ...range, limit: BATCH });
-      });
-    }
-    const rows = await work.bulk(async (tx) => {
+    const count = await setAside(log, plan, number);
+    await work.bulk(async (tx) => {
       const found = await readChain(tx);
       const { stored, head } = found;
       if (stored?.number !== chain.stored?.number) throw new ChainConflict();
       const before = await lastSignedBody(tx, found);
-      const count = await tx.query(countSetAside, range);
       const mark = { kind: "set_back", at: to, number, count, digest: NO_SEAL, subject: undefined, previous } as const;
       const row = signMark(keys, mark);
       const { keptFrom, archivedFrom, attested } = head ?? { keptFrom: undefined, attested: undefined };
@@ -92,12 +86,34 @@ export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<
       const kept = keptFrom && keptFrom > to ? to : keptFrom;
       const next = signHead(keys, { number, lastMac: row.mac, keptFrom: kept, archivedFrom, attested });
       if (!(await tx.query(moveChainHead, { before: stored?.mac, head: next }))) throw new ChainConflict();
-      return count;
     });
     history.note(tenantId, number);
-    return { kind: "set back", from: closedUntil, to, rows };
+    return { kind: "set back", from: closedUntil, to, rows: count };
   } catch (error) {
     if (error instanceof ChainConflict) return { kind: "overtaken" };
     throw error;
   }
+}
+
+/**
+ * Sets the rows of closed minutes aside, range by range: no statement passes over those of the ranges before. Another
+ * process may do the same, and one that was killed may have done a part.
+ * @returns how many rows are set aside.
+ * @throws {ChainConflict} if the log is not being set back any more.
+ */
+async function setAside(log: TenantTransactions, plan: SetBack, number: number): Promise<number> {
+  let rows = 0;
+  let from = plan.to;
+  while (from < plan.closedUntil) {
+    const { until, count } = await log.bulk(async (tx) => {
+      if (!(await tx.query(lockSetBack, plan))) throw new ChainConflict();
+      const end = await tx.query(endOfFollowedRange, { from, until: plan.closedUntil, rows: BATCH });
+      const range = { from, until: end && end > from ? end : plan.closedUntil, number };
+      await tx.query(setRowsAside, range);
+      return { until: range.until, count: await tx.query(countSetAside, range) };
+    });
+    rows += count;
+    from = until;
+  }
+  return rows;
 }

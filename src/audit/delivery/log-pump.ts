@@ -36,6 +36,8 @@ export class LogPump {
   /** What was sent and is unsure yet: the last position of each tenant, and all in the order of sending. */
   readonly #ahead = new Map<TenantId, SinkPosition>();
   #unsure: UnsurePosition[] = [];
+  /** The receiver has read what was sent until then. */
+  #confirmedAt = Number.NEGATIVE_INFINITY;
 
   constructor(database: Database, sink: LogSink) {
     this.#database = database;
@@ -55,14 +57,19 @@ export class LogPump {
     return { left: this.#ahead.has(tenantId) ? "unsure" : "done", hasSent: batches > 0 };
   }
 
-  /** Stores positions that have become sure, and forgets those of a connection that has ended. */
-  async settle(): Promise<void> {
-    if (this.#sink.takeLost()) {
-      this.#ahead.clear();
-      this.#unsure = [];
-      return;
-    }
+  /**
+   * Stores positions that have become sure, and forgets those of a connection that has ended.
+   * @throws {SinkFailed} if the receiver has not read what was sent long ago.
+   */
+  async settle(signal: AbortSignal): Promise<void> {
+    if (this.#sink.takeLost()) return this.forget();
     const sureBy = performance.now() - this.#sink.unsureForMs;
+    if (this.#unsure.some(({ sentAt }) => sentAt > this.#confirmedAt && sentAt <= sureBy)) {
+      const at = performance.now();
+      await this.#sink.confirm(signal);
+      if (this.#sink.takeLost()) return this.forget();
+      this.#confirmedAt = at;
+    }
     const end = this.#unsure.findIndex(({ sentAt }) => sentAt > sureBy);
     const settled = this.#unsure.slice(0, end < 0 ? this.#unsure.length : end);
     for (const [tenantId, position] of new Map(settled.map((one) => [one.tenantId, one.position]))) {
@@ -73,7 +80,7 @@ export class LogPump {
     this.#unsure = this.#unsure.slice(settled.length);
   }
 
-  /** Forgets what is unsure: another process continues from the stored positions. */
+  /** Forgets what is unsure: this process, or another one, continues from the stored positions. */
   forget(): void {
     this.#ahead.clear();
     this.#unsure = [];

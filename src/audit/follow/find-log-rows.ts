@@ -1,5 +1,6 @@
 import {
   areRareTypes,
+  countLogRows,
   endOfIndexRange,
   type LogFilter,
   type LogIndexRange,
@@ -18,7 +19,7 @@ export interface SearchBounds {
   readonly ranges: number;
 }
 
-const BOUNDS: SearchBounds = { rows: 100_000, ranges: 10 };
+export const SEARCH_BOUNDS: SearchBounds = { rows: 100_000, ranges: 10 };
 /** Rows of the first range: where many rows match, the page is full after them. */
 const FIRST_ROWS = 1_000;
 
@@ -32,22 +33,29 @@ export interface FoundRows {
  * Lists rows newest first. A filter of one field follows its index. With several fields, one index gives rows to compare
  * with the others: range by range, up to a bound, because none of millions may match.
  */
-export async function findLogRows(tx: Transaction, listing: LogListing, bounds = BOUNDS): Promise<FoundRows> {
+export async function findLogRows(
+  tx: Pick<Transaction, "query">,
+  listing: LogListing,
+  bounds = SEARCH_BOUNDS,
+): Promise<FoundRows> {
   const by = comparedBy(listing);
   if (!by) return { rows: await tx.query(listLogRows, listing), endedAt: undefined };
-  const { from, until, offset } = listing;
-  const wanted = offset + listing.limit;
+  const { from, until, limit } = listing;
   const rows: LogRow[] = [];
-  let { after } = listing;
+  let { after, offset } = listing;
   for (let range = 0; range < bounds.ranges; range += 1) {
     const size = range === 0 ? Math.min(FIRST_ROWS, bounds.rows) : bounds.rows;
     const end = await tx.query(endOfIndexRange, { by, from, until, after, rows: size });
-    const part = { ...listing, after, last: end ?? undefined, offset: 0, limit: wanted - rows.length };
-    rows.push(...(await tx.query(listLogRows, part)));
-    if (!end || rows.length >= wanted) return { rows: rows.slice(offset), endedAt: undefined };
+    const part = { ...listing, after, last: end ?? undefined, offset, limit: limit - rows.length };
+    const found = await tx.query(listLogRows, part);
+    rows.push(...found);
+    if (!end || rows.length === limit) return { rows, endedAt: undefined };
+    // Rows before the page are counted and not read: a page of a number may have a million of them.
+    if (found.length > 0) offset = 0;
+    else if (offset > 0) offset -= await tx.query(countLogRows, part);
     after = end;
   }
-  return { rows: rows.slice(offset), endedAt: after };
+  return { rows, endedAt: after };
 }
 
 /** The field whose index gives the rows to compare; undefined if the filter needs no comparison. */

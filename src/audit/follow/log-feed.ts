@@ -108,11 +108,13 @@ class LogFeed {
   async #read(caller: FeedCaller): Promise<void> {
     if (!this.#follower) {
       this.#start = await caller.read(endOfLog);
-      this.#follower = new LogFollower({ entityTypes: undefined, entityId: undefined }, this.#start, BATCH);
+      this.#follower = new LogFollower({ entityTypes: undefined, entityId: undefined }, this.#start, { batch: BATCH });
     }
     const follower = this.#follower;
     const polled = await caller.read((tx) => follower.poll(tx));
     follower.accept(polled);
+    // After the clocks were set back the feed has all rows from there on.
+    if (this.#start && follower.position.createdAt < this.#start) this.#start = follower.position.createdAt;
     this.#revision = caller.revision;
     this.#polledAt = performance.now();
     this.#hasMore = !polled.isAll && polled.rows.length > 0;

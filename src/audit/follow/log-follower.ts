@@ -1,9 +1,12 @@
+import { DAY_MS, MINUTE_MS } from "../../base/clock.js";
 import { Fault } from "../../base/fault.js";
 import type { ListPosition } from "../../crypto/cursor.js";
-import { listFollowedRows } from "../../store/audit/followed-logs.js";
-import { readLogClosing } from "../../store/audit/log-clock.js";
+import { readSetBacksAfter } from "../../store/audit/audit-sinks.js";
+import { endOfFollowedRange, type FollowedRows, listFollowedRows } from "../../store/audit/followed-logs.js";
+import { type LogClosing, readLogClosing } from "../../store/audit/log-clock.js";
 import type { LogRow } from "../../store/audit/log-listing.js";
 import type { Transaction } from "../../store/transactions/transaction.js";
+import { SEARCH_BOUNDS, type SearchBounds } from "./find-log-rows.js";
 
 const BATCH = 100;
 const PAGE = 500;
@@ -41,11 +44,28 @@ interface Found {
   readonly passed: readonly string[];
   /** Rows that are not final. */
   readonly fresh: readonly LogRow[];
+  /** Where the log goes on after clocks were set back, which is before rows that were sent. */
+  readonly setBackTo: Date | undefined;
+}
+
+interface FreshRows {
+  /** The rows after this. */
+  readonly final: ListPosition;
+  readonly limit: number;
+  readonly isFull: boolean;
+  readonly isPresent: boolean;
 }
 
 export interface PollOptions {
   /** Reads all rows that are not final, not only those of the last seconds. */
   readonly isFull?: boolean;
+}
+
+export interface FollowerLimits {
+  /** Rows of one poll. */
+  readonly batch?: number;
+  /** How many rows one poll compares with the filter. */
+  readonly bounds?: SearchBounds;
 }
 
 /**
@@ -56,16 +76,24 @@ export interface PollOptions {
 export class LogFollower {
   readonly #filter: FollowFilter;
   readonly #batch: number;
+  readonly #bounds: SearchBounds;
   /** All rows up to here were sent, and no row can appear before it. */
   #final: ListPosition;
   /** Rows after `#final` that were sent. */
   readonly #sent = new Set<string>();
   #newest: Date;
+  /** Rows with times to come were sent before the clocks were set back. */
+  #skipsSetAside = false;
 
   /** @param start a position that {@link position} returned, or the time to begin at. */
-  constructor(filter: FollowFilter, start: ListPosition | Date, batch = BATCH) {
+  constructor(
+    filter: FollowFilter,
+    start: ListPosition | Date,
+    { batch = BATCH, bounds = SEARCH_BOUNDS }: FollowerLimits = {},
+  ) {
     this.#filter = filter;
     this.#batch = batch;
+    this.#bounds = bounds;
     this.#final = start instanceof Date ? { createdAt: start, id: NO_ID } : start;
     this.#newest = this.#final.createdAt;
   }
@@ -84,18 +112,31 @@ export class LogFollower {
   async poll(tx: Transaction, { isFull = false }: PollOptions = {}): Promise<PollResult> {
     const closing = await tx.query(readLogClosing, "closing");
     const closedUntil = closing?.closed_until ?? undefined;
-    const { rows: late, ...closed } = await this.#finish(tx, closedUntil);
+    const setBackTo = closing && this.#final.createdAt > closing.now ? await whereSetBack(tx, closing) : undefined;
+    if (setBackTo === "waits") {
+      return { rows: [], isAll: true, found: { final: this.#final, passed: [], fresh: [], setBackTo: undefined } };
+    }
+    const { rows: late, isEnd, ...closed } = await this.#finish(tx, { from: setBackTo, until: closedUntil });
     const remembered = this.#sent.size - closed.passed.length;
-    if (late.length >= this.#batch || remembered > MAX_REMEMBERED) {
-      return { rows: late, isAll: false, found: { ...closed, fresh: [] } };
+    if (!isEnd || remembered > MAX_REMEMBERED) {
+      return { rows: late, isAll: false, found: { ...closed, fresh: [], setBackTo } };
     }
     const limit = this.#batch - late.length;
-    const fresh = await this.#fresh(tx, closed.final, limit, isFull);
-    return { rows: [...late, ...fresh], isAll: fresh.length < limit, found: { ...closed, fresh } };
+    const fresh = await this.#fresh(tx, {
+      final: closed.final,
+      limit,
+      isFull: isFull || setBackTo !== undefined,
+      isPresent: this.#skipsSetAside || setBackTo !== undefined,
+    });
+    return { rows: [...late, ...fresh], isAll: fresh.length < limit, found: { ...closed, fresh, setBackTo } };
   }
 
-  accept({ found: { final, passed, fresh } }: PollResult): void {
+  accept({ found: { final, passed, fresh, setBackTo } }: PollResult): void {
     this.#final = final;
+    if (setBackTo) {
+      this.#newest = setBackTo;
+      this.#skipsSetAside = true;
+    }
     for (const id of passed) this.#sent.delete(id);
     for (const row of fresh) {
       this.#sent.add(row.id);
@@ -103,31 +144,49 @@ export class LogFollower {
     }
   }
 
-  /** Reads closed minutes to their end, and returns the rows that were not sent. */
-  async #finish(tx: Transaction, until: Date | undefined) {
+  /**
+   * Reads closed minutes to their end, or to the bound of a search, and returns the rows that were not sent: a filter may
+   * match none of the millions of rows of a follower that was away for days.
+   */
+  async #finish(
+    tx: Transaction,
+    { from, until }: { readonly from: Date | undefined; readonly until: Date | undefined },
+  ) {
     const [rows, passed]: [LogRow[], string[]] = [[], []];
-    let final = this.#final;
-    if (until === undefined || until <= final.createdAt) return { rows, passed, final };
-    for (;;) {
-      const page = await this.#page(tx, final, until);
-      for (const row of page) {
-        if (rows.length >= this.#batch) return { rows, passed, final };
-        if (this.#sent.has(row.id)) passed.push(row.id);
-        else rows.push(row);
-        final = rowPosition(row);
-      }
-      if (page.length < PAGE) break;
+    const isPresent = this.#skipsSetAside || from !== undefined;
+    let final = from ? { createdAt: from, id: NO_ID } : this.#final;
+    for (let range = 0; until !== undefined && until > final.createdAt; range += 1) {
+      if (range === this.#bounds.ranges) return { rows, passed, final, isEnd: false };
+      const end = await this.#endOfRange(tx, final, until);
+      let page: readonly LogRow[] = [];
+      do {
+        page = await this.#page(tx, { after: final, until: end, isPresent });
+        for (const row of page) {
+          if (rows.length >= this.#batch) return { rows, passed, final, isEnd: false };
+          if (this.#sent.has(row.id)) passed.push(row.id);
+          else rows.push(row);
+          final = rowPosition(row);
+        }
+      } while (page.length === PAGE);
+      if (end > final.createdAt) final = { createdAt: end, id: NO_ID };
     }
-    if (until > final.createdAt) final = { createdAt: until, id: NO_ID };
-    return { rows, passed, final };
+    return { rows, passed, final, isEnd: rows.length < this.#batch };
   }
 
-  async #fresh(tx: Transaction, final: ListPosition, limit: number, isFull: boolean): Promise<readonly LogRow[]> {
+  /** Where the next rows end that one statement compares. Without a filter, its page bounds it. */
+  async #endOfRange(tx: Transaction, after: ListPosition, until: Date): Promise<Date> {
+    const { entityTypes, entityId } = this.#filter;
+    if (entityTypes === undefined && entityId === undefined) return until;
+    const end = await tx.query(endOfFollowedRange, { from: after.createdAt, until, rows: this.#bounds.rows });
+    return end ?? until;
+  }
+
+  async #fresh(tx: Transaction, { final, limit, isFull, isPresent }: FreshRows): Promise<readonly LogRow[]> {
     const found: LogRow[] = [];
     const recent = new Date(this.#newest.getTime() - USUAL_COMMIT_MS);
     let after = recent > final.createdAt && !isFull ? { createdAt: recent, id: NO_ID } : final;
     while (found.length < limit) {
-      const rows = await this.#page(tx, after, undefined);
+      const rows = await this.#page(tx, { after, until: undefined, isPresent });
       const unsent = rows.filter(({ id }) => !this.#sent.has(id));
       found.push(...unsent.slice(0, limit - found.length));
       const last = rows.at(-1);
@@ -137,9 +196,20 @@ export class LogFollower {
     return found;
   }
 
-  #page(tx: Transaction, after: ListPosition, until: Date | undefined): Promise<readonly LogRow[]> {
-    return tx.query(listFollowedRows, { ...this.#filter, after, until, limit: PAGE });
+  #page(tx: Transaction, range: Pick<FollowedRows, "after" | "until" | "isPresent">): Promise<readonly LogRow[]> {
+    return tx.query(listFollowedRows, { ...this.#filter, ...range, limit: PAGE });
   }
+}
+
+/**
+ * Where a log goes on that has a position to come: the clocks of the servers and of the database were fast, and were
+ * corrected. `waits`: the log is not set back yet, and has no rows of the present.
+ */
+async function whereSetBack(tx: Transaction, { now, closed_until }: LogClosing): Promise<Date | "waits"> {
+  if (closed_until && closed_until > now) return "waits";
+  const last = (await tx.query(readSetBacksAfter, 0)).at(-1);
+  const isLatest = last && last.window_start.getTime() > now.getTime() - DAY_MS;
+  return isLatest ? last.window_start : new Date(now.getTime() - MINUTE_MS);
 }
 
 function rowPosition({ created_at: createdAt, id }: LogRow): ListPosition {

@@ -1,10 +1,11 @@
 import type { TenantId } from "../../base/ids.js";
-import { type LogFilter, type LogRow, listLogRows } from "../../store/audit/log-listing.js";
+import type { LogFilter, LogPosition, LogRow } from "../../store/audit/log-listing.js";
 import { OPERATOR_CONTEXT } from "../audit-context.js";
 import { isOwnEntry, readChain } from "../chain/chain.js";
 import { sealedUntil } from "../chain/next-seals.js";
 import { ANY_ENTITY_ID } from "../log-entry.js";
 import { openTenant, type TenantParts } from "../tenant-database.js";
+import { findLogRows, type SearchBounds } from "./find-log-rows.js";
 
 const PAGE = 500;
 
@@ -33,6 +34,8 @@ export interface LogSearch {
   readonly limit: number;
   /** Fixed words for the log's own row about the search. */
   readonly remark: string;
+  /** How many rows one transaction compares with the filter. */
+  readonly bounds?: SearchBounds;
 }
 
 /**
@@ -42,7 +45,7 @@ export interface LogSearch {
 export async function searchLog(
   parts: TenantParts,
   tenantId: TenantId,
-  { filter, isWanted, limit, remark }: LogSearch,
+  { filter, isWanted, limit, remark, bounds }: LogSearch,
 ): Promise<LogQueryResult> {
   const tenant = await openTenant(parts, tenantId);
   const coverage = await tenant.bulk(async (tx): Promise<LogCoverage> => {
@@ -55,15 +58,15 @@ export async function searchLog(
     };
   });
   const rows: LogRow[] = [];
-  let after: { readonly createdAt: Date; readonly id: string } | undefined;
-  for (;;) {
+  let after: LogPosition | undefined;
+  do {
     const listing = { ...filter, after, offset: 0, limit: PAGE };
-    const page = await tenant.bulk((tx) => tx.query(listLogRows, listing));
-    rows.push(...page.filter(isWanted));
-    const last = page.at(-1);
-    if (!last || page.length < PAGE || rows.length > limit) break;
-    after = { createdAt: last.created_at, id: last.id };
-  }
+    const found = await tenant.bulk((tx) => findLogRows(tx, listing, bounds));
+    rows.push(...found.rows.filter(isWanted));
+    const last = found.rows.at(-1);
+    const isFull = last !== undefined && found.rows.length === PAGE;
+    after = isFull ? { createdAt: last.created_at, id: last.id } : found.endedAt;
+  } while (after && rows.length <= limit);
   if (rows.length > 0) {
     await tenant.bulk(async (tx) => tx.log("log", ANY_ENTITY_ID, "read", { remark, context: OPERATOR_CONTEXT }));
   }

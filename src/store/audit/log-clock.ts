@@ -77,30 +77,23 @@ export const lockClosedLog = defineHasRow<Date>(
 
 export interface SetAsideRange {
   readonly from: Date;
+  /** created_at less than this. */
   readonly until: Date;
   readonly number: number;
-  /** Maximum number of rows in one transaction, or slightly more: rows of the same moment go together. */
-  readonly limit: number;
 }
 
-/** Sets rows of closed minutes aside, oldest first. Returns how many. */
+/** Sets the rows of closed minutes aside that are not yet. Returns how many. */
 export const setRowsAside = defineForEach<SetAsideRange, number, unknown>(
   "write",
   "audit_logs",
-  (sql, tenantId, { from, until, number, limit }) => sql`
+  (sql, tenantId, { from, until, number }) => sql`
     update audit_logs set set_aside = ${number}
     where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} and set_aside is null
-      and created_at <= (
-        select max(oldest.created_at) from (
-          select created_at from audit_logs
-          where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} and set_aside is null
-          order by created_at, id limit ${limit}
-        ) oldest
-      ) returning 1`,
+    returning 1`,
   ({ length }) => length,
 );
 
-export const countSetAside = defineCount<Omit<SetAsideRange, "limit">>(
+export const countSetAside = defineCount<SetAsideRange>(
   "audit_logs",
   (sql, tenantId, { from, until, number }) => sql`
     select count(*) as n from audit_logs

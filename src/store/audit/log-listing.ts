@@ -1,5 +1,5 @@
 import type { TenantId, Uuid } from "../../base/ids.js";
-import { defineForEach, defineRows } from "../statements/row-statements.js";
+import { defineCount, defineForEach, defineRows } from "../statements/row-statements.js";
 import type { SqlTag } from "../statements/statement.js";
 
 export interface LogRow {
@@ -122,18 +122,30 @@ export const LOG_COLUMNS = `
   host(l.source_ip) as source_ip, l.client, l.trace_id, l.outcome, l.code, l.transform, l.destination_host, l.via_type,
   l.via_id, l.reason, l.changes`;
 
-/** Newest first. Filters that can match old rows only have an index that ends in (created_at, id), which avoids a sort. */
-export const listLogRows = defineRows<LogListing, LogRow>("audit_logs", (sql, tenantId, listing) => {
-  const { entityTypes, after, last, offset, limit, ...filter } = listing;
-  const { entityId } = filter;
+/** The rows `l` of a list from its start to its last one, of whatever type. */
+function listedRows(sql: SqlTag, tenantId: TenantId, listing: LogListing) {
+  const { entityTypes, after, last, offset: _offset, limit: _limit, ...filter } = listing;
   const isRare = entityTypes !== undefined && areRareTypes(entityTypes);
-  const rare = sql.unsafe(`and l.${IS_RARE_TYPE}`);
-  const columns = sql.unsafe(LOG_COLUMNS);
-  const matching = sql`
+  return sql`
     from audit_logs l
-    where l.tenant_id = ${tenantId} ${filterConditions(sql, tenantId, filter)} ${isRare ? rare : sql``}
+    where l.tenant_id = ${tenantId} ${filterConditions(sql, tenantId, filter)}
+      ${isRare ? sql.unsafe(`and l.${IS_RARE_TYPE}`) : sql``}
       ${after ? sql`and (l.created_at, l.id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}
       ${last ? sql`and (l.created_at, l.id) >= (${last.createdAt}, ${last.id}::uuid)` : sql``}`;
+}
+
+/** The number of rows of a list, whatever its page. */
+export const countLogRows = defineCount<LogListing>("audit_logs", (sql, tenantId, listing) => {
+  const { entityTypes } = listing;
+  const ofTypes = entityTypes === undefined ? sql`` : sql`and l.entity_type = any(${[...entityTypes]})`;
+  return sql`select count(*)::int as n ${listedRows(sql, tenantId, listing)} ${ofTypes}`;
+});
+
+/** Newest first. Filters that can match old rows only have an index that ends in (created_at, id), which avoids a sort. */
+export const listLogRows = defineRows<LogListing, LogRow>("audit_logs", (sql, tenantId, listing) => {
+  const { entityId, entityTypes, last, offset, limit } = listing;
+  const columns = sql.unsafe(LOG_COLUMNS);
+  const matching = listedRows(sql, tenantId, listing);
   const newestFirst = sql`order by l.created_at desc, l.id desc`;
   const page = sql`limit ${limit} offset ${offset}`;
   if (entityTypes === undefined) return sql`select ${columns} ${matching} ${newestFirst} ${page}`;

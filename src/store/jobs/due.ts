@@ -51,7 +51,8 @@ export type StampDueKind = "log_stamp";
  * when it is removed from the settings.
  */
 export const DUE_KINDS = [...SWEPT_KINDS, ...STARTED_KINDS, ...LOG_KINDS] as const;
-export type DueKind = SweptKind | StartedKind | LogDueKind | SinkDueKind | StampDueKind | "tenant";
+const ALL_KINDS = [...DUE_KINDS, ...SINK_KINDS, "log_stamp", "tenant"] as const;
+export type DueKind = (typeof ALL_KINDS)[number];
 
 export interface Due {
   readonly kind: DueKind;
@@ -95,18 +96,38 @@ export interface DueRange {
   readonly shards?: readonly number[];
 }
 
-/** The minutes of some kinds that have begun, oldest first, a thousand at a time. The only query across tenants. */
+/** Minutes of one page. */
+const PAGE = 1_000;
+
+/**
+ * The minutes of some kinds that have begun, oldest first, a thousand at a time. The only query across tenants. Each kind
+ * is read by itself, so none is delayed by the minutes of another one.
+ */
 export async function listDue<Kind extends DueKind>(
   sql: Sql,
   kinds: readonly Kind[],
   { now, after, shards }: DueRange,
 ): Promise<readonly DueMinute<Kind>[]> {
-  return sql<DueMinute<Kind>[]>`
-    select tenant_id as "tenantId", kind, due_at as minute from due
-    where due_at <= ${now} and kind = any(${[...kinds]})
-      ${shards ? sql`and get_byte(uuid_send(tenant_id), 15) % ${TENANT_SHARDS}::int = any(${shards.map(String)}::text[]::int[])` : sql``}
-      ${after ? sql`and (due_at, tenant_id, kind) > (${after.minute}, ${after.tenantId}, ${after.kind})` : sql``}
-    order by due_at, tenant_id, kind limit 1000`;
+  const ofKinds = await Promise.all(
+    kinds.map(
+      (kind) => sql<DueMinute<Kind>[]>`
+        select tenant_id as "tenantId", kind, due_at as minute from due
+        where kind = ${kind} and due_at <= ${now}
+          ${shards ? sql`and get_byte(uuid_send(tenant_id), 15) % ${TENANT_SHARDS}::int = any(${shards.map(String)}::text[]::int[])` : sql``}
+          ${after ? sql`and (due_at, tenant_id, kind) > (${after.minute}, ${after.tenantId}, ${after.kind})` : sql``}
+        order by due_at, tenant_id limit ${PAGE}`,
+    ),
+  );
+  const [only] = ofKinds;
+  return only && kinds.length === 1 ? only : ofKinds.flat().sort(inOrder).slice(0, PAGE);
+}
+
+/** As the database compares them: ids and kinds by their bytes. */
+function inOrder(one: DueMinute, other: DueMinute): number {
+  const between = one.minute.getTime() - other.minute.getTime();
+  if (between !== 0) return between;
+  if (one.tenantId !== other.tenantId) return one.tenantId < other.tenantId ? -1 : 1;
+  return one.kind < other.kind ? -1 : 1;
 }
 
 /**
@@ -127,10 +148,15 @@ export const deleteDueMinute = defineChange<Pick<DueMinute, "kind" | "minute">>(
  * The earliest noted minute of each kind that has come, over all tenants. Omits kinds without any. Minutes to come are
  * not read: a year of tokens that expire are half a million of them for each tenant.
  */
-export async function listOldestDue(sql: Sql): Promise<ReadonlyMap<string, Date>> {
-  const rows = await sql<{ kind: string; oldest: Date }[]>`
-    select kind, min(due_at) as oldest from due where due_at <= now() group by kind`;
-  return new Map(rows.map(({ kind, oldest }) => [kind, oldest]));
+export async function listOldestDue(sql: Sql): Promise<ReadonlyMap<DueKind, Date>> {
+  const found = await Promise.all(
+    ALL_KINDS.map(async (kind): Promise<[DueKind, Date][]> => {
+      const [row] = await sql<{ oldest: Date | null }[]>`
+        select min(due_at) as oldest from due where kind = ${kind} and due_at <= now()`;
+      return row?.oldest ? [[kind, row.oldest]] : [];
+    }),
+  );
+  return new Map(found.flat());
 }
 
 /** Deletes all due minutes of a deleted tenant, except the one for its removal. */

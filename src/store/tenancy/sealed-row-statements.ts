@@ -48,22 +48,12 @@ export function sealedRowStatements(sealedTable: SealedTable): SealedRowStatemen
   const { table, key, keyType, columns } = sealedTable;
   const { selected, read } = sealedRows(sealedTable);
   const keyOrder = `order by ${table}.${key}`;
-  const beyond = (sql: SqlTag, after: string | undefined) =>
-    after === undefined ? sql`` : sql`and ${sql(key)} > ${after}::text::${sql.unsafe(keyType)}`;
   const staleRows = (sql: SqlTag, tenantId: TenantId, { after, last, current }: StaleRange) => sql`
     from ${sql(table)} where tenant_id = ${tenantId} and (${sql.unsafe(staleness(columns, current))})
-      ${beyond(sql, after)}
+      ${beyond(sql, sealedTable, after)}
       ${last === undefined ? sql`` : sql`and ${sql(key)} <= ${last}::text::${sql.unsafe(keyType)}`}`;
   return {
-    rangeEnd: defineForEach<RangeStart, string | null, { key: string }>(
-      "read",
-      table,
-      (sql, tenantId, { after, rows }) => sql`
-        select ${sql.unsafe(key)}::text as key from ${sql(table)} where tenant_id = ${tenantId}
-          ${beyond(sql, after)}
-        ${sql.unsafe(keyOrder)} offset ${rows - 1} limit 1`,
-      ([row]) => row?.key ?? null,
-    ),
+    rangeEnd: rangeEndStatement(sealedTable),
     stale: defineForEach<StaleRange, readonly SealedRow[], StoredRow>(
       "read",
       table,
@@ -80,18 +70,60 @@ export function sealedRowStatements(sealedTable: SealedTable): SealedRowStatemen
   };
 }
 
-/** Rows with their sealed values, chosen at random: at most as many as the input says. Call it once per table. */
-export function sampleStatement(sealedTable: SealedTable): Statement<number, readonly SealedRow[]> {
+/** The place of a row in key order: behind a key, and this many rows later. */
+export interface RowPlace {
+  readonly after: string | undefined;
+  readonly offset: number;
+}
+
+export interface SampleStatements {
+  readonly rangeEnd: SealedRowStatements["rangeEnd"];
+  /** The number of rows behind a key. */
+  readonly countAfter: Statement<string | undefined, number>;
+  /** The row of a place with its sealed values. Null: there are fewer rows. It passes over keys alone. */
+  readonly rowAt: Statement<RowPlace, SealedRow | null>;
+}
+
+/** Makes the statements that read single rows of a table. Call it once per table. */
+export function sampleStatements(sealedTable: SealedTable): SampleStatements {
   const { table, key } = sealedTable;
   const { selected, read } = sealedRows(sealedTable);
-  return defineForEach<number, readonly SealedRow[], StoredRow>(
+  return {
+    rangeEnd: rangeEndStatement(sealedTable),
+    countAfter: defineCount<string | undefined>(
+      table,
+      (sql, tenantId, after) => sql`
+        select count(*)::int as n from ${sql(table)} where tenant_id = ${tenantId} ${beyond(sql, sealedTable, after)}`,
+    ),
+    rowAt: defineForEach<RowPlace, SealedRow | null, StoredRow>(
+      "read",
+      table,
+      (sql, tenantId, { after, offset }) => sql`
+        select ${sql.unsafe(key)}::text as sealed_key, ${sql(selected)}
+        from ${sql(table)} where tenant_id = ${tenantId} and ${sql(key)} = (
+          select ${sql(key)} from ${sql(table)} where tenant_id = ${tenantId} ${beyond(sql, sealedTable, after)}
+          order by ${sql(key)} offset ${offset} limit 1
+        )`,
+      ([row]) => (row ? read(row) : null),
+    ),
+  };
+}
+
+function rangeEndStatement(sealedTable: SealedTable): SealedRowStatements["rangeEnd"] {
+  const { table, key } = sealedTable;
+  return defineForEach<RangeStart, string | null, { key: string }>(
     "read",
     table,
-    (sql, tenantId, rows) => sql`
-      select ${sql.unsafe(key)}::text as sealed_key, ${sql(selected)}
-      from ${sql(table)} where tenant_id = ${tenantId} order by random() limit ${rows}`,
-    (rows) => rows.map(read),
+    (sql, tenantId, { after, rows }) => sql`
+      select ${sql.unsafe(key)}::text as key from ${sql(table)} where tenant_id = ${tenantId}
+        ${beyond(sql, sealedTable, after)}
+      order by ${sql.unsafe(`${table}.${key}`)} offset ${rows - 1} limit 1`,
+    ([row]) => row?.key ?? null,
   );
+}
+
+function beyond(sql: SqlTag, { key, keyType }: SealedTable, after: string | undefined) {
+  return after === undefined ? sql`` : sql`and ${sql(key)} > ${after}::text::${sql.unsafe(keyType)}`;
 }
 
 /** How rows are read with their sealed values and the plain ones that these are bound to. */
