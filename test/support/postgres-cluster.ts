@@ -124,7 +124,20 @@ export class PostgresCluster implements AsyncDisposable {
     return await work(sql);
   }
 
+  /** Killed backends hold its shared memory until the kernel has ended them. */
   async startServer(): Promise<void> {
+    for (let left = 100; ; left -= 1) {
+      const before = this.#said.length;
+      try {
+        return await this.#start();
+      } catch (error) {
+        if (left === 0 || !this.#said.slice(before).includes("pre-existing shared memory block")) throw error;
+        await setTimeout(100);
+      }
+    }
+  }
+
+  async #start(): Promise<void> {
     const settings: Record<string, string> = {
       listen_addresses: "127.0.0.1",
       port: String(this.port),
