@@ -37,8 +37,10 @@ export async function serveCommand({ config, say }: CommandInput): Promise<void>
   if (!server) return;
   ({ waitingFor } = server);
   try {
-    if (server.vault.isEmpty && server.vault.embedded) await introduce(server, config.dataDir, say);
-    const reason = await Promise.race([server.failed, signal]);
+    const isNew = server.vault.isEmpty && server.vault.embedded;
+    const introduced = isNew ? introduce(server, config.dataDir, say) : Promise.resolve();
+    // A database that ends meanwhile is the cause of what the introduction then fails with.
+    const reason = await Promise.race([server.failed, introduced.then(() => signal)]);
     if (reason) {
       say(reason);
       process.exitCode = 1;
